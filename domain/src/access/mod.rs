@@ -1,0 +1,7 @@
+//! Who may do what (part 2.2 "subjects", contract part 2): subjects, the role of a caller in an
+//! app, and the decision on a row. What is not here: who a caller is (`principal`), and reading
+//! permission lists out of a manifest (`manifest`).
+
+pub mod subject;
+
+pub use subject::*;

@@ -1,0 +1,20 @@
+//! The pure rules of Rookery.
+//!
+//! Here is every decision that needs no clock of its own, no disk and no network: ids, the
+//! error table, the manifest and its compatibility gate, who may do what to which row, queries,
+//! budgets, secrets. What is *not* here: tokio, sqlx, axum, and any I/O at all. Time and
+//! randomness come in as arguments.
+
+pub mod access;
+pub mod error;
+pub mod event;
+pub mod id;
+pub mod limits;
+pub mod manifest;
+pub mod principal;
+pub mod row;
+pub mod time;
+
+pub use error::{Error, ErrorCode, Result};
+pub use principal::{Principal, PrincipalKind};
+pub use time::Timestamp;

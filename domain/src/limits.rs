@@ -1,0 +1,82 @@
+//! The limits of part 8 and of contract part 9, in one place, with their defaults and units.
+
+use serde::{Deserialize, Serialize};
+
+/// Every numeric bound that a rule consults. All are settings; the defaults are the contract's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Apps of one account, the deleted ones included. `MAX_APPS_PER_ACCOUNT`.
+    pub max_apps_per_account: u64,
+    /// Rows over all apps of one account. `MAX_ROWS_PER_ACCOUNT`.
+    pub max_rows_per_account: u64,
+    /// Attachments of one account. `MAX_ATTACHMENTS_PER_ACCOUNT`.
+    pub max_attachments_per_account: u64,
+    /// Rows of one app: live, trashed and detached. `MAX_ROWS_PER_APP`.
+    pub max_rows_per_app: u64,
+    /// Bytes of keys and data of one app's rows. `MAX_STORAGE_BYTES_PER_APP`.
+    pub max_storage_bytes_per_app: u64,
+    /// Bytes of one row's data.
+    pub row_bytes_max: usize,
+    /// Collections one manifest may declare. `MAX_COLLECTIONS_PER_APP`.
+    pub max_collections_per_app: usize,
+    /// Entries of `embeds`. `MAX_EMBEDS`.
+    pub max_embeds: usize,
+    /// Entries of `externalHosts`. `MAX_EXTERNAL_HOSTS`.
+    pub max_external_hosts: usize,
+    /// Bytes of a manifest. `MAX_MANIFEST_BYTES`.
+    pub max_manifest_bytes: usize,
+    /// Bytes of one row schema under `$defs`. `MAX_SCHEMA_BYTES`.
+    pub max_schema_bytes: usize,
+    /// Bytes of a template payload. `MAX_ARTIFACT_BYTES`.
+    pub max_artifact_bytes: usize,
+    /// Bytes of a custom event's data. `MAX_EVENT_DATA_BYTES`.
+    pub max_event_data_bytes: usize,
+    /// Bytes of taste notes. `MAX_TASTE_BYTES`.
+    pub max_taste_bytes: usize,
+    /// Bytes of an app's HTML document.
+    pub html_bytes_max: usize,
+    /// Files among a version's assets.
+    pub asset_files_max: usize,
+    /// Bytes of a version's assets together.
+    pub asset_bytes_max: usize,
+    /// Rows in one batch request.
+    pub batch_rows_max: usize,
+    /// Versions of an app that are kept.
+    pub versions_kept: u64,
+    /// Days that a deleted app can be restored.
+    pub deleted_app_retention_days: u32,
+    /// Days that a deleted row can be restored.
+    pub deleted_row_retention_days: u32,
+    /// Whether `notify` may target `submitter`. `NOTIFY_EXTERNAL_ENABLED`.
+    pub notify_external_enabled: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_apps_per_account: 100,
+            max_rows_per_account: 50_000,
+            max_attachments_per_account: 1_000,
+            max_rows_per_app: 1_000,
+            max_storage_bytes_per_app: 32 << 20,
+            row_bytes_max: 64 << 10,
+            max_collections_per_app: 50,
+            max_embeds: 50,
+            max_external_hosts: 50,
+            max_manifest_bytes: 256 << 10,
+            max_schema_bytes: 32 << 10,
+            max_artifact_bytes: 4 << 20,
+            max_event_data_bytes: 16 << 10,
+            max_taste_bytes: 16 << 10,
+            html_bytes_max: 2 << 20,
+            asset_files_max: 200,
+            asset_bytes_max: 8 << 20,
+            batch_rows_max: 500,
+            versions_kept: 20,
+            deleted_app_retention_days: 30,
+            deleted_row_retention_days: 30,
+            notify_external_enabled: false,
+        }
+    }
+}

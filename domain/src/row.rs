@@ -1,0 +1,79 @@
+//! The row record (contract part 5) and how it is written as JSON.
+//!
+//! A live row is what an app's actor holds in memory, so it is packed: data stays the raw JSON
+//! text that was validated, and the record is assembled when somebody asks for it.
+
+use std::fmt::Write as _;
+
+use crate::{Principal, Timestamp};
+
+/// One row of a collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its address in the collection, 1-128 characters.
+    pub key: Box<str>,
+    /// Its content: the text of a JSON object, already validated.
+    pub data: Box<str>,
+    /// Starts at 1 and rises by 1 with every write of the key.
+    pub version: u32,
+    /// Who created it; never changes.
+    pub creator: Principal,
+    /// Who wrote it last.
+    pub editor: Principal,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was written last.
+    pub updated_at: Timestamp,
+}
+
+impl Row {
+    /// Bytes that count towards the app's storage quota.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        (self.key.len() + self.data.len()) as u64
+    }
+
+    /// Appends the row record to `out`. `deleted_at` is given for a row in the trash only.
+    pub fn write_json(&self, deleted_at: Option<Timestamp>, out: &mut String) {
+        out.reserve(self.data.len() + self.key.len() + 260);
+        out.push_str("{\"key\":");
+        write_json_string(&self.key, out);
+        let _ = write!(out, ",\"version\":{},\"creator\":", self.version);
+        self.creator.write_json(out);
+        out.push_str(",\"editor\":");
+        self.editor.write_json(out);
+        out.push_str(",\"created_at\":\"");
+        self.created_at.write_rfc3339(out);
+        out.push_str("\",\"updated_at\":\"");
+        self.updated_at.write_rfc3339(out);
+        out.push('"');
+        if let Some(at) = deleted_at {
+            out.push_str(",\"deleted_at\":\"");
+            at.write_rfc3339(out);
+            out.push('"');
+        }
+        out.push_str(",\"data\":");
+        out.push_str(&self.data);
+        out.push('}');
+    }
+
+    /// The row record as one text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.write_json(None, &mut out);
+        out
+    }
+}
+
+/// Appends `text` as a JSON string, quotes included.
+pub fn write_json_string(text: &str, out: &mut String) {
+    if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        // A string always serializes.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    }
+}

@@ -1,0 +1,123 @@
+//! Points in time: microseconds since the Unix epoch in memory and storage, RFC 3339 UTC with
+//! milliseconds on the wire. Clocks are read by the caller and passed in.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Microseconds in a second.
+pub const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// Microseconds since 1970-01-01T00:00:00Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// The point `seconds` later (earlier when negative); saturates at the ends.
+    #[must_use]
+    pub const fn plus_seconds(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
+    }
+
+    /// Whole seconds since `earlier`, negative when `earlier` is later.
+    #[must_use]
+    pub const fn seconds_since(self, earlier: Self) -> i64 {
+        (self.0 - earlier.0).div_euclid(MICROS_PER_SECOND)
+    }
+
+    /// Appends the 24 characters `2026-01-31T23:59:59.123Z` to `out`.
+    pub fn write_rfc3339(self, out: &mut String) {
+        let millis = self.0.div_euclid(1_000);
+        let days = millis.div_euclid(86_400_000);
+        let of_day = millis.rem_euclid(86_400_000);
+        // Howard Hinnant's `civil_from_days`, for the proleptic Gregorian calendar.
+        let z = days + 719_468;
+        let era = z.div_euclid(146_097);
+        let doe = z.rem_euclid(146_097);
+        let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+        let mp = (5 * doy + 2) / 153;
+        let day = doy - (153 * mp + 2) / 5 + 1;
+        let month = if mp < 10 { mp + 3 } else { mp - 9 };
+        let year = (yoe + era * 400 + i64::from(month <= 2)).clamp(0, 9_999);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |at: usize, width: usize, mut value: i64| {
+            for i in (at..at + width).rev() {
+                text[i] = b'0' + (value % 10) as u8;
+                value /= 10;
+            }
+        };
+        put(0, 4, year);
+        put(5, 2, month);
+        put(8, 2, day);
+        put(11, 2, of_day / 3_600_000);
+        put(14, 2, of_day / 60_000 % 60);
+        put(17, 2, of_day / 1_000 % 60);
+        put(20, 3, of_day % 1_000);
+        for byte in text {
+            out.push(char::from(byte));
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::with_capacity(24);
+        self.write_rfc3339(&mut text);
+        f.write_str(&text)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let instant: jiff::Timestamp = text.parse().map_err(serde::de::Error::custom)?;
+        Ok(Self(instant.as_microsecond()))
+    }
+}
+
+/// Where the present comes from: the system's clock, or one that a test moves.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Option<Arc<AtomicI64>>);
+
+impl Clock {
+    /// The system's clock.
+    #[must_use]
+    pub const fn system() -> Self {
+        Self(None)
+    }
+
+    /// A clock that stands at `start` until [`Clock::set`] moves it.
+    #[must_use]
+    pub fn manual(start: Timestamp) -> Self {
+        Self(Some(Arc::new(AtomicI64::new(start.0))))
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Some(manual) => Timestamp(manual.load(Ordering::Acquire)),
+            None => Timestamp(jiff::Timestamp::now().as_microsecond()),
+        }
+    }
+
+    /// Moves a manual clock; without effect on the system's.
+    pub fn set(&self, to: Timestamp) {
+        if let Some(manual) = &self.0 {
+            manual.store(to.0, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,2 @@
+//! The `rookery` binary.
+fn main() {}

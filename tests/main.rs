@@ -1,0 +1,1 @@
+//! Black-box tests through HTTP, one binary.
