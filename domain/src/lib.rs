@@ -6,6 +6,7 @@
 //! randomness come in as arguments.
 
 pub mod access;
+pub mod app;
 pub mod error;
 pub mod event;
 pub mod id;

@@ -1,0 +1,120 @@
+//! The record of an app (contract part 4): what it is, without its rows.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    id::{AgentId, AppId, HistoryId, HumanId},
+    manifest::{Retention, Visibility},
+};
+
+/// Whether an app takes part in the world. Dormancy is not here: it is a matter of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AppStatus {
+    /// Serves and accepts writes.
+    #[default]
+    Live,
+    /// In the trash: can be restored until `purge_at`.
+    Deleted,
+    /// Taken down by an operator, or its account was deleted: the owner may still read.
+    Closed,
+    /// Being destroyed: answers as if it had never been.
+    Purging,
+}
+
+impl AppStatus {
+    /// The number in storage.
+    #[must_use]
+    pub const fn code(self) -> i64 {
+        match self {
+            Self::Live => 0,
+            Self::Deleted => 1,
+            Self::Closed => 2,
+            Self::Purging => 3,
+        }
+    }
+
+    /// The status with this number in storage, if there is one.
+    #[must_use]
+    pub const fn from_code(code: i64) -> Option<Self> {
+        Some(match code {
+            0 => Self::Live,
+            1 => Self::Deleted,
+            2 => Self::Closed,
+            3 => Self::Purging,
+            _ => return None,
+        })
+    }
+}
+
+/// An app without its rows: one row of the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppRecord {
+    /// Its id.
+    pub id: AppId,
+    /// The account it belongs to.
+    pub owner: HumanId,
+    /// The agent that deployed it first.
+    pub created_by: Option<AgentId>,
+    /// Its name in addresses; unique over all apps, the deleted ones included.
+    pub slug: Arc<str>,
+    /// Live, deleted, closed.
+    pub status: AppStatus,
+    /// Who reaches it.
+    pub visibility: Visibility,
+    /// IANA name; days of write budgets begin at its midnight.
+    pub timezone: Arc<str>,
+    /// The current version's number, from 1.
+    pub version: u32,
+    /// SHA-256 of the share token, while visibility is `link`.
+    pub share_hash: Option<[u8; 32]>,
+    /// The share token sealed with the server's key, because its owner sees it again.
+    pub share_sealed: Option<Arc<str>>,
+    /// Until when migration mode is on.
+    pub migration_until: Option<Timestamp>,
+    /// Whether the app may talk to any internet service.
+    pub unrestricted: bool,
+    /// The owner's retention overrides by collection, per axis.
+    pub retention: BTreeMap<String, RetentionOverride>,
+    /// The history its feed cursors belong to.
+    pub history: HistoryId,
+    /// When it was deployed first.
+    pub created_at: Timestamp,
+    /// When the record or the version changed last (rows do not count).
+    pub updated_at: Timestamp,
+    /// When it went to the trash.
+    pub deleted_at: Option<Timestamp>,
+    /// When the sweeper may destroy it.
+    pub purge_at: Option<Timestamp>,
+}
+
+/// An owner's override of a collection's retention: per axis absent (the author's default holds),
+/// or set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionOverride {
+    /// Replaces the author's `maxAgeDays`.
+    pub max_age_days: Option<u32>,
+    /// Replaces the author's `maxRows`.
+    pub max_rows: Option<u64>,
+}
+
+impl RetentionOverride {
+    /// The bounds in force over the author's default.
+    #[must_use]
+    pub const fn over(self, author: Retention) -> Retention {
+        Retention {
+            max_age_days: match self.max_age_days {
+                Some(days) => Some(days),
+                None => author.max_age_days,
+            },
+            max_rows: match self.max_rows {
+                Some(rows) => Some(rows),
+                None => author.max_rows,
+            },
+        }
+    }
+}

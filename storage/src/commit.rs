@@ -1,0 +1,258 @@
+//! What one commit is made of, and how it can end.
+//!
+//! An app's actor seals a [`Group`]; the writer makes all waiting groups durable in one
+//! transaction and settles each group's [`Ticket`]. The words here are shared by both databases;
+//! how they are written down is in `writer`.
+
+use std::{fmt, sync::Arc};
+
+use rookery_domain::{Timestamp, app::AppRecord, event::Event, id::AppId, row::Row};
+
+/// Which process start may write: drawn at start from a counter in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub i64);
+
+/// The ops of one app that commit together: all of it becomes durable, or none.
+pub struct Group {
+    /// The app.
+    pub app: AppId,
+    /// The app's `last_seq` that this group builds on. A head that says otherwise refuses it.
+    pub prev_seq: u64,
+    /// The app's `last_seq` after this group: `prev_seq` plus the number of events.
+    pub seq: u64,
+    /// Totals of the app after this group.
+    pub totals: Totals,
+    /// Rows as they are after the group, at most one entry for each (collection, key).
+    pub rows: Vec<RowWrite>,
+    /// Keys whose content must also leave the stored feed events (purge).
+    pub scrubs: Vec<Scrub>,
+    /// Feed events `prev_seq + 1 ..= seq`, in order.
+    pub events: Vec<Arc<Event>>,
+    /// Write-budget counters as they are after the group.
+    pub budgets: Vec<BudgetWrite>,
+    /// Challenge answers spent in this group.
+    pub spent_challenges: Vec<SpentChallenge>,
+    /// Answers to be replayed for their idempotency keys.
+    pub idempotency: Vec<IdempotencyWrite>,
+    /// A change of the app's record, or a new version.
+    pub app_write: Option<Box<AppWrite>>,
+    /// Told how it ended, exactly once.
+    pub ticket: Box<dyn Ticket>,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group")
+            .field("app", &self.app)
+            .field("prev_seq", &self.prev_seq)
+            .field("seq", &self.seq)
+            .field("rows", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Receives a group's outcome. Called on the writer's thread: it must return at once.
+pub trait Ticket: Send {
+    /// The group ended like this.
+    fn settle(self: Box<Self>, outcome: Outcome);
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Durable.
+    Committed,
+    /// Certainly not applied; the store works on.
+    Aborted(Abort),
+    /// The connection was lost around COMMIT: it may or may not be durable. Never retried.
+    Unknown,
+    /// An fsync failed: nothing can be promised any more and the process must end.
+    StoreBroken,
+}
+
+/// Why a commit was certainly not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Abort {
+    /// The app's head is not where the group expected it (another incarnation wrote), or the app
+    /// is gone: the actor that sealed it is not the app's actor any more.
+    Fenced,
+    /// No space left.
+    Full,
+    /// A slug that another app took in the meantime (an [`AppWrite`] that changes it).
+    SlugTaken,
+    /// The database refused a statement, or could not be reached before anything was sent.
+    Refused(String),
+}
+
+/// What counts towards an app's quota, and its kinds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Live rows.
+    pub live: u64,
+    /// Rows in the trash.
+    pub trashed: u64,
+    /// Rows detached by a forced deploy.
+    pub detached: u64,
+    /// Bytes of keys and data of all of them.
+    pub bytes: u64,
+}
+
+impl Totals {
+    /// Rows that count towards `MAX_ROWS_PER_APP`.
+    #[must_use]
+    pub const fn rows(self) -> u64 {
+        self.live + self.trashed + self.detached
+    }
+}
+
+/// Where a row is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowState {
+    /// Served.
+    Live,
+    /// In the trash since then; can be restored.
+    Trashed(Timestamp),
+    /// Destroyed then: only key and version are left.
+    Purged(Timestamp),
+    /// Kept and counted but not served, because the manifest in force does not fit it.
+    Detached,
+}
+
+impl RowState {
+    /// The number in storage.
+    #[must_use]
+    pub const fn code(self) -> i64 {
+        match self {
+            Self::Live => 0,
+            Self::Trashed(_) => 1,
+            Self::Purged(_) => 2,
+            Self::Detached => 3,
+        }
+    }
+
+    /// When it left the live rows, where that has a time.
+    #[must_use]
+    pub const fn at(self) -> Option<Timestamp> {
+        match self {
+            Self::Trashed(at) | Self::Purged(at) => Some(at),
+            Self::Live | Self::Detached => None,
+        }
+    }
+}
+
+/// One row as it is after a group. Purged rows are written without data.
+#[derive(Debug, Clone)]
+pub struct RowWrite {
+    /// The collection.
+    pub collection: Arc<str>,
+    /// Key, content, version, principals and times.
+    pub row: Arc<Row>,
+    /// Live, trashed, purged or detached.
+    pub state: RowState,
+}
+
+/// A row whose content leaves the stored events and the idempotency records that quote it.
+#[derive(Debug, Clone)]
+pub struct Scrub {
+    /// The collection.
+    pub collection: Arc<str>,
+    /// The key.
+    pub key: Box<str>,
+}
+
+/// The value of one write-budget counter. One entry for each (collection, network) in a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetWrite {
+    /// The collection.
+    pub collection: Arc<str>,
+    /// Keyed hash of the network; 0 counts all anonymous visitors together.
+    pub network: u64,
+    /// Calendar day in the app's timezone, days since 1970-01-01.
+    pub day: i32,
+    /// Writes on that day.
+    pub count: u32,
+}
+
+/// A challenge answer that can never be used again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpentChallenge {
+    /// The challenge's id.
+    pub id: [u8; 32],
+    /// From when on it would be refused anyway, so that it can be forgotten.
+    pub expires_at: Timestamp,
+}
+
+/// A first answer, kept for 24 hours and replayed for the same key and body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyWrite {
+    /// SHA-256 of principal, route, app and key.
+    pub scope: [u8; 32],
+    /// SHA-256 of the request's body.
+    pub body_hash: [u8; 32],
+    /// The answer's status.
+    pub status: u16,
+    /// The answer's `Location`, where it had one.
+    pub location: Option<String>,
+    /// The answer's body, without secrets.
+    pub body: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The collection whose rows it quotes, so that a purge finds it.
+    pub collection: Option<Arc<str>>,
+    /// The single row it quotes; `None` with a collection: several.
+    pub row_key: Option<Box<str>>,
+}
+
+/// A change of an app's own record that commits with its group.
+#[derive(Debug, Clone)]
+pub struct AppWrite {
+    /// The record after the change.
+    pub record: AppRecord,
+    /// A version deployed with it.
+    pub version: Option<NewVersion>,
+}
+
+/// A deployed version.
+#[derive(Clone)]
+pub struct NewVersion {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest's text (`{}` when none was given).
+    pub manifest: Arc<str>,
+    /// Its assets. Their bytes are stored once by SHA-256, so a carried-over asset costs nothing.
+    pub assets: Arc<[Asset]>,
+    /// Who deployed it.
+    pub by: rookery_domain::Principal,
+    /// When.
+    pub created_at: Timestamp,
+    /// Versions up to this number are dropped.
+    pub drop_through: u32,
+}
+
+impl fmt::Debug for NewVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewVersion")
+            .field("number", &self.number)
+            .field("assets", &self.assets.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One file of a version.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Asset {
+    /// Its path below the app's origin, without a leading slash.
+    pub path: String,
+    /// Its media type.
+    pub content_type: String,
+    /// Its content.
+    pub bytes: Arc<[u8]>,
+}
+
+impl fmt::Debug for Asset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Asset({}, {} bytes)", self.path, self.bytes.len())
+    }
+}
