@@ -1,0 +1,30 @@
+//! A connection below HTTP, for requests that no client would send.
+
+use std::net::SocketAddr;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+/// A TCP connection to a server.
+pub struct RawConnection(TcpStream);
+
+impl RawConnection {
+    pub async fn open(address: SocketAddr) -> Self {
+        Self(TcpStream::connect(address).await.expect("the server accepts"))
+    }
+
+    /// Sends these bytes.
+    pub async fn send(&mut self, bytes: &str) {
+        self.0.write_all(bytes.as_bytes()).await.expect("the server reads");
+    }
+
+    /// Everything the server sends until it closes.
+    pub async fn read_to_end(mut self) -> String {
+        let mut bytes = Vec::new();
+        // A reset is a way to close, too.
+        let _ = self.0.read_to_end(&mut bytes).await;
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
