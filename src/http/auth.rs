@@ -4,6 +4,7 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 pub mod permission;
+mod resolve;
 
 use std::sync::Arc;
 

@@ -30,7 +30,13 @@ impl Reference {
     pub fn render(document: &OpenApi, public_url: &str, docs_url: &str) -> Self {
         let mut document = document.clone();
         document.servers = Some(vec![utoipa::openapi::Server::new(public_url)]);
-        let docs = DocsPage { title: &document.info.title, groups: groups(&document), public_url };
+        let docs = DocsPage {
+            title: &document.info.title,
+            description: document.info.description.as_deref().unwrap_or_default(),
+            groups: groups(&document),
+            schemas: schemas(&document),
+            public_url,
+        };
         let errors = ErrorsPage { codes: ErrorCode::ALL };
         let llms = Llms { public_url, docs_url };
         Self {
@@ -48,21 +54,23 @@ fn rendered(page: &impl Template) -> Bytes {
 }
 
 #[derive(Template)]
-#[template(path = "docs.html")]
+#[template(path = "reference/docs.html")]
 struct DocsPage<'a> {
     title: &'a str,
+    description: &'a str,
     groups: Vec<Group>,
+    schemas: Vec<Named>,
     public_url: &'a str,
 }
 
 #[derive(Template)]
-#[template(path = "errors.html")]
+#[template(path = "reference/errors.html")]
 struct ErrorsPage {
     codes: &'static [ErrorCode],
 }
 
 #[derive(Template)]
-#[template(path = "llms.txt", escape = "none")]
+#[template(path = "reference/llms.txt", escape = "none")]
 struct Llms<'a> {
     public_url: &'a str,
     docs_url: &'a str,
@@ -83,7 +91,7 @@ struct Entry {
     description: String,
     auth: Vec<String>,
     parameters: Vec<Field>,
-    body: Option<String>,
+    body: Option<Shape>,
     responses: Vec<Answer>,
 }
 
@@ -97,7 +105,34 @@ struct Field {
 struct Answer {
     status: String,
     description: String,
-    schema: Option<String>,
+    shape: Option<Shape>,
+}
+
+/// The schema of a body: the name of a component, or the schema itself.
+struct Shape {
+    text: String,
+    named: bool,
+}
+
+impl Shape {
+    const fn is_named(&self) -> bool {
+        self.named
+    }
+}
+
+/// A component.
+struct Named {
+    name: String,
+    json: String,
+}
+
+fn schemas(document: &OpenApi) -> Vec<Named> {
+    let components = document.components.iter().flat_map(|components| &components.schemas);
+    let named = |(name, schema)| Named {
+        name: String::clone(name),
+        json: serde_json::to_string_pretty(schema).unwrap_or_default(),
+    };
+    components.map(named).collect()
 }
 
 fn groups(document: &OpenApi) -> Vec<Group> {
@@ -141,7 +176,7 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
             RefOr::T(response) => response.description.clone(),
             RefOr::Ref(_) => String::new(),
         },
-        schema: schema_of(response).filter(|name| name != super::ERROR_SCHEMA),
+        shape: schema_of(response).filter(|shape| shape.text != super::ERROR_SCHEMA),
     });
     Entry {
         anchor: anchor(method, path),
@@ -156,13 +191,17 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
     }
 }
 
-/// The name (or else the JSON) of the schema in `content`, whatever holds it.
-fn schema_of(holder: &impl serde::Serialize) -> Option<String> {
+/// The schema in `content`, whatever holds it.
+fn schema_of(holder: &impl serde::Serialize) -> Option<Shape> {
     let json = serde_json::to_value(holder).ok()?;
     let schema = json.get("content")?.as_object()?.values().next()?.get("schema")?;
     Some(match schema.get("$ref").and_then(serde_json::Value::as_str) {
-        Some(reference) => reference.rsplit('/').next().unwrap_or(reference).to_owned(),
-        None => serde_json::to_string_pretty(schema).unwrap_or_default(),
+        Some(target) => {
+            Shape { text: target.rsplit('/').next().unwrap_or(target).to_owned(), named: true }
+        }
+        None => {
+            Shape { text: serde_json::to_string_pretty(schema).unwrap_or_default(), named: false }
+        }
     })
 }
 
