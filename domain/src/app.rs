@@ -118,3 +118,21 @@ impl RetentionOverride {
         }
     }
 }
+
+impl AppRecord {
+    /// Changes who reaches the app. `share` (hash and sealed form of a new share token) is used
+    /// when this makes the app `link`; leaving `link` clears the token.
+    pub fn set_visibility(&mut self, visibility: Visibility, share: Option<([u8; 32], Arc<str>)>) {
+        let was = std::mem::replace(&mut self.visibility, visibility);
+        match visibility {
+            Visibility::Link if was == Visibility::Link && self.share_hash.is_some() => {}
+            Visibility::Link => {
+                (self.share_hash, self.share_sealed) = share.unzip();
+            }
+            Visibility::Private | Visibility::Public => {
+                self.share_hash = None;
+                self.share_sealed = None;
+            }
+        }
+    }
+}
