@@ -7,14 +7,21 @@
 
 pub mod access;
 pub mod app;
+pub mod challenge;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod json;
 pub mod limits;
 pub mod manifest;
+pub mod patch;
 pub mod principal;
 pub mod row;
+pub mod sealed;
+pub mod secret;
+pub mod slug;
 pub mod time;
+pub mod unique;
 
 pub use error::{Error, ErrorCode, Result};
 pub use principal::{Principal, PrincipalKind};
