@@ -6,6 +6,8 @@
 //! randomness come in as arguments.
 
 pub mod access;
+pub mod advisory;
+pub mod compat;
 pub mod error;
 pub mod event;
 pub mod id;
@@ -13,6 +15,7 @@ pub mod limits;
 pub mod manifest;
 pub mod principal;
 pub mod row;
+pub mod schema;
 pub mod time;
 
 pub use error::{Error, ErrorCode, Result};
