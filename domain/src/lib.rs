@@ -6,8 +6,10 @@
 //! randomness come in as arguments.
 
 pub mod access;
+pub mod advisory;
 pub mod app;
 pub mod challenge;
+pub mod compat;
 pub mod error;
 pub mod event;
 pub mod id;
@@ -17,6 +19,7 @@ pub mod manifest;
 pub mod patch;
 pub mod principal;
 pub mod row;
+pub mod schema;
 pub mod sealed;
 pub mod secret;
 pub mod slug;
