@@ -10,6 +10,7 @@ use rookery_domain::{
     id::{AppId, HumanId},
     row::Row,
 };
+use crate::app::read::SeenRow;
 use rookery_storage::{
     StorageError,
     commit::{Group, IdempotencyWrite},
@@ -44,7 +45,10 @@ pub trait AppStore: Send + Sync + 'static {
     -> Stored<Vec<Arc<Event>>>;
 
     /// The content of a row in the trash.
-    fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<Arc<Row>>>;
+    fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>>;
+
+    /// All rows of a collection that are in the trash: no more than the app's quota.
+    fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>>;
 
     /// The detached rows of a collection.
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>>;

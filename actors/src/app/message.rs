@@ -16,6 +16,7 @@ use rookery_domain::{
     json::Object,
     manifest::{Retention, Visibility},
     principal::Caller,
+    retention::RetentionPatch,
     row::Row,
 };
 use rookery_storage::commit::Outcome;
@@ -178,15 +179,12 @@ pub enum AppOp {
     },
     /// Turn migration mode on for so long, or off.
     Migration(Option<Duration>),
-    /// Set or clear the owner's retention override of a collection: per axis, `None` leaves it,
-    /// `Some(None)` clears it.
+    /// Set or clear the owner's retention override of a collection.
     Retention {
         /// The collection.
         collection: Box<str>,
-        /// Days.
-        max_age_days: Option<Option<u32>>,
-        /// Rows.
-        max_rows: Option<Option<u64>>,
+        /// What changes, per axis.
+        patch: RetentionPatch,
     },
     /// Move the app to the trash.
     Delete,
@@ -280,6 +278,8 @@ pub struct IdempotencyKey {
     pub scope: [u8; 32],
     /// SHA-256 of the body.
     pub body_hash: [u8; 32],
+    /// The collection whose rows the answer will quote, so that a purge finds it.
+    pub collection: Option<Arc<str>>,
     /// What the keys of created rows are appended to for `Location`.
     pub location_base: String,
     /// The app's published seq when storage was asked for this scope and knew none.

@@ -9,10 +9,11 @@ use std::{
 
 use rookery_domain::{
     Principal, Timestamp,
-    budget::BudgetCounters,
+    budget::{BudgetCounters, Reservation},
     event::{Event, EventType, RowChange},
     row::Row,
     schema::CompiledSchema,
+    timezone::Zone,
     unique::UniqueKey,
 };
 use rookery_storage::commit::{RowState, RowWrite};
@@ -49,6 +50,8 @@ pub(crate) struct Private {
     /// Schemas of custom events by type; a declared type without schema has `None`.
     pub(crate) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
     pub(crate) budgets: BudgetCounters,
+    /// The app's timezone: days of budgets begin at its midnight.
+    pub(crate) zone: Zone,
     /// Challenges answered and not yet expired.
     pub(crate) spent: HashMap<[u8; 32], Timestamp>,
     pub(crate) answers: Answers,
@@ -85,7 +88,7 @@ pub(crate) enum Undo {
     Tomb { collection: Arc<str>, key: Digest, before: Option<Tomb> },
     Spent([u8; 32]),
     Answer([u8; 32]),
-    Budget(Box<BudgetCounters>),
+    Budget(Reservation),
     Rows(i64),
     Shelves(Box<(Vec<PrivateShelf>, BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>)>),
 }
@@ -143,7 +146,7 @@ impl Working {
                     self.private.spent.remove(&id);
                 }
                 Undo::Answer(scope) => self.private.answers.forget(&scope),
-                Undo::Budget(before) => self.private.budgets = *before,
+                Undo::Budget(spent) => self.private.budgets.give_back(&spent),
                 Undo::Rows(delta) => self.account.add(-delta),
                 Undo::Shelves(before) => {
                     (self.private.shelves, self.private.events) = *before;

@@ -4,15 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    app::{AppRecord, AppStatus, RetentionOverride},
+    app::{AppRecord, AppStatus},
     event::EventType,
-    manifest::Visibility,
+    manifest::{Retention, Visibility},
+    retention::{self, RetentionPatch},
+    timezone::Zone,
 };
 use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
 use super::Decision;
 use crate::app::{
+    deploy::unrestricted,
     message::{AppOp, Reply},
     standing::writable,
 };
@@ -36,12 +39,10 @@ impl Decision<'_> {
                 self.deploy(&plan).map(|report| Reply::Deployed(Box::new(report)))
             }
             AppOp::Settings { visibility, share, timezone } => {
-                Ok(self.settings(visibility, share, timezone))
+                self.settings(visibility, share, timezone)
             }
             AppOp::Migration(on) => Ok(self.migration(on)),
-            AppOp::Retention { collection, max_age_days, max_rows } => {
-                self.retention(&collection, max_age_days, max_rows)
-            }
+            AppOp::Retention { collection, patch } => self.retention(&collection, patch),
             AppOp::Woken => {
                 let at = self.working.stamp(self.now);
                 let who = self.standing.principal;
@@ -58,7 +59,7 @@ impl Decision<'_> {
         visibility: Option<Visibility>,
         share: Option<([u8; 32], Arc<str>)>,
         timezone: Option<Arc<str>>,
-    ) -> Reply {
+    ) -> Result<Reply> {
         let mut record = AppRecord::clone(&self.working.root.record);
         if let Some(visibility) = visibility {
             record.set_visibility(visibility, share);
@@ -66,14 +67,17 @@ impl Decision<'_> {
         if let Some(timezone) = timezone {
             record.timezone = timezone;
         }
+        if record.unrestricted && record.visibility != Visibility::Private {
+            return Err(unrestricted());
+        }
         let changed = json!({
             "visibility": record.visibility.as_str(),
             "timezone": &*record.timezone,
         });
         if record == *self.working.root.record {
-            return Reply::App(self.working.root.record.clone());
+            return Ok(Reply::App(self.working.root.record.clone()));
         }
-        self.rewrite(record, EventType::AppUpdated, Some(changed.to_string().into()))
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(changed.to_string().into())))
     }
 
     fn migration(&mut self, on: Option<Duration>) -> Reply {
@@ -83,21 +87,14 @@ impl Decision<'_> {
         self.rewrite(record, EventType::AppUpdated, Some(data))
     }
 
-    fn retention(
-        &mut self,
-        collection: &str,
-        max_age_days: Option<Option<u32>>,
-        max_rows: Option<Option<u64>>,
-    ) -> Result<Reply> {
+    fn retention(&mut self, collection: &str, patch: RetentionPatch) -> Result<Reply> {
         let shelf = self.shelf(collection)?;
         let mut record = AppRecord::clone(&self.working.root.record);
-        let mut over = record.retention.remove(collection).unwrap_or_default();
-        over.max_age_days = max_age_days.unwrap_or(over.max_age_days);
-        over.max_rows = max_rows.unwrap_or(over.max_rows);
-        if over != RetentionOverride::default() {
-            record.retention.insert(collection.to_owned(), over);
+        let owner = patch.apply(record.retention.remove(collection).unwrap_or_default())?;
+        if owner != Retention::default() {
+            record.retention.insert(collection.to_owned(), owner);
         }
-        let effective = over.over(self.decl(shelf).retention);
+        let effective = retention::effective(self.decl(shelf).retention, owner);
         let data = json!({"retention": {"collection": collection}}).to_string().into();
         self.rewrite(record, EventType::AppUpdated, Some(data));
         Ok(Reply::Retention(effective))
@@ -181,6 +178,9 @@ impl Decision<'_> {
         let version = self.working.open.app_write.take().and_then(|write| write.version);
         self.working.open.app_write =
             Some(Box::new(AppWrite { record: record.clone(), version }));
+        if record.timezone != self.working.root.record.timezone {
+            self.working.private.zone = Zone::or_utc(&record.timezone);
+        }
         self.working.root.record = Arc::new(record);
         Reply::App(self.working.root.record.clone())
     }

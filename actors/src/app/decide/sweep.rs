@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{app::RetentionOverride, retention, row::Row};
+use rookery_domain::{retention, row::Row};
 
 use super::Decision;
 
@@ -24,15 +24,11 @@ impl Decision<'_> {
 
     fn due(&self, shelf: usize) -> Vec<Arc<Row>> {
         let shelf = &self.working.root.collections[shelf];
-        let over = self.working.root.record.retention.get(&*shelf.decl.name).copied();
-        let bounds = over.unwrap_or_else(RetentionOverride::default).over(shelf.decl.retention);
-        let count = retention::due(
-            bounds,
-            shelf.rows.len() as u64,
-            shelf.rows.iter().map(|row| row.created_at),
-            self.now,
-        );
-        shelf.rows.iter().take(count as usize).cloned().collect()
+        let owner = self.working.root.record.retention.get(&*shelf.decl.name).copied();
+        let bounds = retention::effective(shelf.decl.retention, owner.unwrap_or_default());
+        let created = shelf.rows.iter().map(|row| row.created_at);
+        let impact = retention::prune_impact(bounds, self.now, shelf.rows.len() as u64, created);
+        shelf.rows.iter().take(impact.rows as usize).cloned().collect()
     }
 
     /// Purges rows that have been in the trash long enough, where they still are.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result,
     access::{Access, Authorship},
+    budget::{BudgetRecord, BudgetScope},
     event::EventType,
     id::RowId,
     json::Object,
@@ -49,12 +50,13 @@ impl Decision<'_> {
                 format!("a row detached by a forced deploy holds the key {key:?}"),
             ));
         }
-        let spent = self.check_budget(&decl)?;
-        self.check_unique(shelf, &decl, &value, digest)?;
         let freed = tomb.map_or(0, |tomb| u64::from(tomb.bytes));
         let counted = tomb.is_some_and(|tomb| tomb.bytes > 0);
-        self.check_quota((key.len() + data.len()) as u64, freed, !counted)?;
-        self.spend_budget(spent);
+        let bytes = (key.len() + data.len()) as u64;
+        self.under_budget(&decl, |decision| {
+            decision.check_unique(shelf, &decl, &value, digest)?;
+            decision.check_quota(bytes, freed, !counted)
+        })?;
 
         let at = self.working.stamp(self.now);
         let who = self.standing.principal;
@@ -129,10 +131,11 @@ impl Decision<'_> {
         let (data, value) = data.into_parts();
         self.check_row_size(&data)?;
         self.check_schema(shelf, &value)?;
-        let spent = self.check_budget(decl)?;
-        self.check_unique(shelf, decl, &value, Digest::of(&row.key))?;
-        self.check_quota((row.key.len() + data.len()) as u64, row.stored_bytes(), false)?;
-        self.spend_budget(spent);
+        let bytes = (row.key.len() + data.len()) as u64;
+        self.under_budget(decl, |decision| {
+            decision.check_unique(shelf, decl, &value, Digest::of(&row.key))?;
+            decision.check_quota(bytes, row.stored_bytes(), false)
+        })?;
 
         let at = self.working.stamp(self.now);
         let after = Arc::new(Row {
@@ -169,25 +172,29 @@ impl Decision<'_> {
         ))
     }
 
-    /// What one anonymous write costs, or `None` for callers without a budget.
-    fn check_budget(&self, decl: &Collection) -> Result<Option<Vec<BudgetWrite>>> {
+    /// Spends one anonymous write of the collection's budget, if it has one and the caller is
+    /// subject to it, and gives it back when the last checks refuse.
+    fn under_budget(
+        &mut self,
+        decl: &Collection,
+        last_checks: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let (Some(budget), Caller::Anonymous { network, .. }) =
-            (decl.anon_write_budget, self.caller)
+            (&decl.anon_write_budget, self.caller)
         else {
-            return Ok(None);
+            return last_checks(self);
         };
-        let budgets = &self.working.private.budgets;
-        budgets
-            .price(&decl.name, budget, *network, self.now, &self.working.root.record.timezone)
-            .map(Some)
-    }
-
-    fn spend_budget(&mut self, cost: Option<Vec<BudgetWrite>>) {
-        for write in cost.into_iter().flatten() {
-            let before = self.working.private.budgets.set(&write);
-            self.working.open.journal.push(Undo::Budget(before));
-            self.working.open.budgets.push(write);
+        let private = &mut self.working.private;
+        let spent =
+            private.budgets.reserve(&decl.name, budget, *network, self.now, &private.zone)?;
+        if let Err(error) = last_checks(self) {
+            self.working.private.budgets.give_back(&spent);
+            return Err(error);
         }
+        let records = self.working.private.budgets.records(&spent);
+        self.working.open.budgets.extend(records.into_iter().flatten().map(budget_write));
+        self.working.open.journal.push(Undo::Budget(spent));
+        Ok(())
     }
 
     /// `unique_conflict` when another live row holds one of the values.
@@ -230,6 +237,15 @@ impl Decision<'_> {
         }
         Ok(())
     }
+}
+
+fn budget_write(record: BudgetRecord) -> BudgetWrite {
+    let BudgetRecord { collection, scope, day, count } = record;
+    let network = match scope {
+        BudgetScope::App => 0,
+        BudgetScope::Network(network) => network,
+    };
+    BudgetWrite { collection, network, day, count }
 }
 
 /// `conflict` with the row as the caller may see it, when `if_match` is another version.
