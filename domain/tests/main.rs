@@ -5,6 +5,7 @@ mod challenge;
 mod ids;
 mod json;
 mod patch;
+mod query;
 mod secret;
 mod slug;
 mod unique;
