@@ -5,3 +5,8 @@
 //! here: rules, actors, reply ports. Outcomes are reported to an opaque [`commit::Ticket`].
 
 pub mod commit;
+pub mod db;
+pub mod error;
+
+pub use db::{DatabaseUrl, Db, StorageOptions};
+pub use error::StorageError;
