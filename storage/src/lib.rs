@@ -4,9 +4,26 @@
 //! (the group-commit writer and loading an app), written by hand for each database. What is not
 //! here: rules, actors, reply ports. Outcomes are reported to an opaque [`commit::Ticket`].
 
+pub mod agents;
+pub mod apps;
+pub mod backup;
+pub mod claims;
+mod codec;
 pub mod commit;
 pub mod db;
+mod decode;
+pub mod devices;
+pub mod directory;
 pub mod error;
+pub mod expiry;
+pub mod humans;
+pub mod idempotency_global;
+pub mod links;
+pub mod meta;
+pub mod participants;
+pub mod session_grants;
+pub mod sessions;
+pub mod versions;
 
 pub use db::{DatabaseUrl, Db, StorageOptions};
 pub use error::StorageError;
