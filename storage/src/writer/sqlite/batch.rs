@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::{app, statements::Statements};
 use crate::{
-    commit::{Abort, Epoch, Group},
+    commit::{Abort, Epoch, Group, Outcome},
     error::StorageError,
     faults::{Faults, Point},
     writer::{
@@ -41,18 +41,18 @@ impl Session<'_> {
     pub(super) fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), String> {
         let mut result = self.attempt(batch, Isolation::Shared);
         if result.as_ref().is_err_and(Failure::is_of_one_group) {
+            batch.stage = Stage::Broken;
             self.roll_back()?;
             result = self.attempt(batch, Isolation::PerGroup);
         }
         let Err(failure) = result else { return Ok(()) };
+        // Nothing of the batch is applied: what single groups were told in it is void.
+        batch.entries.iter_mut().for_each(|entry| entry.outcome = None);
+        batch.stage = Stage::Broken;
         if let Failure::Broken(why) = failure {
-            batch.stage = Stage::Broken;
             return Err(why);
         }
-        if let Err(why) = self.roll_back() {
-            batch.stage = Stage::Broken;
-            return Err(why);
-        }
+        self.roll_back()?;
         tracing::warn!(?failure, groups = batch.entries.len(), "a batch was not committed");
         batch.stage = Stage::Aborted(failure.into_abort());
         Ok(())
@@ -63,9 +63,9 @@ impl Session<'_> {
         self.pass(Point::BeforeBegin)?;
         self.statements.begin().map_err(failed)?;
         for entry in &mut batch.entries {
-            entry.refusal = self.group(&entry.group, isolation)?;
+            entry.outcome = self.group(&entry.group, isolation)?.map(Outcome::Aborted);
         }
-        if batch.nothing_to_commit() {
+        if batch.is_decided() {
             return self.statements.rollback().map_err(failed);
         }
         self.pass(Point::BeforeCommit)?;

@@ -108,8 +108,9 @@ fn run(
         faults: &shared.options.faults,
         counters: &shared.counters,
     };
-    let page_bytes: u64 =
+    let page_bytes: u32 =
         connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
+    let page_bytes = u64::from(page_bytes);
     let baton = db.baton();
     let mut commits = 0;
     while queue.wait_on_thread() {
