@@ -139,7 +139,7 @@ create table versions (
     number bigint not null,
     html text not null,
     manifest text not null,
-    created_by bytea not null, -- principal: 1 byte of kind, 16 of id
+    done_by bytea not null, -- principal: 1 byte of kind, 16 of id
     created_at bigint not null,
     primary key (app_id, number)
 );

@@ -141,7 +141,7 @@ create table versions (
     number integer not null,
     html text not null,
     manifest text not null,
-    created_by blob not null, -- principal: 1 byte of kind, 16 of id
+    done_by blob not null, -- principal: 1 byte of kind, 16 of id
     created_at integer not null,
     primary key (app_id, number)
 ) strict;
