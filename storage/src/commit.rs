@@ -6,7 +6,14 @@
 
 use std::{fmt, sync::Arc};
 
-use rookery_domain::{Timestamp, app::AppRecord, event::{Event, EventType}, id::AppId, row::Row};
+use rookery_domain::{
+    Timestamp,
+    app::AppRecord,
+    event::{Event, EventType},
+    id::AppId,
+    row::Row,
+};
+use sha2::{Digest as _, Sha256};
 
 /// Which process start may write: drawn at start from a counter in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,11 +48,17 @@ pub struct Group {
 }
 
 impl Group {
+    /// The app's id as its column holds it.
+    pub(crate) fn app_bytes(&self) -> [u8; 16] {
+        self.app.uuid().into_bytes()
+    }
+
     /// About how many bytes it writes, for the bound on a batch.
     #[must_use]
     pub fn weight(&self) -> usize {
         let rows: usize = self.rows.iter().map(|write| write.row.data.len()).sum();
-        let events: usize = self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
+        let events: usize =
+            self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
         let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
         let version = version.map_or(0, |version| {
@@ -328,6 +341,18 @@ pub struct Asset {
     pub content_type: String,
     /// Its content.
     pub bytes: Arc<[u8]>,
+    /// SHA-256 of the content: its address in storage. Made with the asset, so that no lane of
+    /// the writer spends its time on it.
+    pub sha256: [u8; 32],
+}
+
+impl Asset {
+    /// An asset with this content.
+    #[must_use]
+    pub fn new(path: String, content_type: String, bytes: Arc<[u8]>) -> Self {
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { path, content_type, bytes, sha256 }
+    }
 }
 
 impl fmt::Debug for Asset {

@@ -131,11 +131,7 @@ pub async fn create(db: &Db, device: NewDevice, now: Timestamp) -> Result<bool> 
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn by_user_code(
-    db: &Db,
-    user_hash: [u8; 32],
-    now: Timestamp,
-) -> Result<Option<Device>> {
+pub async fn by_user_code(db: &Db, user_hash: [u8; 32], now: Timestamp) -> Result<Option<Device>> {
     let columns: Option<(Vec<u8>, String, i64, i64, i64)> = db
         .optional(
             "select id, name, state, created_at, expires_at from devices

@@ -84,6 +84,21 @@ impl StorageError {
         }
     }
 
+    /// Sorts an error of the hot path's SQLite driver, whatever the moment it came at: a lost
+    /// connection is [`StorageError::MaybeCommitted`].
+    #[must_use]
+    pub(crate) fn of_rusqlite(error: &rusqlite::Error) -> Self {
+        let why = error.to_string();
+        let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+        match Cause::of_sqlite(code, why) {
+            Cause::Full => Self::Full,
+            Cause::Broken(why) => Self::Broken(why),
+            Cause::Transient(why) => Self::Aborted(why),
+            Cause::Lost(why) => Self::MaybeCommitted(why),
+            Cause::Refused(why) => Self::Refused(why),
+        }
+    }
+
     pub(crate) fn corrupt(what: &'static str, why: impl ToString) -> Self {
         Self::Corrupt { what, why: why.to_string() }
     }

@@ -29,16 +29,8 @@ pub struct Human {
     pub closed_at: Option<Timestamp>,
 }
 
-pub(crate) type Columns = (
-    Vec<u8>,
-    Option<String>,
-    Option<i64>,
-    Option<String>,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-);
+pub(crate) type Columns =
+    (Vec<u8>, Option<String>, Option<i64>, Option<String>, i64, i64, i64, Option<i64>);
 
 impl Human {
     pub(crate) fn decode(columns: Columns) -> Result<Self> {

@@ -42,11 +42,7 @@ impl StoredAnswer {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn get(
-    db: &Db,
-    scope: [u8; 32],
-    not_before: Timestamp,
-) -> Result<Option<StoredAnswer>> {
+pub async fn get(db: &Db, scope: [u8; 32], not_before: Timestamp) -> Result<Option<StoredAnswer>> {
     db.optional(
         "select body_hash, status, location, body, created_at
          from idempotency_global where scope = $1 and created_at >= $2",

@@ -71,8 +71,7 @@ pub struct Participant {
     pub expires_at: Timestamp,
 }
 
-type Columns =
-    (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
+type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
 
 impl Participant {
     fn decode(columns: Columns) -> Result<Self> {

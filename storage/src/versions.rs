@@ -109,10 +109,7 @@ pub async fn list(db: &Db, app: AppId) -> Result<Vec<VersionInfo>> {
 /// Any [`StorageError`].
 pub async fn html(db: &Db, app: AppId, number: u32) -> Result<Option<Arc<str>>> {
     let html: Option<(String,)> = db
-        .optional(
-            "select html from versions where app_id = $1 and number = $2",
-            args![app, number],
-        )
+        .optional("select html from versions where app_id = $1 and number = $2", args![app, number])
         .await?;
     Ok(html.map(|(html,)| html.into()))
 }

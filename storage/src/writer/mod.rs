@@ -6,6 +6,7 @@
 //! is settled exactly once, whatever happens to the lane; an outcome never says more than what
 //! is known; nothing here knows of replies, actors or permissions.
 
+mod app_record;
 mod failure;
 mod health;
 mod postgres;
@@ -18,7 +19,7 @@ use self::{health::Counters, queue::Queue};
 use crate::{
     commit::{Epoch, Group},
     db::Db,
-    error::{Result, StorageError},
+    error::Result,
     faults::Faults,
 };
 
@@ -77,7 +78,7 @@ impl Writer {
     /// cannot be reached shows with the first group.
     ///
     /// # Errors
-    /// [`StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
     pub fn start(db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Self> {
         let lanes = match db {
             Db::Sqlite(_) => 1,
@@ -122,8 +123,8 @@ impl Writer {
         }
     }
 
-    /// Accepts no more groups, commits those that wait, and ends the lanes. A dead lane is not
-    /// waited for, and neither is a broken store.
+    /// Accepts no more groups, commits those that wait, and ends the lanes. What waits for a dead
+    /// lane is told that it was not applied.
     pub async fn drain(&self) {
         for queue in &self.0.shared.queues {
             queue.drain();
@@ -132,6 +133,7 @@ impl Writer {
             let mut status = queue.status().subscribe();
             // The sender lives as long as the writer.
             let _ = status.wait_for(|status| *status != LaneStatus::Running).await;
+            queue.abandon();
         }
     }
 
@@ -140,9 +142,8 @@ impl Writer {
     pub async fn failed(&self) -> LaneStatus {
         let mut watches: Vec<_> =
             self.0.shared.queues.iter().map(|queue| queue.status().subscribe()).collect();
-        let bad = |status: &LaneStatus| {
-            matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_))
-        };
+        let bad =
+            |status: &LaneStatus| matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_));
         let mut waits: Vec<_> =
             watches.iter_mut().map(|watch| Box::pin(watch.wait_for(bad))).collect();
         std::future::poll_fn(|context| {
@@ -193,6 +194,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         for queue in &self.shared.queues {
             queue.drain();
+            if *queue.status().borrow() != LaneStatus::Running {
+                queue.abandon();
+            }
         }
     }
 }

@@ -123,12 +123,16 @@ impl Queue {
         let jobs = std::mem::take(&mut state.jobs);
         drop(state);
         self.status.send_replace(LaneStatus::Broken(reason.to_owned()));
-        for job in jobs {
-            match job {
-                Job::Group(group) => settle(group, Outcome::StoreBroken),
-                Job::Barrier(barrier) => drop(barrier.send(())),
-            }
-        }
+        settle_jobs(jobs, &Outcome::StoreBroken);
+    }
+
+    /// Settles what waits for a lane that will not come back.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state.lock();
+        state.waiting = 0;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        settle_jobs(jobs, &Outcome::Aborted(Abort::Refused("the writer has stopped".into())));
     }
 
     fn wake(&self) {
@@ -191,7 +195,7 @@ impl Queue {
             match state.jobs.pop_front() {
                 Some(Job::Group(group)) => {
                     bytes += group.weight();
-                    groups.push(Entry { group, refusal: None });
+                    groups.push(Entry { group, outcome: None });
                 }
                 Some(Job::Barrier(barrier)) => barriers.push(barrier),
                 None => break,
@@ -204,10 +208,10 @@ impl Queue {
     }
 }
 
-/// One group of a batch, and why it alone is not applied.
+/// One group of a batch, and its outcome where that is not the batch's.
 pub(super) struct Entry {
     pub(super) group: Group,
-    pub(super) refusal: Option<Abort>,
+    pub(super) outcome: Option<Outcome>,
 }
 
 /// How far the batch's transaction got: what is true of its groups if the lane dies now.
@@ -225,6 +229,20 @@ pub(super) enum Stage {
     Broken,
 }
 
+impl Stage {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Open => {
+                Outcome::Aborted(Abort::Refused("the writer failed before COMMIT".into()))
+            }
+            Self::Committing => Outcome::Unknown,
+            Self::Committed => Outcome::Committed,
+            Self::Aborted(abort) => Outcome::Aborted(abort.clone()),
+            Self::Broken => Outcome::StoreBroken,
+        }
+    }
+}
+
 /// The groups of one transaction. Whatever happens to the lane, each of them is settled once:
 /// what is left when the batch is dropped, also by a panic, is settled by how far it got.
 pub(super) struct Batch<'q> {
@@ -236,9 +254,9 @@ pub(super) struct Batch<'q> {
 }
 
 impl Batch<'_> {
-    /// Whether it holds nothing but barriers, or every group was refused.
-    pub(super) fn nothing_to_commit(&self) -> bool {
-        self.entries.iter().all(|entry| entry.refusal.is_some())
+    /// Whether every group has an outcome already.
+    pub(super) fn is_decided(&self) -> bool {
+        self.entries.iter().all(|entry| entry.outcome.is_some())
     }
 
     /// Settles every group in order, then answers the barriers.
@@ -249,17 +267,8 @@ impl Batch<'_> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        for Entry { group, refusal } in self.entries.drain(..) {
-            let outcome = match (&self.stage, refusal) {
-                (Stage::Broken, _) => Outcome::StoreBroken,
-                (_, Some(abort)) => Outcome::Aborted(abort),
-                (Stage::Open, None) => {
-                    Outcome::Aborted(Abort::Refused("the writer failed before COMMIT".into()))
-                }
-                (Stage::Committing, None) => Outcome::Unknown,
-                (Stage::Committed, None) => Outcome::Committed,
-                (Stage::Aborted(abort), None) => Outcome::Aborted(abort.clone()),
-            };
+        for Entry { group, outcome } in self.entries.drain(..) {
+            let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
             self.counters.settled(&group, &outcome);
             settle(group, outcome);
         }
@@ -267,6 +276,15 @@ impl Drop for Batch<'_> {
         for barrier in self.barriers.drain(..) {
             // Nobody may wait any more.
             let _ = barrier.send(());
+        }
+    }
+}
+
+fn settle_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
+    for job in jobs {
+        match job {
+            Job::Group(group) => settle(group, outcome.clone()),
+            Job::Barrier(barrier) => drop(barrier.send(())),
         }
     }
 }

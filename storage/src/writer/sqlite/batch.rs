@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::{app, statements::Statements};
 use crate::{
-    commit::{Abort, Epoch, Group},
+    commit::{Abort, Epoch, Group, Outcome},
     error::StorageError,
     faults::{Faults, Point},
     writer::{
@@ -41,18 +41,18 @@ impl Session<'_> {
     pub(super) fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), String> {
         let mut result = self.attempt(batch, Isolation::Shared);
         if result.as_ref().is_err_and(Failure::is_of_one_group) {
+            batch.stage = Stage::Broken;
             self.roll_back()?;
             result = self.attempt(batch, Isolation::PerGroup);
         }
         let Err(failure) = result else { return Ok(()) };
+        // Nothing of the batch is applied: what single groups were told in it is void.
+        batch.entries.iter_mut().for_each(|entry| entry.outcome = None);
+        batch.stage = Stage::Broken;
         if let Failure::Broken(why) = failure {
-            batch.stage = Stage::Broken;
             return Err(why);
         }
-        if let Err(why) = self.roll_back() {
-            batch.stage = Stage::Broken;
-            return Err(why);
-        }
+        self.roll_back()?;
         tracing::warn!(?failure, groups = batch.entries.len(), "a batch was not committed");
         batch.stage = Stage::Aborted(failure.into_abort());
         Ok(())
@@ -63,22 +63,24 @@ impl Session<'_> {
         self.pass(Point::BeforeBegin)?;
         self.statements.begin().map_err(failed)?;
         for entry in &mut batch.entries {
-            entry.refusal = self.group(&entry.group, isolation)?;
+            entry.outcome = self.group(&entry.group, isolation)?.map(Outcome::Aborted);
         }
-        if batch.nothing_to_commit() {
+        if batch.is_decided() {
             return self.statements.rollback().map_err(failed);
         }
         self.pass(Point::BeforeCommit)?;
         batch.stage = Stage::Committing;
         let began = Instant::now();
-        self.pass(Point::AtCommit).and_then(|()| self.statements.commit().map_err(failed)).map_err(
-            // After any other I/O error here the pages may be on disk or not: only reading the
-            // file again, in a new process, tells.
-            |failure| match failure {
-                Failure::Lost(why) => Failure::Broken(why),
-                other => other,
-            },
-        )?;
+        self.pass(Point::AtCommit)
+            .and_then(|()| self.statements.commit().map_err(failed))
+            .map_err(
+                // After any other I/O error here the pages may be on disk or not: only reading the
+                // file again, in a new process, tells.
+                |failure| match failure {
+                    Failure::Lost(why) => Failure::Broken(why),
+                    other => other,
+                },
+            )?;
         batch.stage = Stage::Committed;
         self.counters.committed(began.elapsed());
         // Durable: what goes wrong from here on, short of a panic, changes nothing.
@@ -87,11 +89,7 @@ impl Session<'_> {
     }
 
     /// Writes one group; `Some` when it alone is refused and nothing of it is written.
-    fn group(
-        &mut self,
-        group: &Group,
-        isolation: Isolation,
-    ) -> Result<Option<Abort>, Failure> {
+    fn group(&mut self, group: &Group, isolation: Isolation) -> Result<Option<Abort>, Failure> {
         // A taken slug is an expected outcome, so such a group is always isolated.
         let isolated = isolation == Isolation::PerGroup || group.app_write.is_some();
         if isolated {
