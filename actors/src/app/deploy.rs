@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use rookery_domain::{
     Error, ErrorCode, Result,
     compat::{self, Break, LiveRows},
-    event::EventType,
+    event::{EventType, RowChange},
     manifest::{Manifest, SchemaSource, Visibility},
     row::Row,
     schema::CompiledSchema,
@@ -110,6 +110,11 @@ pub fn dry_run(root: &Root, plan: &DeployPlan) -> Result<DeployReport> {
     })
 }
 
+/// The row one version on: whoever follows the feed by version hears of its coming and going.
+fn next_version(row: &Row) -> Arc<Row> {
+    Arc::new(Row { version: row.version + 1, ..row.clone() })
+}
+
 fn fits(schema: &CompiledSchema, row: &Row) -> bool {
     serde_json::from_str::<Value>(&row.data).is_ok_and(|value| schema.validate(&value).is_ok())
 }
@@ -146,8 +151,9 @@ fn carry(
         for row in plan.detached.get(name).into_iter().flatten() {
             let fits = schema.is_none_or(|schema| fits(schema, row));
             if fits && is_detached(name, row) && enter(&decl.unique, &mut unique, row) {
+                let row = next_version(row);
                 rows.put(row.clone());
-                carry.reattach.push((name.clone(), row.clone()));
+                carry.reattach.push((name.clone(), row));
             }
         }
         carry.shelves.push(Shelf { decl: decl.clone(), rows, trashed: 0 });
@@ -247,18 +253,26 @@ impl Decision<'_> {
             let trashed = tombs.into_iter().flat_map(|tombs| tombs.values());
             shelf.trashed = trashed.filter(|tomb| tomb.kind == TombKind::Trashed).count() as u64;
         }
-        if !carry.detach.is_empty() || !carry.reattach.is_empty() {
-            working.root.generation += 1;
-        }
+        let who = self.standing.principal;
+        let at = working.stamp(self.now);
         for (collection, row) in carry.detach {
             working.root.totals.live -= 1;
             working.root.totals.bytes -= row.stored_bytes();
-            working.bury(&collection, row, RowState::Detached);
+            let left = next_version(&row);
+            working.bury(&collection, left.clone(), RowState::Detached);
+            let change = RowChange { collection, row: left, previous_editor: None };
+            working.emit(EventType::RowDeleted, who, at, Some(change), None, false);
         }
         for (collection, row) in carry.reattach {
             working.drop_tomb(&collection, Digest::of(&row.key));
             working.root.totals.live += 1;
             working.root.totals.bytes += row.stored_bytes();
+            let change = RowChange {
+                collection: collection.clone(),
+                row: row.clone(),
+                previous_editor: None,
+            };
+            working.emit(EventType::RowRestored, who, at, Some(change), None, false);
             working.open.rows.push(RowWrite { collection, row, state: RowState::Live });
         }
         let mut record = (*working.root.record).clone();

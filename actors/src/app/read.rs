@@ -79,7 +79,6 @@ impl View {
     /// A number of everything the caller reads here and now; tokens are bound to it.
     pub(crate) fn rights(&self) -> u64 {
         read_rights(&self.standing, &self.root.manifest)
-            ^ self.root.generation.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     pub(crate) fn feed_cursor(&self, seq: u64) -> FeedCursor {

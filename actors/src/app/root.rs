@@ -32,8 +32,6 @@ pub struct Root {
     pub manifest: Arc<Manifest>,
     /// What counts towards the quota.
     pub totals: Totals,
-    /// Rises when a deploy detaches or re-attaches rows: feed cursors from before no longer fit.
-    pub generation: u64,
     /// Rows kept but not served, by collection; declared ones and removed ones.
     pub(crate) detached: Arc<BTreeMap<Arc<str>, u64>>,
     pub(crate) collections: Vec<Shelf>,

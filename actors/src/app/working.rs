@@ -80,6 +80,8 @@ pub(crate) enum TombKind {
     Trashed,
     Purged,
     Detached,
+    /// It cannot be read: set aside, but its key is taken and it counts as live.
+    Poison,
 }
 
 /// One step back.
@@ -230,7 +232,7 @@ impl Working {
         match kind {
             TombKind::Trashed => self.count_trashed(collection, 1),
             TombKind::Detached => self.count_detached(collection, 1),
-            TombKind::Purged => {}
+            TombKind::Purged | TombKind::Poison => {}
         }
         self.root.totals.bytes += bytes;
         let tomb = Tomb { version: left.version, kind, bytes: bytes as u32 };
@@ -247,6 +249,7 @@ impl Working {
         match tomb.kind {
             TombKind::Trashed => self.count_trashed(collection, -1),
             TombKind::Detached => self.count_detached(collection, -1),
+            TombKind::Poison => self.root.totals.live -= 1,
             TombKind::Purged => {}
         }
         self.root.totals.bytes -= u64::from(tomb.bytes);

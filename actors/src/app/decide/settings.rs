@@ -179,7 +179,7 @@ impl Decision<'_> {
         self.working.open.app_write =
             Some(Box::new(AppWrite { record: record.clone(), version }));
         if record.timezone != self.working.root.record.timezone {
-            self.working.private.zone = Zone::or_utc(&record.timezone);
+            self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
         }
         self.working.root.record = Arc::new(record);
         Reply::App(self.working.root.record.clone())

@@ -44,10 +44,10 @@ impl Decision<'_> {
         let key = item.key.unwrap_or_else(|| RowId::new().to_string().into());
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
-        if tomb.is_some_and(|tomb| tomb.kind == TombKind::Detached) {
+        if tomb.is_some_and(|t| matches!(t.kind, TombKind::Detached | TombKind::Poison)) {
             return Err(Error::new(
                 ErrorCode::Conflict,
-                format!("a row detached by a forced deploy holds the key {key:?}"),
+                format!("a row that is kept but not served holds the key {key:?}"),
             ));
         }
         let freed = tomb.map_or(0, |tomb| u64::from(tomb.bytes));
