@@ -19,8 +19,8 @@ pub(super) const SLUG_COLUMN: &str = "apps.slug";
 
 /// A version without its assets.
 pub(super) const INSERT_VERSION: &str = "insert into versions \
-     (app, number, html, manifest, by_kind, by_id, created_at) \
-     values ($1, $2, $3, $4, $5, $6, $7)";
+     (app_id, number, html, manifest, done_by, created_at) \
+     values ($1, $2, $3, $4, $5, $6)";
 
 /// The content of an asset, unless it is there; it is marked as used either way.
 pub(super) const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at) \
@@ -28,13 +28,13 @@ pub(super) const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at)
 
 /// One file of a version.
 pub(super) const INSERT_ASSET: &str = "insert into assets \
-     (app, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
+     (app_id, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
 
 /// Forgets old versions' files; their contents go when nothing else refers to them.
-pub(super) const DROP_ASSETS: &str = "delete from assets where app = $1 and version <= $2";
+pub(super) const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
 
 /// Forgets old versions.
-pub(super) const DROP_VERSIONS: &str = "delete from versions where app = $1 and number <= $2";
+pub(super) const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
 
 /// The number of a visibility in storage.
 pub(super) const fn visibility_code(visibility: Visibility) -> i64 {

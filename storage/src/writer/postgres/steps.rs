@@ -4,6 +4,7 @@ use sqlx::{Arguments as _, error::BoxDynError, postgres::PgArguments};
 
 use super::statement;
 use crate::{
+    codec::principal_bytes,
     commit::{AppWrite, Epoch, Group, NewVersion},
     faults::Point,
     writer::{
@@ -110,8 +111,7 @@ fn assets(
         number,
         &*version.html,
         &*version.manifest,
-        version.by.kind as i64,
-        &version.by.id[..],
+        &principal_bytes(version.by)[..],
         version.created_at.0,
     );
     // In one order for everybody, so that two deploys of the same files never wait in a ring.

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::batch::failed;
 use crate::{
+    codec::principal_bytes,
     commit::{AppWrite, NewVersion},
     writer::{
         app_record::{self, retention_text},
@@ -65,8 +66,7 @@ fn insert_version(
             version.number,
             &*version.html,
             &*version.manifest,
-            version.by.kind as u8,
-            &version.by.id[..],
+            &principal_bytes(version.by)[..],
             version.created_at.0,
         ],
     )?;
