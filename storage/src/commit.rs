@@ -6,7 +6,13 @@
 
 use std::{fmt, sync::Arc};
 
-use rookery_domain::{Timestamp, app::AppRecord, event::{Event, EventType}, id::AppId, row::Row};
+use rookery_domain::{
+    Timestamp,
+    app::AppRecord,
+    event::{Event, EventType},
+    id::AppId,
+    row::Row,
+};
 use sha2::{Digest as _, Sha256};
 
 /// Which process start may write: drawn at start from a counter in the database.
@@ -51,7 +57,8 @@ impl Group {
     #[must_use]
     pub fn weight(&self) -> usize {
         let rows: usize = self.rows.iter().map(|write| write.row.data.len()).sum();
-        let events: usize = self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
+        let events: usize =
+            self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
         let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
         let version = version.map_or(0, |version| {

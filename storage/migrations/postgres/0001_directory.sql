@@ -139,7 +139,7 @@ create table versions (
     number bigint not null,
     html text not null,
     manifest text not null,
-    done_by bytea not null, -- principal: 1 byte of kind, 16 of id
+    created_by bytea not null, -- principal: 1 byte of kind, 16 of id
     created_at bigint not null,
     primary key (app_id, number)
 );
@@ -164,13 +164,16 @@ create table blobs (
 );
 create index blobs_seen on blobs (seen_at);
 
--- First answers of creations that belong to no app, replayed for 24 hours.
+-- First answers of creations on routes of no app, replayed for 24 hours. The created app, when it
+-- is one, is named so that its purge finds them.
 create table idempotency_global (
     scope bytea primary key not null,
     body_hash bytea not null,
     status bigint not null,
     location text,
     body text not null,
+    app_id bytea,
     created_at bigint not null
 );
 create index idempotency_global_created on idempotency_global (created_at);
+create index idempotency_global_app on idempotency_global (app_id) where app_id is not null;

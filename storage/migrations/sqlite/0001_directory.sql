@@ -141,7 +141,7 @@ create table versions (
     number integer not null,
     html text not null,
     manifest text not null,
-    done_by blob not null, -- principal: 1 byte of kind, 16 of id
+    created_by blob not null, -- principal: 1 byte of kind, 16 of id
     created_at integer not null,
     primary key (app_id, number)
 ) strict;
@@ -166,13 +166,16 @@ create table blobs (
 ) strict;
 create index blobs_seen on blobs (seen_at);
 
--- First answers of creations that belong to no app, replayed for 24 hours.
+-- First answers of creations on routes of no app, replayed for 24 hours. The created app, when it
+-- is one, is named so that its purge finds them.
 create table idempotency_global (
     scope blob primary key not null,
     body_hash blob not null,
     status integer not null,
     location text,
     body text not null,
+    app_id blob,
     created_at integer not null
 ) strict;
 create index idempotency_global_created on idempotency_global (created_at);
+create index idempotency_global_app on idempotency_global (app_id) where app_id is not null;

@@ -150,6 +150,12 @@ macro_rules! id_args {
                 Self::from(id.map(|id| id.uuid().into_bytes()))
             }
         }
+
+        impl crate::decode::StoredId for $id {
+            fn from_uuid(uuid: uuid::Uuid) -> Self {
+                Self::from_uuid(uuid)
+            }
+        }
     )*};
 }
 

@@ -22,6 +22,7 @@ use crate::{
 pub(crate) use args::{Arg, Args, args};
 pub use postgres::PostgresDb;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
+pub(crate) use sqlite::{LockFile, create_folder, newest_migration};
 pub(crate) use tx::Tx;
 
 /// How often a cold-path transaction that was certainly not applied is tried in all.

@@ -142,9 +142,8 @@ impl Writer {
     pub async fn failed(&self) -> LaneStatus {
         let mut watches: Vec<_> =
             self.0.shared.queues.iter().map(|queue| queue.status().subscribe()).collect();
-        let bad = |status: &LaneStatus| {
-            matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_))
-        };
+        let bad =
+            |status: &LaneStatus| matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_));
         let mut waits: Vec<_> =
             watches.iter_mut().map(|watch| Box::pin(watch.wait_for(bad))).collect();
         std::future::poll_fn(|context| {

@@ -15,11 +15,7 @@ use crate::{
     commit::{Abort, Group, Outcome},
     error::StorageError,
     faults::{Fault, Point},
-    writer::{
-        Shared, app_record,
-        failure::Failure,
-        queue::Batch,
-    },
+    writer::{Shared, app_record, failure::Failure, queue::Batch},
 };
 
 /// Why the lane cannot go on with this connection, or at all.
@@ -84,8 +80,7 @@ impl Session<'_> {
         self.answer_arrives()?;
         tell(batch, plain, &Outcome::Aborted(Abort::Fenced));
         for row in passed {
-            let position: i32 =
-                row.try_get(0).map_err(|error| Failure::Lost(error.to_string()))?;
+            let position: i32 = row.try_get(0).map_err(|error| Failure::Lost(error.to_string()))?;
             if let Ok(position) = usize::try_from(position) {
                 tell(batch, &[position], &Outcome::Committed);
             }

@@ -279,8 +279,23 @@ impl<'g> Events<'g> {
 
     fn bind(self, out: &mut PgArguments) -> Bound {
         bind_all!(
-            self, out, n, seq, kind, at, by, collection, key, version, creator, editor,
-            previous_editor, row_created_at, row_updated_at, data, silent
+            self,
+            out,
+            n,
+            seq,
+            kind,
+            at,
+            by,
+            collection,
+            key,
+            version,
+            creator,
+            editor,
+            previous_editor,
+            row_created_at,
+            row_updated_at,
+            data,
+            silent
         )
     }
 }

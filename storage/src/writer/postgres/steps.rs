@@ -97,11 +97,7 @@ fn record(
     Ok(())
 }
 
-fn assets(
-    steps: &mut Vec<Step>,
-    group: &Group,
-    version: &NewVersion,
-) -> Result<(), BoxDynError> {
+fn assets(steps: &mut Vec<Step>, group: &Group, version: &NewVersion) -> Result<(), BoxDynError> {
     let app = group.app_bytes();
     let number = i64::from(version.number);
     step!(

@@ -14,11 +14,7 @@ use crate::{
 use rookery_domain::id::AppId;
 
 /// Writes the record and the version. Rare, so its statements are not kept.
-pub(super) fn write(
-    connection: &Connection,
-    app: AppId,
-    write: &AppWrite,
-) -> Result<(), Failure> {
+pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Result<(), Failure> {
     let record = &write.record;
     let uuid = app.uuid();
     let app_id = &uuid.as_bytes()[..];

@@ -71,14 +71,16 @@ impl Session<'_> {
         self.pass(Point::BeforeCommit)?;
         batch.stage = Stage::Committing;
         let began = Instant::now();
-        self.pass(Point::AtCommit).and_then(|()| self.statements.commit().map_err(failed)).map_err(
-            // After any other I/O error here the pages may be on disk or not: only reading the
-            // file again, in a new process, tells.
-            |failure| match failure {
-                Failure::Lost(why) => Failure::Broken(why),
-                other => other,
-            },
-        )?;
+        self.pass(Point::AtCommit)
+            .and_then(|()| self.statements.commit().map_err(failed))
+            .map_err(
+                // After any other I/O error here the pages may be on disk or not: only reading the
+                // file again, in a new process, tells.
+                |failure| match failure {
+                    Failure::Lost(why) => Failure::Broken(why),
+                    other => other,
+                },
+            )?;
         batch.stage = Stage::Committed;
         self.counters.committed(began.elapsed());
         // Durable: what goes wrong from here on, short of a panic, changes nothing.
@@ -87,11 +89,7 @@ impl Session<'_> {
     }
 
     /// Writes one group; `Some` when it alone is refused and nothing of it is written.
-    fn group(
-        &mut self,
-        group: &Group,
-        isolation: Isolation,
-    ) -> Result<Option<Abort>, Failure> {
+    fn group(&mut self, group: &Group, isolation: Isolation) -> Result<Option<Abort>, Failure> {
         // A taken slug is an expected outcome, so such a group is always isolated.
         let isolated = isolation == Isolation::PerGroup || group.app_write.is_some();
         if isolated {

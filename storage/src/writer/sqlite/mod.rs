@@ -94,12 +94,7 @@ const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
      pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -32768; \
      pragma temp_store = memory;";
 
-fn run(
-    connection: Connection,
-    db: &SqliteDb,
-    shared: &Shared,
-    queue: &Queue,
-) -> Result<(), Ended> {
+fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) -> Result<(), Ended> {
     let failed = |error: rusqlite::Error| Ended::Failed(error.to_string());
     let mut session = Session {
         connection: &connection,
@@ -135,9 +130,8 @@ fn run(
 
 /// Moves what no reader needs from the log to the file. `Err` only when the store is broken.
 fn checkpoint(connection: &Connection, page_bytes: u64, shared: &Shared) -> Result<(), String> {
-    let frames = connection.query_row("pragma wal_checkpoint(passive)", [], |row| {
-        row.get::<_, i64>(1)
-    });
+    let frames =
+        connection.query_row("pragma wal_checkpoint(passive)", [], |row| row.get::<_, i64>(1));
     match frames {
         Ok(frames) => {
             let frames = u64::try_from(frames).unwrap_or(0);

@@ -175,8 +175,10 @@ impl<'c> Statements<'c> {
             let row = event.change.as_ref().map(|change| &*change.row);
             let creator = row.map(|row| principal_bytes(row.creator));
             let editor = row.map(|row| principal_bytes(row.editor));
-            let previous =
-                event.change.as_ref().and_then(|change| change.previous_editor.map(principal_bytes));
+            let previous = event
+                .change
+                .as_ref()
+                .and_then(|change| change.previous_editor.map(principal_bytes));
             run!(
                 self.event,
                 &uuid.as_bytes()[..],
