@@ -9,6 +9,7 @@ use crate::{
     codec::{Columns, Read, record},
     db::{Db, args},
     error::{Result, StorageError},
+    idempotency_global::StoredAnswer,
 };
 
 /// How long an answer is replayed, in seconds: 24 hours (contract part 1).
@@ -16,21 +17,6 @@ pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
 
 /// Records that one call of [`forget_expired`] deletes at most.
 pub const FORGET_CHUNK: u32 = 500;
-
-/// A first answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredAnswer {
-    /// SHA-256 of the request's body: another body with the same key is a conflict.
-    pub body_hash: [u8; 32],
-    /// The answer's status.
-    pub status: u16,
-    /// The answer's `Location`, where it had one.
-    pub location: Option<String>,
-    /// The answer's body.
-    pub body: String,
-    /// When it was made.
-    pub created_at: Timestamp,
-}
 
 record!(AnswerRecord, StoredAnswer, answer);
 

@@ -1,8 +1,7 @@
-//! Rows that are not served: the trash, rows detached by a forced deploy, and what is left of an
-//! app that is being destroyed.
+//! Rows that are not served: the trash, and rows detached by a forced deploy.
 //!
 //! An app's actor knows their keys and versions, not their contents; it decides about them and
-//! submits what changes to the writer. Here they are only read, but for [`erase_app`].
+//! submits what changes to the writer. Here they are only read.
 
 use rookery_domain::{Timestamp, id::AppId, row::Row};
 
@@ -14,9 +13,6 @@ use crate::{
 
 /// Rows that one call gives at most.
 pub const TRASH_PAGE_MAX: u32 = 500;
-
-/// Rows and events that one call of [`erase_app`] deletes at most, of each kind.
-pub const ERASE_CHUNK: u32 = 500;
 
 /// A row in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,37 +192,6 @@ pub async fn due_for_purge(db: &Db, before: Timestamp, limit: u32) -> Result<Vec
             }
         })
         .collect())
-}
-
-/// Deletes a chunk of everything that the writer keeps of an app; `false` once nothing is left.
-/// The head goes with the first chunk, so that the fence refuses what is still on its way.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn erase_app(db: &Db, app: AppId) -> Result<bool> {
-    db.transaction(app, |tx, app| {
-        Box::pin(async move {
-            let chunk = i64::from(ERASE_CHUNK);
-            let mut gone =
-                tx.execute("delete from app_head where app_id = $1", args![*app]).await?;
-            for sql in [
-                "delete from rows where app_id = $1 and (collection, key) in \
-                 (select collection, key from rows where app_id = $1 limit $2)",
-                "delete from events where app_id = $1 and seq in \
-                 (select seq from events where app_id = $1 order by seq limit $2)",
-                "delete from idempotency where app_id = $1 and scope in \
-                 (select scope from idempotency where app_id = $1 limit $2)",
-                "delete from budgets where app_id = $1 and (collection, network) in \
-                 (select collection, network from budgets where app_id = $1 limit $2)",
-                "delete from spent_challenges where app_id = $1 and id in \
-                 (select id from spent_challenges where app_id = $1 limit $2)",
-            ] {
-                gone += tx.execute(sql, args![*app, chunk]).await?;
-            }
-            Ok(gone > 0)
-        })
-    })
-    .await
 }
 
 fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {

@@ -9,7 +9,7 @@ use super::{
     record::{app_columns, app_record},
 };
 use crate::{
-    codec::{self, Columns, Read, event_columns, row_columns},
+    codec::{self, Columns, Read, event_columns},
     commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
     error::{Result, StorageError},
 };

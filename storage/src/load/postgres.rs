@@ -2,7 +2,7 @@
 
 use rookery_domain::id::AppId;
 use sqlx::{
-    Arguments as _, Connection as _, Executor as _, Postgres,
+    Arguments as _, Executor as _, Postgres,
     pool::PoolConnection,
     postgres::{PgArguments, PgRow},
     query, query_with,
@@ -36,7 +36,7 @@ pub(super) async fn load(
         };
         if connection.execute("rollback").await.is_err() {
             // Its state is not known, so the pool must not have it back.
-            let _ = connection.close_hard().await;
+            drop(connection.detach());
         }
         result
     });

@@ -3,7 +3,7 @@
 //! Parameters appear in the order of their numbers: SQLite takes `$1` for a name and numbers
 //! names by their first appearance.
 
-use rookery_domain::{app::AppRecord, manifest::Visibility};
+use rookery_domain::app::AppRecord;
 
 use super::failure::Failure;
 use crate::commit::Asset;
@@ -19,7 +19,7 @@ pub(super) const SLUG_COLUMN: &str = "apps.slug";
 
 /// A version without its assets.
 pub(super) const INSERT_VERSION: &str = "insert into versions \
-     (app_id, number, html, manifest, done_by, created_at) \
+     (app_id, number, html, manifest, created_by, created_at) \
      values ($1, $2, $3, $4, $5, $6)";
 
 /// The content of an asset, unless it is there; it is marked as used either way.
@@ -35,15 +35,6 @@ pub(super) const DROP_ASSETS: &str = "delete from assets where app_id = $1 and v
 
 /// Forgets old versions.
 pub(super) const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
-
-/// The number of a visibility in storage.
-pub(super) const fn visibility_code(visibility: Visibility) -> i64 {
-    match visibility {
-        Visibility::Private => 0,
-        Visibility::Link => 1,
-        Visibility::Public => 2,
-    }
-}
 
 /// The owner's retention overrides as a column.
 pub(super) fn retention_text(record: &AppRecord) -> Result<String, Failure> {

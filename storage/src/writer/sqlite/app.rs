@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::batch::failed;
 use crate::{
+    apps::visibility_code,
     codec::principal_bytes,
     commit::{AppWrite, NewVersion},
     writer::{
@@ -24,7 +25,7 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
             &record.owner.uuid().as_bytes()[..],
             &*record.slug,
             record.status.code(),
-            app_record::visibility_code(record.visibility),
+            visibility_code(record.visibility),
             &*record.timezone,
             record.version,
             record.share_hash.as_ref().map(|hash| &hash[..]),
