@@ -89,11 +89,11 @@ impl Schemas {
     /// # Errors
     /// `internal` when it does not compile: the manifest was checked when it was deployed.
     pub(crate) fn get(&self, source: &SchemaSource) -> Result<Arc<CompiledSchema>> {
-        self.0
-            .try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new))
-            .map_err(|error| {
-                tracing::error!(schema = source.name, %error, "a stored schema does not compile");
+        self.0.try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new)).map_err(
+            |error| {
+                tracing::error!(schema = &*source.name, %error, "a stored schema does not compile");
                 Error::internal(false)
-            })
+            },
+        )
     }
 }

@@ -14,7 +14,8 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError, apps,
     commit::Group,
-    feed, idempotency::{self, StoredAnswer},
+    feed, idempotency,
+    idempotency_global::StoredAnswer,
     load::{self, LoadOptions, LoadedApp},
     trash,
     writer::Writer,
@@ -96,8 +97,7 @@ impl AppStore for SqlStore {
     }
 
     fn load(&self, app: AppId) -> Stored<Option<LoadedApp>> {
-        let options =
-            LoadOptions { now: self.clock.now(), tail_events: TAIL_EVENTS_MAX as u32 };
+        let options = LoadOptions { now: self.clock.now(), tail_events: TAIL_EVENTS_MAX as u32 };
         self.run(|db| async move { load::load_app(&db, app, options).await })
     }
 
@@ -128,9 +128,9 @@ impl AppStore for SqlStore {
 
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {
         let (collection, key) = (collection.to_owned(), key.to_owned());
-        self.run(move |db| async move {
-            Ok(trash::find(&db, app, &collection, &key).await?.map(seen))
-        })
+        self.run(
+            move |db| async move { Ok(trash::find(&db, app, &collection, &key).await?.map(seen)) },
+        )
     }
 
     fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>> {
@@ -141,7 +141,10 @@ impl AppStore for SqlStore {
                 let page =
                     trash::list(&db, app, &collection, cursor, trash::TRASH_PAGE_MAX).await?;
                 let full = page.len() == trash::TRASH_PAGE_MAX as usize;
-                cursor = page.last().map(trash::TrashedRow::cursor);
+                cursor = page.last().map(|last| trash::TrashCursor {
+                    deleted_at: last.deleted_at,
+                    key: last.row.key.clone(),
+                });
                 rows.extend(page.into_iter().map(seen));
                 if !full {
                     return Ok(rows);
@@ -154,7 +157,7 @@ impl AppStore for SqlStore {
         let collection = collection.to_owned();
         self.run(move |db| async move {
             let kept = trash::detached(&db, app, &[&collection]).await?;
-            Ok(kept.into_iter().map(|kept| kept.row).collect())
+            Ok(kept.into_iter().map(|kept| Arc::new(kept.row)).collect())
         })
     }
 
@@ -165,5 +168,5 @@ impl AppStore for SqlStore {
 }
 
 fn seen(trashed: trash::TrashedRow) -> SeenRow {
-    SeenRow { row: trashed.row, deleted_at: Some(trashed.deleted_at) }
+    SeenRow { row: Arc::new(trashed.row), deleted_at: Some(trashed.deleted_at) }
 }

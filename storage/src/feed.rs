@@ -124,7 +124,11 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: Retention) -> Result<Option<Pru
     let by_age = young.map_or(last_seq, |(seq,)| seq - 1);
     let target = by_count.max(by_age).min(last_seq);
     if target <= floor {
-        return Ok(Some(Pruned { events: 0, floor_seq: floor.max(0).cast_unsigned(), more: false }));
+        return Ok(Some(Pruned {
+            events: 0,
+            floor_seq: floor.max(0).cast_unsigned(),
+            more: false,
+        }));
     }
     let through = target.min(floor + i64::from(PRUNE_CHUNK));
     let newest_gone: Option<(i64,)> = tx

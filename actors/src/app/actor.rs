@@ -189,8 +189,7 @@ impl App {
         let root = Arc::new(self.working.root.clone());
         let open = std::mem::take(&mut self.working.open);
         let prev = self.published_seq();
-        let (group, in_flight) =
-            seal(self.slot.id, self.groups, prev, root, open, myself.clone());
+        let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
         self.env.store.submit(group);
     }

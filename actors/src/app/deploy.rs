@@ -126,8 +126,7 @@ fn carry(
     plan: &DeployPlan,
     is_detached: impl Fn(&str, &Row) -> bool,
 ) -> Result<Carry> {
-    let mut carry =
-        Carry { shelves: vec![], private: vec![], detach: vec![], reattach: vec![] };
+    let mut carry = Carry { shelves: vec![], private: vec![], detach: vec![], reattach: vec![] };
     for shelf in &root.collections {
         if !plan.manifest.collections.contains_key(&shelf.decl.name) {
             let name = &shelf.decl.name;
@@ -227,9 +226,9 @@ impl Decision<'_> {
             return Err(compat::refusal(&breaks));
         }
         let carry = carry(root, plan, |collection, row| {
-            self.working.tomb(collection, Digest::of(&row.key)).is_some_and(|tomb| {
-                tomb.kind == TombKind::Detached && tomb.version == row.version
-            })
+            self.working
+                .tomb(collection, Digest::of(&row.key))
+                .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
         })?;
         let report = DeployReport {
             version: root.record.version + 1,

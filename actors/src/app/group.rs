@@ -141,8 +141,11 @@ pub(crate) fn seal(
 fn last_of_each<T, K: Eq + std::hash::Hash>(mut list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     if list.len() > 1 {
         let mut seen = HashSet::with_capacity(list.len());
-        let mut kept: Vec<T> =
-            std::mem::take(&mut list).into_iter().rev().filter(|one| seen.insert(key(one))).collect();
+        let mut kept: Vec<T> = std::mem::take(&mut list)
+            .into_iter()
+            .rev()
+            .filter(|one| seen.insert(key(one)))
+            .collect();
         kept.reverse();
         list = kept;
     }

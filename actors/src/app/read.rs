@@ -9,12 +9,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     access::{Access, Authorship, RowScope, Standing, read_rights},
     principal::Caller,
-    query::{
-        RowQuery,
-        cursor::{FeedCursor, PageBinding, PageCursor},
-        page::PageLimit,
-        sort::SortKey,
-    },
+    query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
     row::{Row, write_json_string},
 };
 use tokio::sync::Semaphore;
@@ -182,6 +177,7 @@ impl AppHandle {
             caller: view.standing.principal,
             rights: view.rights(),
             query: &query.rows,
+            include_deleted: query.include_deleted,
         };
         let key = &self.env().key;
         let cursor = query
@@ -244,9 +240,10 @@ impl Scan {
 
     fn in_creation_order(&self, newest_first: bool) -> (Vec<SeenRow>, bool) {
         let rows = &self.shelf.rows;
-        let after = self.after.as_ref().and_then(|after| {
-            Some((Timestamp(after.first_integer()?), after.key()))
-        });
+        let after = self
+            .after
+            .as_ref()
+            .and_then(|after| Some((Timestamp(after.first_integer()?), after.key())));
         match (newest_first, after) {
             (false, None) => self.take(rows.iter()),
             (false, Some((at, key))) => self.take(rows.after(at, key)),

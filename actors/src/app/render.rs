@@ -1,10 +1,7 @@
 //! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
 //! the same to the letter.
 
-use rookery_domain::{
-    Error,
-    error::ErrorCode,
-};
+use rookery_domain::{Error, error::ErrorCode};
 use serde_json::{Value, json};
 
 use super::message::{Reply, RowFate, RowReply, StoredAnswer, Tombstone};
@@ -94,8 +91,8 @@ pub(crate) fn stored(reply: &Reply, location_base: &str) -> (StoredAnswer, Optio
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);
-            let location = (status == 201)
-                .then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
+            let location =
+                (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
             (answer(status, location, body), Some(reply.row.key.clone()))
         }
         Reply::Batch(results) => (answer(200, None, batch(results)), None),

@@ -73,16 +73,9 @@ impl Root {
             deleted: shelf.trashed,
             detached: self.detached.get(&shelf.decl.name).copied().unwrap_or(0),
         });
-        let removed = self
-            .detached
-            .iter()
-            .filter(|(name, _)| self.position(name).is_none())
-            .map(|(name, n)| CollectionCounts {
-                name: name.clone(),
-                live: 0,
-                deleted: 0,
-                detached: *n,
-            });
+        let removed = self.detached.iter().filter(|(name, _)| self.position(name).is_none()).map(
+            |(name, n)| CollectionCounts { name: name.clone(), live: 0, deleted: 0, detached: *n },
+        );
         declared.chain(removed).collect()
     }
 }
@@ -131,7 +124,12 @@ impl Tail {
         if seq + 1 < first {
             return None;
         }
-        Some(self.events.focus().narrow(((seq + 1 - first) as usize).min(self.events.len())..).into_iter())
+        Some(
+            self.events
+                .focus()
+                .narrow(((seq + 1 - first) as usize).min(self.events.len())..)
+                .into_iter(),
+        )
     }
 }
 

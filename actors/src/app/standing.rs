@@ -16,13 +16,16 @@ use rookery_domain::{
 /// force; `app_not_found` for an agent of somebody else.
 pub fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
     let tier = |tier| Standing::new(caller.principal(), tier);
-    if matches!(caller, Caller::System) || caller.account() == Some(record.owner) {
+    if *caller == Caller::System || caller.account() == Some(record.owner) {
         return Ok(tier(Tier::Owner));
     }
     let share = match caller {
         Caller::Agent { .. } => return Err(Error::app_not_found()),
         Caller::Human { share, .. } | Caller::Anonymous { share, .. } => share.as_ref(),
-        Caller::Grant { .. } | Caller::Preview { .. } | Caller::Credential { .. } => None,
+        Caller::Grant { .. }
+        | Caller::Preview { .. }
+        | Caller::Credential { .. }
+        | Caller::System => None,
     };
     let admitted = match record.visibility {
         Visibility::Public => true,

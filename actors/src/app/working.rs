@@ -197,9 +197,8 @@ impl Working {
             row: after.row.clone(),
             state: RowState::Live,
         });
-        let previous_editor = before
-            .map(|before| before.row.editor)
-            .filter(|previous| *previous != after.row.editor);
+        let previous_editor =
+            before.map(|before| before.row.editor).filter(|previous| *previous != after.row.editor);
         let change = RowChange { collection, row: after.row.clone(), previous_editor };
         self.emit(kind, by, at, Some(change), None, silent);
     }

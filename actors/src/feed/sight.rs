@@ -94,9 +94,7 @@ impl<'a> Sight<'a> {
         let visible = match event.kind {
             EventType::AppDeployed => true,
             EventType::Access(_) => standing.is_owner(),
-            EventType::Custom(_) => {
-                standing.tier >= Tier::Member || event.by == standing.principal
-            }
+            EventType::Custom(_) => standing.tier >= Tier::Member || event.by == standing.principal,
             _ => standing.tier >= Tier::Member,
         };
         visible.then_some(Shown::Whole)

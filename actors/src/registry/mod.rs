@@ -146,7 +146,11 @@ impl Apps {
 
     /// Every slot there is, for the workers. A copy: apps come and go meanwhile.
     pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
-        self.inner.parts.iter().flat_map(|part| part.read().values().cloned().collect::<Vec<_>>()).collect()
+        self.inner
+            .parts
+            .iter()
+            .flat_map(|part| part.read().values().cloned().collect::<Vec<_>>())
+            .collect()
     }
 
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {

@@ -68,14 +68,10 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let incarnation = apps.next_incarnation();
     let (tell, live) = tokio::sync::oneshot::channel();
     let birth = Birth { env: env.clone(), slot: slot.clone(), working, incarnation, live };
-    let actor = inner
-        .shards
-        .spawn(slot.id, AppActor, birth)
-        .await
-        .map_err(|error| {
-            tracing::error!(app.id = %slot.id, %error, "an app's actor did not start");
-            Error::unavailable("the app could not be started")
-        })?;
+    let actor = inner.shards.spawn(slot.id, AppActor, birth).await.map_err(|error| {
+        tracing::error!(app.id = %slot.id, %error, "an app's actor did not start");
+        Error::unavailable("the app could not be started")
+    })?;
     let live = Arc::new(Live { incarnation, actor: actor.clone(), root: ArcSwap::new(root) });
     if !slot.woke(live.clone()) {
         actor.stop(None);

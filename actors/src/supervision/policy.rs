@@ -61,9 +61,7 @@ impl CrashStreak {
     fn wait(&self) -> Duration {
         match self.crashes.checked_sub(FREE_CRASHES + 1) {
             None => Duration::ZERO,
-            Some(doublings) => {
-                Duration::from_secs(1 << doublings.min(6)).min(BACKOFF_MAX)
-            }
+            Some(doublings) => Duration::from_secs(1 << doublings.min(6)).min(BACKOFF_MAX),
         }
     }
 }

@@ -63,8 +63,7 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record =
-            app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
+        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
         let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,
@@ -131,8 +130,8 @@ impl Assembly {
             self.collection = Arc::from(collection);
             self.loaded.counts.entry(Arc::clone(&self.collection)).or_default();
         }
-        let state = RowState::from_code(columns.int(1)?, columns.time_opt(2)?)
-            .ok_or("an unknown state")?;
+        let state =
+            RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
         let bytes: u64 = columns.number(3)?;
         if let Some(totals) = self.loaded.counts.get_mut(&self.collection) {
             match state {

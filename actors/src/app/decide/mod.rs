@@ -43,12 +43,7 @@ pub(crate) struct Decision<'a> {
 }
 
 /// Decides `op` of `caller` against `working`.
-pub(crate) fn decide(
-    env: &Env,
-    working: &mut Working,
-    caller: &Caller,
-    op: Op,
-) -> Result<Reply> {
+pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) -> Result<Reply> {
     let standing = standing(&working.root.record, caller)?;
     let now = env.clock.now();
     let mut decision = Decision { env, working, caller, standing, now };
@@ -170,7 +165,11 @@ impl Decision<'_> {
         let Some(schema) = &self.working.private.shelves[shelf].schema else { return Ok(()) };
         schema.validate(value).map_err(|violations| {
             let name = &self.working.root.collections[shelf].decl.name;
-            violated(ErrorCode::RowSchemaViolation, &format!("the row does not fit the schema of `{name}`"), &violations)
+            violated(
+                ErrorCode::RowSchemaViolation,
+                &format!("the row does not fit the schema of `{name}`"),
+                &violations,
+            )
         })
     }
 

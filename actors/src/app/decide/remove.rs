@@ -71,9 +71,9 @@ impl Decision<'_> {
             .tomb(&decl.name, digest)
             .filter(|tomb| tomb.kind == TombKind::Trashed)
             .ok_or_else(Error::row_not_found)?;
-        let content = trashed.filter(|row| row.version == tomb.version).ok_or_else(|| {
-            Error::unavailable("the row changed while it was being restored")
-        })?;
+        let content = trashed
+            .filter(|row| row.version == tomb.version)
+            .ok_or_else(|| Error::unavailable("the row changed while it was being restored"))?;
         let value = Self::value_of(&content);
         self.check_schema(shelf, &value)?;
         self.check_unique(shelf, &decl, &value, digest)?;

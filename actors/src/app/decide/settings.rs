@@ -162,7 +162,7 @@ impl Decision<'_> {
     }
 
     /// Replaces the record and tells the feed.
-    pub(super) fn rewrite(
+    pub(crate) fn rewrite(
         &mut self,
         record: AppRecord,
         kind: EventType,
@@ -176,8 +176,7 @@ impl Decision<'_> {
 
     fn write_record(&mut self, record: AppRecord) -> Reply {
         let version = self.working.open.app_write.take().and_then(|write| write.version);
-        self.working.open.app_write =
-            Some(Box::new(AppWrite { record: record.clone(), version }));
+        self.working.open.app_write = Some(Box::new(AppWrite { record: record.clone(), version }));
         if record.timezone != self.working.root.record.timezone {
             self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
         }

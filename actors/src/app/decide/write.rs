@@ -226,9 +226,7 @@ impl Decision<'_> {
         if another && totals.rows() >= limits.max_rows_per_app {
             return Err(app_quota("rows", limits.max_rows_per_app));
         }
-        if bytes > freed
-            && totals.bytes + bytes - freed > limits.max_storage_bytes_per_app
-        {
+        if bytes > freed && totals.bytes + bytes - freed > limits.max_storage_bytes_per_app {
             return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
         }
         if another {
