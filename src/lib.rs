@@ -1,1 +1,17 @@
-//! The server.
+//! The server: HTTP in front of the rooms that decide and remember.
+//!
+//! Here are the router, the extractors, one small module per route, pages and sign-in. What is not
+//! here: rules (`rookery-domain`), SQL (`rookery-storage`), actors (`rookery-actors`).
+
+pub mod cli;
+pub mod config;
+pub mod error;
+pub mod http;
+pub mod log;
+pub mod openapi;
+pub mod router;
+pub mod routes;
+pub mod server;
+pub mod state;
+
+pub use server::{Hooks, Server, start};
