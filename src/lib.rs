@@ -1,1 +1,5 @@
 //! The server.
+
+#![warn(missing_docs)]
+
+pub mod pages;
