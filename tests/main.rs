@@ -1,1 +1,3 @@
 //! Black-box tests through HTTP, one binary.
+
+mod pages;

@@ -48,7 +48,7 @@ fn rendered(page: &impl Template) -> Bytes {
 }
 
 #[derive(Template)]
-#[template(path = "docs.html")]
+#[template(path = "reference/docs.html")]
 struct DocsPage<'a> {
     title: &'a str,
     groups: Vec<Group>,
@@ -56,13 +56,13 @@ struct DocsPage<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "errors.html")]
+#[template(path = "reference/errors.html")]
 struct ErrorsPage {
     codes: &'static [ErrorCode],
 }
 
 #[derive(Template)]
-#[template(path = "llms.txt", escape = "none")]
+#[template(path = "reference/llms.txt", escape = "none")]
 struct Llms<'a> {
     public_url: &'a str,
     docs_url: &'a str,
