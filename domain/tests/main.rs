@@ -4,6 +4,7 @@ mod access;
 mod budget;
 mod challenge;
 mod edge;
+mod error;
 mod ids;
 mod json;
 mod patch;
