@@ -9,6 +9,7 @@ pub mod error;
 pub mod http;
 pub mod log;
 pub mod openapi;
+pub mod pages;
 pub mod router;
 pub mod routes;
 pub mod server;

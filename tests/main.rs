@@ -7,5 +7,6 @@ mod config;
 mod docs;
 mod harness;
 mod http;
+mod pages;
 mod process;
 mod tidy;

@@ -6,9 +6,8 @@
 //! here: what a body means (its own type says that) and row schemas.
 
 mod check;
-mod path;
 
-use std::{borrow::Cow, cell::Cell};
+use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -36,9 +35,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value> {
 /// is never quoted: it may be a secret.
 pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let text = utf8(bytes)?;
-    REFUSED_AT.set(None);
     check::check(text).map_err(malformed)?;
-    serde_json::from_str(text).map_err(|error| mistyped(text, &error))
+    serde_json::from_str(text).map_err(|_| mistyped::<T>(text))
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {
@@ -47,33 +45,33 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape of map_err")]
 fn malformed(error: serde_json::Error) -> Error {
     // What serde_json calls the second half of a pair that is missing.
     let words = error.to_string().replace("unexpected end of hex escape", "lone surrogate");
     Error::invalid(format!("invalid JSON: {}", shortened(&words)))
 }
 
-/// The words for a body that is JSON but not what was asked for.
-fn mistyped(text: &str, error: &serde_json::Error) -> Error {
-    let words = error.to_string();
-    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
-    let words = if words.starts_with("invalid type: ") || words.starts_with("invalid value: ") {
-        words.rsplit_once(", expected ").map_or(words, |(_, expected)| expected)
-    } else {
-        return named(text, error, words);
+/// The words for a body that is JSON but not what was asked for. It is read once more, now
+/// with an eye on where the reader is; only a refusal pays for that.
+fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
+        return Error::invalid("the body does not have the expected shape");
     };
-    named(text, error, &format!("expected {words}"))
-}
-
-fn named(text: &str, error: &serde_json::Error, words: &str) -> Error {
-    // serde_json gives an error of our own the place behind the enclosing object.
-    let refused = REFUSED_AT.take().and_then(|at| at.checked_sub(text.as_ptr().addr()));
-    let end = refused.unwrap_or_else(|| path::offset(text, error.line(), error.column()));
-    let path = path::reached(text, end);
-    let words = shortened(words);
+    let words = error.inner().to_string();
+    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    // What was expected is the developer's business; what was found may be a secret.
+    const QUOTING: [&str; 3] = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let expected = words.rsplit_once(", expected ").map(|(_, expected)| expected);
+    let words: Cow<'_, str> = match expected {
+        Some(expected) if QUOTING.iter().any(|start| words.starts_with(start)) => {
+            format!("expected {expected}").into()
+        }
+        _ => shortened(words),
+    };
+    let path = error.path().to_string();
     // serde names an unknown member itself; a path of one segment would say it twice.
-    if path.is_empty() || words.starts_with("unknown field") && !path.contains(['.', '[']) {
+    if path == "." || words.starts_with("unknown field") && !path.contains(['.', '[']) {
         Error::invalid(words)
     } else {
         Error::invalid(format!("`{}`: {words}", shortened(&path)))
@@ -153,19 +151,10 @@ impl Serialize for Object {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawObject(pub Object);
 
-thread_local! {
-    /// Address of the text that a [`RawObject`] refused, for the message of the [`from_slice`]
-    /// it runs in; an error of serde_json has no room for it.
-    static REFUSED_AT: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
 impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?;
-        Object::parse(raw.get()).map(Self).map_err(|error| {
-            REFUSED_AT.set(Some(raw.get().as_ptr().addr()));
-            serde::de::Error::custom(error.message)
-        })
+        Object::parse(raw.get()).map(Self).map_err(|error| serde::de::Error::custom(error.message))
     }
 }
 

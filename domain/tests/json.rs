@@ -121,6 +121,29 @@ fn a_body_of_the_wrong_type_is_told_which_member() {
     }
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Link {
+    app: rookery_domain::id::AppId,
+    visibility: rookery_domain::manifest::Visibility,
+}
+
+#[test]
+fn a_value_that_its_type_refuses_is_told_by_its_member() {
+    for (text, message) in [
+        ("{\"app\":\"agt_1\",\"visibility\":\"link\"}", "`app`: not an id of this kind"),
+        (
+            "{\"app\":\"app_00000000000000000000000000\",\"visibility\":\"rk_share_x\"}",
+            "`visibility`: expected one of `private`, `link`, `public`",
+        ),
+    ] {
+        match json::from_slice::<Link>(text.as_bytes()) {
+            Ok(Link { app, visibility }) => panic!("{text} passed as {app} {visibility:?}"),
+            Err(error) => assert_eq!(error.message, message),
+        }
+    }
+}
+
 #[test]
 fn a_refused_body_never_quotes_a_value() {
     let message = body_refusal("{\"rows\":\"rk_agent_secret, expected nothing\"}");

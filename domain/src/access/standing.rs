@@ -53,12 +53,6 @@ impl Standing {
         matches!(self.tier, Tier::Owner) && self.allowlist.is_none()
     }
 
-    /// Whether anonymous write budgets count this caller's writes: neither members nor owners.
-    #[must_use]
-    pub const fn is_visitor(&self) -> bool {
-        matches!(self.tier, Tier::Visitor)
-    }
-
     fn holds_role(&self, role: &str) -> bool {
         self.role.as_deref() == Some(role)
     }

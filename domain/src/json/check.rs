@@ -5,12 +5,15 @@
 use std::{borrow::Cow, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, map::Entry};
 
 use super::{DEPTH_MAX, shortened};
 
 /// Members up to which repeated names are looked for one by one; beyond, by sorting at the end.
 const PAIRWISE_MAX: usize = 12;
+
+/// Names that are open at once in most bodies, so that the stack need not grow.
+const NAMES_USUAL: usize = 32;
 
 /// Reads `text` into a value.
 pub(super) fn build(text: &str) -> Result<Value, serde_json::Error> {
@@ -23,7 +26,8 @@ pub(super) fn build(text: &str) -> Result<Value, serde_json::Error> {
 /// Reads `text` and keeps nothing.
 pub(super) fn check(text: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Check { depth: 0, names: &mut Vec::new() }.deserialize(&mut deserializer)?;
+    Check { depth: 0, names: &mut Vec::with_capacity(NAMES_USUAL) }
+        .deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
@@ -108,11 +112,12 @@ impl<'de> Visitor<'de> for Build {
         let inner = Self { depth: deeper(self.depth)? };
         let mut map = Map::new();
         while let Some(name) = members.next_key_seed(Name)? {
-            if map.contains_key(name.as_ref()) {
-                return Err(repeated(&name));
+            match map.entry(name.into_owned()) {
+                Entry::Occupied(known) => return Err(repeated(known.key())),
+                Entry::Vacant(free) => {
+                    free.insert(members.next_value_seed(inner)?);
+                }
             }
-            let value = members.next_value_seed(inner)?;
-            map.insert(name.into_owned(), value);
         }
         Ok(Value::Object(map))
     }

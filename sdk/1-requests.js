@@ -1,0 +1,137 @@
+// The SDK of an app's page: it defines `window.app` and nothing else. No dependencies, no eval; a
+// page may freeze every global after it. The parts are joined, in the order of their names, into
+// the one file /s/sdk.js (src/pages/sdk.rs). Documentation: docs/SDK.md.
+//
+// This part: one request, its error, its retries.
+
+Object.defineProperty(window, Symbol.for('rookery.sdk'), { value: true });
+
+const script = document.currentScript;
+const BASE = new URL('.', (script && script.src) || new URL('/s/sdk.js', location.href)).href;
+// A page in the sandbox of path mode has no cookies: it carries its token itself.
+const SANDBOXED = self.origin === 'null';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const ATTEMPTS_MAX = 4;
+const BACKOFF_MIN_MS = 300;
+const BACKOFF_MAX_MS = 30_000;
+// The server sends at least a comment every 15 s; a stream silent for longer is dead.
+const STREAM_SILENCE_MAX_MS = 45_000;
+const FRAME_CHARS_MAX = 4_000_000;
+const PAGE_ROWS = 200;
+const ROWS_MAX = 10_000;
+
+class AppError extends Error {
+  // Fields, not assignments: they work also where a page has frozen Error.prototype.
+  name = 'AppError';
+  constructor(body, retryAfterMs = 0) {
+    super(body.message || body.code);
+    this.code = body.code;
+    this.status = body.status || 0;
+    this.hint = body.hint || '';
+    this.retryable = Boolean(body.retryable);
+    this.details = body.details || null;
+    this.required = body.required || null;
+    this.requestId = body.request_id || null;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const networkError = (message) => new AppError({
+  code: 'network', message, retryable: true,
+  hint: 'The server could not be reached, or did not answer in time.',
+});
+
+const backoff = (attempt) =>
+  Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
+
+const sleep = (ms, signal) => new Promise((resolve) => {
+  const done = () => {
+    clearTimeout(timer);
+    window.removeEventListener('online', done);
+    if (signal) signal.removeEventListener('abort', done);
+    resolve();
+  };
+  const timer = setTimeout(done, ms);
+  window.addEventListener('online', done);
+  if (signal) signal.addEventListener('abort', done);
+});
+
+const report = (callback, ...args) => {
+  try {
+    if (callback) callback(...args);
+  } catch (error) {
+    // A page's own mistake is shown as one, and the subscription lives on.
+    setTimeout(() => { throw error; });
+  }
+};
+
+let token = null;
+
+const address = (path, query) => {
+  const url = new URL(path, BASE);
+  for (const [name, value] of Object.entries(query || {})) {
+    if (value === undefined || value === null) continue;
+    url.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : value);
+  }
+  return url;
+};
+
+const fetchOnce = async (method, path, { query, body, headers, signal } = {}) => {
+  const sent = new Headers(headers);
+  if (token) sent.set('x-service-participant-token', token);
+  if (body !== undefined) sent.set('content-type', 'application/json');
+  try {
+    return await fetch(address(path, query), {
+      method, headers: sent, signal, cache: 'no-store',
+      credentials: SANDBOXED ? 'omit' : 'same-origin',
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (cause) {
+    throw networkError(String((cause && cause.message) || cause));
+  }
+};
+
+const errorOf = async (response) => {
+  const after = Number(response.headers.get('retry-after'));
+  const wait = after > 0 ? after * 1000 : 0;
+  const answer = await response.json().catch(() => null);
+  if (answer && answer.error && answer.error.code) {
+    return new AppError({ status: response.status, ...answer.error }, wait);
+  }
+  return new AppError({
+    code: `http_${response.status}`, status: response.status,
+    retryable: [429, 502, 503, 504].includes(response.status),
+    hint: 'The answer did not come from the service itself.',
+  }, wait);
+};
+
+// One request, one answer, in bounded time.
+const exchange = async (method, path, options) => {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), REQUEST_TIMEOUT_MS);
+  try {
+    const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
+    if (!response.ok) throw await errorOf(response);
+    if (response.status === 204) return null;
+    const text = await response.text().catch(() => { throw networkError('the answer broke off'); });
+    return JSON.parse(text);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+// What the server says is retryable was not applied, so any call may be sent again. After a
+// broken connection nobody knows, so only what may safely happen twice is.
+const withRetries = async (repeatable, send) => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      const again = error instanceof AppError && error.retryable &&
+        (repeatable || error.code !== 'network');
+      if (!again || attempt === ATTEMPTS_MAX) throw error;
+      await sleep(error.retryAfterMs || backoff(attempt - 1));
+    }
+  }
+};

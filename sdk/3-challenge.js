@@ -1,0 +1,127 @@
+// Proof-of-work challenges (the ALTCHA protocol), and the creates that may need one.
+
+const challenged = new Set();
+
+// Runs in a worker, from its own text: it sees nothing of this file. SHA-256 is written out
+// because a digest of crypto.subtle costs a task each, and insecure origins have none.
+const solver = () => {
+  const K = new Uint32Array(64);
+  const H = new Uint32Array(8);
+  for (let n = 2, found = 0; found < 64; n += 1) {
+    let prime = true;
+    for (let d = 2; d * d <= n; d += 1) if (n % d === 0) { prime = false; break; }
+    if (!prime) continue;
+    const fraction = (x) => (x - Math.floor(x)) * 2 ** 32;
+    if (found < 8) H[found] = fraction(Math.sqrt(n));
+    K[found] = fraction(Math.cbrt(n));
+    found += 1;
+  }
+  const W = new Uint32Array(64);
+  const rotate = (x, n) => (x >>> n) | (x << (32 - n));
+  const sha256 = (bytes, length) => {
+    const state = Uint32Array.from(H);
+    const blocks = (length + 72) >>> 6;
+    bytes.fill(0, length, blocks * 64);
+    bytes[length] = 0x80;
+    const view = new DataView(bytes.buffer);
+    view.setUint32(blocks * 64 - 4, length * 8);
+    for (let at = 0; at < blocks * 64; at += 64) {
+      for (let i = 0; i < 16; i += 1) W[i] = view.getUint32(at + i * 4);
+      for (let i = 16; i < 64; i += 1) {
+        const a = W[i - 15];
+        const b = W[i - 2];
+        W[i] = W[i - 16] + W[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3)) +
+          (rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10));
+      }
+      let [a, b, c, d, e, f, g, h] = state;
+      for (let i = 0; i < 64; i += 1) {
+        const one = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+          ((e & f) ^ (~e & g)) + K[i] + W[i]) | 0;
+        const two = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+          ((a & b) ^ (a & c) ^ (b & c))) | 0;
+        h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
+      }
+      state[0] += a; state[1] += b; state[2] += c; state[3] += d;
+      state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+    }
+    return state;
+  };
+  onmessage = ({ data: { salt, challenge, max } }) => {
+    const wanted = Uint32Array.from(challenge.match(/.{8}/g), (hex) => parseInt(hex, 16));
+    const prefix = new TextEncoder().encode(salt);
+    const bytes = new Uint8Array(((prefix.length + 20 + 72) >>> 6) * 64);
+    bytes.set(prefix);
+    for (let number = 0; number <= max; number += 1) {
+      const digits = String(number);
+      for (let i = 0; i < digits.length; i += 1) bytes[prefix.length + i] = digits.charCodeAt(i);
+      if (sha256(bytes, prefix.length + digits.length).every((word, i) => word === wanted[i])) {
+        postMessage(number);
+        return;
+      }
+    }
+    postMessage(null);
+  };
+};
+const SOLVER = `(${solver})()`;
+
+const solve = (task) => new Promise((resolve, reject) => {
+  const started = performance.now();
+  const source = URL.createObjectURL(new Blob([SOLVER], { type: 'text/javascript' }));
+  const worker = new Worker(source);
+  const fail = (message) => reject(new AppError({
+    code: 'challenge_unsolvable', message,
+    hint: 'The challenge of the server could not be solved in this browser.',
+  }));
+  const end = () => {
+    worker.terminate();
+    URL.revokeObjectURL(source);
+  };
+  worker.onmessage = ({ data: number }) => {
+    end();
+    if (number === null) return fail('no number fits the challenge');
+    const { algorithm, challenge, salt, signature } = task;
+    const took = Math.round(performance.now() - started);
+    return resolve(btoa(JSON.stringify({ algorithm, challenge, number, salt, signature, took })));
+  };
+  worker.onerror = (event) => {
+    end();
+    fail(event.message || 'the worker could not start');
+  };
+  if (task.algorithm !== 'SHA-256' || !/^([0-9a-f]{8}){8}$/.test(task.challenge)) {
+    end();
+    fail(`algorithm ${task.algorithm} is not known`);
+  } else {
+    worker.postMessage({
+      salt: task.salt, challenge: task.challenge, max: task.maxnumber || task.maxNumber || 1e6,
+    });
+  }
+});
+
+const challengeToken = async (collection) =>
+  solve(await call('GET', 'challenge', { query: { collection } }));
+
+// A create or upsert: safe to send again because of its key, and with a challenge's answer where
+// the collection asks for one. An answer serves one request, so each attempt has its own.
+const createCall = async (collection, path, body, key) => {
+  const headers = { 'idempotency-key': key || newKey() };
+  const send = async () => {
+    if (challenged.has(collection)) {
+      headers['x-service-challenge-token'] = await challengeToken(collection);
+    }
+    return call('POST', path, { body, headers });
+  };
+  try {
+    return await send();
+  } catch (error) {
+    if (error.code !== 'challenge_required' && error.code !== 'challenge_verification_failed') {
+      throw error;
+    }
+    challenged.add(collection);
+    return send();
+  }
+};
+
+const newKey = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+};

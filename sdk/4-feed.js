@@ -1,0 +1,171 @@
+// The feed: one stream for all subscriptions of the page, resumed for as long as it is wanted.
+
+const subscriptions = new Set();
+const listeners = new Map();
+let cursor = null;
+let stream = null;
+// Lists run one after another: whoever lists second does so after the cursor was taken from
+// the first, so nothing can fall between its rows and the stream.
+let queue = Promise.resolve();
+
+const inOrder = (task) => {
+  const run = queue.then(task);
+  queue = run.catch(() => {});
+  return run;
+};
+
+const startStream = () => {
+  if (stream || !cursor || (!subscriptions.size && !listeners.size)) return;
+  const abort = new AbortController();
+  stream = abort;
+  follow(abort.signal).finally(() => {
+    if (stream === abort) stream = null;
+    startStream();
+  });
+};
+
+const stopIfIdle = () => {
+  if (subscriptions.size || listeners.size || !stream) return;
+  stream.abort();
+  stream = null;
+  cursor = null;
+};
+
+const failAll = (error) => {
+  for (const subscription of Array.from(subscriptions)) subscription.fail(error);
+  for (const set of Array.from(listeners.values())) {
+    for (const { onError } of set) report(onError, error);
+  }
+  if (!error.retryable) {
+    listeners.clear();
+    stopIfIdle();
+  }
+};
+
+const follow = async (signal) => {
+  for (let attempt = 0; !signal.aborted;) {
+    let lived = false;
+    const alive = () => {
+      lived = true;
+      attempt = 0;
+    };
+    try {
+      await asParticipant(() => readStream(signal, alive));
+      // The server ended the stream in peace (a deploy, a restart): go on where it stopped.
+    } catch (error) {
+      if (signal.aborted) return;
+      const failure = error instanceof AppError ? error : networkError(String(error));
+      if (failure.code === 'resync_required') {
+        await resync(signal);
+        continue;
+      }
+      // A session that ended under a living stream is replaced when the stream is opened again.
+      if (isStale(failure) && lived) continue;
+      failAll(failure);
+      if (!failure.retryable) return;
+      if (failure.retryAfterMs) await sleep(failure.retryAfterMs, signal);
+    }
+    await sleep(backoff(attempt), signal);
+    attempt += 1;
+  }
+};
+
+const readStream = async (signal, alive) => {
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  signal.addEventListener('abort', stop);
+  let watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+  try {
+    const response = await fetchOnce('GET', 'feed', {
+      query: { since: cursor }, headers: { accept: 'text/event-stream' }, signal: abort.signal,
+    });
+    if (!response.ok) throw await errorOf(response);
+    for (const subscription of subscriptions) subscription.inSync();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { value, done } = await reader.read().catch(() => {
+        throw networkError('the stream broke off');
+      });
+      if (done) return;
+      alive();
+      clearTimeout(watchdog);
+      watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+      rest += value;
+      if (rest.length > FRAME_CHARS_MAX) throw networkError('an event is too long');
+      const frames = rest.split(/\r?\n\r?\n/);
+      rest = frames.pop();
+      const changes = new Map();
+      try {
+        for (const frame of frames) await onFrame(frame, changes);
+      } finally {
+        for (const [subscription, list] of changes) subscription.deliver(list);
+      }
+      if (signal.aborted) return;
+    }
+  } finally {
+    clearTimeout(watchdog);
+    signal.removeEventListener('abort', stop);
+    abort.abort();
+  }
+};
+
+const onFrame = async (frame, changes) => {
+  let id = null;
+  let kind = 'message';
+  const data = [];
+  for (const line of frame.split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon === 0) continue;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (field === 'id') id = value;
+    else if (field === 'event') kind = value;
+    else if (field === 'data') data.push(value);
+  }
+  if (data.length) {
+    const event = JSON.parse(data.join('\n'));
+    if (kind === 'error' || event.error) throw new AppError(event.error || event);
+    await onEvent(event, changes);
+    id = id || event.cursor;
+  }
+  // Only now: a cursor says that everything before it has been applied.
+  if (id) cursor = id;
+};
+
+const onEvent = async (event, changes) => {
+  if (typeof event.type !== 'string') return;
+  if (event.type.startsWith('event.')) {
+    for (const { callback } of listeners.get(event.type.slice(6)) || []) {
+      report(callback, event.data, event);
+    }
+  }
+  for (const subscription of Array.from(subscriptions)) {
+    if (subscription.collection !== event.collection) continue;
+    const change = await subscription.apply(event);
+    if (!change) continue;
+    if (!changes.has(subscription)) changes.set(subscription, []);
+    changes.get(subscription).push(change);
+  }
+};
+
+const resync = (signal) => inOrder(async () => {
+  cursor = null;
+  for (const subscription of Array.from(subscriptions)) {
+    for (let attempt = 0; subscription.active && !signal.aborted; attempt += 1) {
+      try {
+        await subscription.list();
+        break;
+      } catch (error) {
+        subscription.fail(error);
+        if (error.retryable) await sleep(error.retryAfterMs || backoff(attempt), signal);
+      }
+    }
+  }
+  // Nothing to list, or nothing left: whoever only listens goes on from now.
+  if (!cursor && listeners.size && !signal.aborted) await cursorOfNow();
+});
+
+const cursorOfNow = async () => {
+  cursor = (await call('GET', 'feed', { query: { wait: 0 } })).cursor;
+};

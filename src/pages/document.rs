@@ -1,0 +1,183 @@
+//! The document an app serves: what its author wrote, with the SDK's script put first in `<head>`;
+//! and the manifest that an author may keep inside the document.
+//!
+//! Both go through a streaming HTML tokenizer, because only a tokenizer knows a `<head>` from one
+//! that stands in a comment or in a script's text. What is not here: which headers go with the
+//! document (`policy`), and what a manifest means (`rookery_domain::manifest`).
+
+use std::{cell::RefCell, rc::Rc};
+
+use lol_html::{
+    RewriteStrSettings, Settings, doc_text, element, end,
+    html_content::{ContentType, Element, TextChunk},
+    rewrite_str, text,
+};
+use rookery_domain::{Error, Result};
+
+use super::{assets::strong_etag, sdk::SDK_PATH};
+
+/// The `id` of the script that may hold the manifest.
+pub const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
+
+const BOM: char = '\u{feff}';
+
+/// A document ready to be sent; the caller keeps it per version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedDocument {
+    /// The HTML, to be sent as `text/html; charset=utf-8`.
+    pub html: String,
+    /// A strong entity tag of exactly these bytes.
+    pub etag: String,
+}
+
+/// Puts `<script src="{sdk_src}"></script>` where the browser will find it as the first element of
+/// the head, whatever the document leaves out, and takes away authored copies of the same script:
+/// a document that was saved from a browser and deployed again still has one.
+///
+/// # Errors
+/// `invalid_request` when the tokenizer gives the document up.
+pub fn serve(authored: &str, sdk_src: &str) -> Result<ServedDocument> {
+    let html = inject(authored, sdk_src)?;
+    let etag = strong_etag(html.as_bytes());
+    Ok(ServedDocument { html, etag })
+}
+
+/// Where the parser of a browser stands: before the head until something ends that state (HTML
+/// standard 13.2.6.4.1-3: comments, white space, doctype and `<html>` do not).
+struct Injector {
+    tag: String,
+    done: bool,
+}
+
+impl Injector {
+    fn at_element(&mut self, el: &mut Element<'_, '_>) {
+        if self.done || el.tag_name() == "html" {
+            return;
+        }
+        self.done = true;
+        if el.tag_name() == "head" {
+            el.prepend(&self.tag, ContentType::Html);
+        } else {
+            // Any other element implies the head; a script that stands before it does the same,
+            // and what follows stays in the head if it belongs there.
+            el.before(&self.tag, ContentType::Html);
+        }
+    }
+
+    fn at_text(&mut self, chunk: &mut TextChunk<'_>) {
+        if self.done || chunk.as_str().bytes().all(|b| b.is_ascii_whitespace()) {
+            return;
+        }
+        self.done = true;
+        chunk.before(&self.tag, ContentType::Html);
+    }
+}
+
+fn inject(authored: &str, sdk_src: &str) -> Result<String> {
+    let (bom, body) = match authored.strip_prefix(BOM) {
+        Some(body) => (true, body),
+        None => (false, authored),
+    };
+    let tag = format!("<script src=\"{}\"></script>", escape_attribute(sdk_src));
+    let state = Rc::new(RefCell::new(Injector { tag, done: false }));
+    let (at_element, at_text, at_end) = (state.clone(), state.clone(), state);
+    let settings = RewriteStrSettings::new()
+        .with_strict(false)
+        .append_element_content_handler(element!("*", move |el| {
+            at_element.borrow_mut().at_element(el);
+            if el.tag_name() == "script" && is_sdk_script(el, sdk_src) {
+                el.remove();
+            }
+            Ok(())
+        }))
+        .append_document_content_handler(doc_text!(move |chunk| {
+            at_text.borrow_mut().at_text(chunk);
+            Ok(())
+        }))
+        .append_document_content_handler(end!(move |end| {
+            let state = at_end.borrow();
+            if !state.done {
+                end.append(&state.tag, ContentType::Html);
+            }
+            Ok(())
+        }));
+    let rewritten = rewrite_str(body, settings).map_err(|_| unreadable())?;
+    Ok(if bom { format!("{BOM}{rewritten}") } else { rewritten })
+}
+
+fn is_sdk_script(el: &Element<'_, '_>, sdk_src: &str) -> bool {
+    el.get_attribute("src").is_some_and(|src| {
+        let src = src.trim_matches(|c: char| c.is_ascii_whitespace());
+        src == SDK_PATH || src == sdk_src
+    })
+}
+
+fn escape_attribute(value: &str) -> String {
+    value.replace('&', "&amp;").replace('"', "&quot;")
+}
+
+fn unreadable() -> Error {
+    Error::invalid("html: the document cannot be read as HTML")
+}
+
+/// The text of the document's `<script type="application/json" id="x-service-manifest">`, if it
+/// has one. Nothing is said about the text: it may be no JSON.
+///
+/// # Errors
+/// `invalid_request` when there are two of them, or when a script has the id but not the type
+/// (a browser would run it, and the deploy would silently miss its manifest).
+pub fn extract_embedded_manifest(html: &str) -> Result<Option<String>> {
+    let found = Rc::new(RefCell::new(Found::default()));
+    let (at_element, at_text) = (found.clone(), found.clone());
+    let settings: Settings<'_, '_> = Settings::new()
+        .with_strict(false)
+        .append_element_content_handler(element!("script", move |el| {
+            at_element.borrow_mut().at_script(el);
+            Ok(())
+        }))
+        .append_element_content_handler(text!("script", move |chunk| {
+            at_text.borrow_mut().at_text(chunk);
+            Ok(())
+        }));
+    let mut rewriter = lol_html::HtmlRewriter::new(settings, |_: &[u8]| {});
+    rewriter.write(html.as_bytes()).and_then(|()| rewriter.end()).map_err(|_| unreadable())?;
+    let found = found.take();
+    if found.wrong_type {
+        return Err(Error::invalid(format!(
+            "html: the script with id \"{MANIFEST_ELEMENT_ID}\" needs type=\"application/json\""
+        )));
+    }
+    if found.count > 1 {
+        return Err(Error::invalid(format!(
+            "html: {} scripts have the id \"{MANIFEST_ELEMENT_ID}\"; a document holds one manifest",
+            found.count
+        )));
+    }
+    Ok((found.count == 1).then_some(found.text))
+}
+
+#[derive(Default)]
+struct Found {
+    inside: bool,
+    count: usize,
+    wrong_type: bool,
+    text: String,
+}
+
+impl Found {
+    fn at_script(&mut self, el: &Element<'_, '_>) {
+        self.inside = el.get_attribute("id").as_deref() == Some(MANIFEST_ELEMENT_ID);
+        if !self.inside {
+            return;
+        }
+        self.count += 1;
+        let typed = el.get_attribute("type").unwrap_or_default();
+        self.wrong_type |= !typed.trim().eq_ignore_ascii_case("application/json");
+    }
+
+    fn at_text(&mut self, chunk: &TextChunk<'_>) {
+        if self.inside && self.count == 1 {
+            self.text.push_str(chunk.as_str());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What browsers see: the served documents and assets of apps, the headers that fence an app in,
+//! which app a request is for, the SDK, and the site's own pages.
+//!
+//! Everything here is a function of its arguments. What is *not* here: routes, sessions, and the
+//! decision who may see an app; the routes ask these modules and send what they answer.
+
+pub mod assets;
+pub mod document;
+pub mod origin;
+pub mod paths;
+pub mod policy;
+pub mod sdk;
+pub mod shell;
+pub mod site;
+pub mod status;

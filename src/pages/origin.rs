@@ -1,0 +1,251 @@
+//! Which app a request is for, and where an app lives: host names and addresses built from the
+//! settings, never from what a request says.
+//!
+//! What is not here: whether the app exists, and whether a path may be returned to after sign-in.
+
+use rookery_domain::{Error, Result};
+use url::{Host as UrlHost, Url};
+
+/// Characters of a slug, at least (contract part 4).
+const SLUG_LEN_MIN: usize = 3;
+/// Characters of a slug, at most; also the bound of a DNS label.
+const SLUG_LEN_MAX: usize = 63;
+/// Bytes of a host name (RFC 1035), the port not counted.
+const HOST_BYTES_MAX: usize = 253;
+/// Where apps live when each has a path instead of an origin.
+const APPS_PATH: &str = "/a/";
+
+/// Where the site and its apps live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origins {
+    scheme: String,
+    site_host: String,
+    site_is_loopback: bool,
+    /// `:8080`, or nothing for the scheme's own port.
+    port: String,
+    apps: Apps,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Apps {
+    /// Each app has the origin `<slug>.<domain>`.
+    Hosts { domain: String },
+    /// Each app has the path `/a/<slug>/` of the site, in a sandbox.
+    Paths,
+}
+
+/// What a `Host` header names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostMatch {
+    /// The site itself.
+    Site,
+    /// The app that has this slug, if there is one.
+    App(String),
+    /// Nothing of ours: answer 421, or look whether it is a custom domain.
+    Unknown,
+}
+
+impl Origins {
+    /// `public_url` is `server.public_url`; `apps_domain` is the domain under which apps live
+    /// (empty: `localhost`, which needs a loopback site); `apps_mode` is `subdomain` or `path`.
+    ///
+    /// # Errors
+    /// `invalid_request` naming the setting that is wrong.
+    pub fn new(public_url: &str, apps_domain: &str, apps_mode: &str) -> Result<Self> {
+        let url = Url::parse(public_url)
+            .map_err(|e| Error::invalid(format!("server.public_url {public_url:?}: {e}")))?;
+        let bad = |why| Err(Error::invalid(format!("server.public_url {public_url:?}: {why}")));
+        if !matches!(url.scheme(), "http" | "https") {
+            return bad("the scheme must be http or https");
+        }
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return bad("an origin has no path, query or fragment");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return bad("an origin has no user name or password");
+        }
+        let Some(site_host) = url.host_str().map(str::to_owned) else {
+            return bad("the host is missing");
+        };
+        let site_is_loopback = match url.host() {
+            Some(UrlHost::Domain(name)) => name == "localhost",
+            Some(UrlHost::Ipv4(ip)) => ip.is_loopback(),
+            Some(UrlHost::Ipv6(ip)) => ip.is_loopback(),
+            None => false,
+        };
+        let apps = match apps_mode {
+            "path" => Apps::Paths,
+            "subdomain" => Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? },
+            other => {
+                return Err(Error::invalid(format!(
+                    "apps.mode {other:?}: must be subdomain or path"
+                )));
+            }
+        };
+        let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
+        Ok(Self { scheme: url.scheme().to_owned(), site_host, site_is_loopback, port, apps })
+    }
+
+    /// Whether apps are served under `/a/<slug>/` in a sandbox.
+    #[must_use]
+    pub fn is_path_mode(&self) -> bool {
+        self.apps == Apps::Paths
+    }
+
+    /// Whether the public address is `https`.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.scheme == "https"
+    }
+
+    /// The site's origin, without a trailing slash.
+    #[must_use]
+    pub fn site_origin(&self) -> String {
+        format!("{}://{}{}", self.scheme, self.site_host, self.port)
+    }
+
+    /// The origin of an app's pages; in path mode that of the site.
+    #[must_use]
+    pub fn app_origin(&self, slug: &str) -> String {
+        match &self.apps {
+            Apps::Hosts { domain } => format!("{}://{slug}.{domain}{}", self.scheme, self.port),
+            Apps::Paths => self.site_origin(),
+        }
+    }
+
+    /// The address of an app, with a trailing slash.
+    #[must_use]
+    pub fn app_url(&self, slug: &str) -> String {
+        format!("{}{}", self.app_origin(slug), self.app_base_path(slug))
+    }
+
+    /// The path under which an app's pages and `s/` live: `/` or `/a/<slug>/`.
+    #[must_use]
+    pub fn app_base_path(&self, slug: &str) -> String {
+        match self.apps {
+            Apps::Hosts { .. } => "/".to_owned(),
+            Apps::Paths => format!("{APPS_PATH}{slug}/"),
+        }
+    }
+
+    /// What the document's script element names: `/s/sdk.js`, below the base path.
+    #[must_use]
+    pub fn sdk_src(&self, slug: &str) -> String {
+        format!("{}s/sdk.js", self.app_base_path(slug))
+    }
+
+    /// A CSP source that covers every app, for `form-action` of pages whose form may be redirected
+    /// on to an app (Chromium checks redirects of a form too). `None` where apps share the site's
+    /// origin.
+    #[must_use]
+    pub fn any_app_source(&self) -> Option<String> {
+        match &self.apps {
+            Apps::Hosts { domain } => Some(format!("{}://*.{domain}{}", self.scheme, self.port)),
+            Apps::Paths => None,
+        }
+    }
+
+    /// What the authority of a request (`Host`, or `:authority`) names. The port must be a port,
+    /// but any: a forwarded or mapped port does not change whose name it is.
+    ///
+    /// A site on a loopback address answers to every loopback name, so that
+    /// `http://127.0.0.1:8080` works as `http://localhost:8080` does.
+    #[must_use]
+    pub fn classify(&self, authority: &str) -> HostMatch {
+        let Some(host) = parse_authority(authority) else {
+            return HostMatch::Unknown;
+        };
+        if host == self.site_host || (self.site_is_loopback && is_loopback_name(&host)) {
+            return HostMatch::Site;
+        }
+        let Apps::Hosts { domain } = &self.apps else {
+            return HostMatch::Unknown;
+        };
+        match host.strip_suffix(domain.as_str()).and_then(|label| label.strip_suffix('.')) {
+            Some(label) if is_slug(label) => HostMatch::App(label.to_owned()),
+            _ => HostMatch::Unknown,
+        }
+    }
+
+    /// In path mode, the slug of a path `/a/<slug>/...` and the rest of the path (starting with
+    /// `/`; empty when the slash after the slug is missing and a redirect has to add it).
+    #[must_use]
+    pub fn split_path<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        if !self.is_path_mode() {
+            return None;
+        }
+        let rest = path.strip_prefix(APPS_PATH)?;
+        let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        is_slug(slug).then_some((slug, rest))
+    }
+}
+
+fn apps_host(apps_domain: &str, site_is_loopback: bool) -> Result<String> {
+    if apps_domain.is_empty() {
+        return if site_is_loopback {
+            Ok("localhost".to_owned())
+        } else {
+            Err(Error::invalid(
+                "apps.domain: must be set when server.public_url is not on this machine \
+                 (or set apps.mode to path)",
+            ))
+        };
+    }
+    match UrlHost::parse(apps_domain) {
+        Ok(UrlHost::Domain(name)) if !name.ends_with('.') && name.len() <= HOST_BYTES_MAX => {
+            Ok(name)
+        }
+        _ => Err(Error::invalid(format!("apps.domain {apps_domain:?}: must be a DNS name"))),
+    }
+}
+
+/// The host of `host[:port]`, in lower case and without a trailing dot; `None` for anything that
+/// is not strictly that.
+fn parse_authority(authority: &str) -> Option<String> {
+    let (host, port) = if authority.starts_with('[') {
+        let end = authority.find(']')? + 1;
+        let (host, rest) = authority.split_at(end);
+        match rest.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if rest.is_empty() => (host, None),
+            None => return None,
+        }
+    } else {
+        match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        }
+    };
+    if let Some(port) = port {
+        // `u16::from_str` would take a sign.
+        if !port.bytes().all(|b| b.is_ascii_digit()) || port.parse::<u16>().is_err() {
+            return None;
+        }
+    }
+    if host.starts_with('[') {
+        let address = host.strip_prefix('[')?.strip_suffix(']')?;
+        let address: std::net::Ipv6Addr = address.parse().ok()?;
+        return Some(format!("[{address}]"));
+    }
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let well_formed = host.len() <= HOST_BYTES_MAX
+        && host.split('.').all(|label| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        });
+    well_formed.then(|| host.to_ascii_lowercase())
+}
+
+fn is_loopback_name(host: &str) -> bool {
+    host == "localhost"
+        || host == "[::1]"
+        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn is_slug(label: &str) -> bool {
+    (SLUG_LEN_MIN..=SLUG_LEN_MAX).contains(&label.len())
+        && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}

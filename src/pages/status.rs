@@ -1,0 +1,163 @@
+//! Pages for what cannot be shown: an app that wakes, is gone, closed or private, and errors. The
+//! same on app origins and on the site; without script, and they name nothing that the visitor
+//! may not know.
+//!
+//! What is not here: which of them a request gets.
+
+use askama::Template;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::shell::{Shell, page_headers};
+
+/// Seconds after which a waking page asks again.
+const WAKING_REFRESH_S: u32 = 1;
+
+/// One status page. Made by the functions below, one for each state.
+#[derive(Debug, Clone, Template)]
+#[template(path = "status.html")]
+pub struct StatusPage {
+    /// The frame.
+    pub shell: Shell,
+    /// The status the page is sent with.
+    pub status: StatusCode,
+    /// Heading.
+    pub title: &'static str,
+    /// What it means and what to do.
+    pub text: &'static str,
+    /// The one thing to do, if there is one.
+    pub action: Option<Action>,
+    /// Seconds until the page loads again by itself.
+    pub refresh_s: Option<u32>,
+    /// What to quote when asking for help.
+    pub request_id: Option<String>,
+}
+
+/// A link shown as a button.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// What it says.
+    pub label: &'static str,
+    /// Where it leads.
+    pub href: String,
+}
+
+impl StatusPage {
+    const fn new(
+        shell: Shell,
+        status: StatusCode,
+        title: &'static str,
+        text: &'static str,
+    ) -> Self {
+        Self { shell, status, title, text, action: None, refresh_s: None, request_id: None }
+    }
+
+    /// The app is being woken; the page comes again by itself.
+    #[must_use]
+    pub fn waking(shell: Shell) -> Self {
+        let text = "It was resting. This page goes on by itself in a moment.";
+        let mut page = Self::new(shell, StatusCode::SERVICE_UNAVAILABLE, "Waking the app", text);
+        page.refresh_s = Some(WAKING_REFRESH_S);
+        page
+    }
+
+    /// No page at this path of the app or the site. `home` is the address to go back to.
+    #[must_use]
+    pub fn not_found(shell: Shell, home: String) -> Self {
+        let text = "The address may have a typing mistake, or what was here has moved.";
+        let page = Self::new(shell, StatusCode::NOT_FOUND, "Nothing is here", text);
+        page.with_action("Go to the start", home)
+    }
+
+    /// No app has this address.
+    #[must_use]
+    pub fn no_app(shell: Shell) -> Self {
+        let text = "No app lives at this address. It may have a typing mistake.";
+        Self::new(shell, StatusCode::NOT_FOUND, "No such app", text)
+    }
+
+    /// The app is in the trash.
+    #[must_use]
+    pub fn deleted(shell: Shell) -> Self {
+        let text = "Its owner deleted it. For a while its owner can still bring it back.";
+        Self::new(shell, StatusCode::GONE, "This app was deleted", text)
+    }
+
+    /// The app was taken down.
+    #[must_use]
+    pub fn closed(shell: Shell) -> Self {
+        let text = "It is no longer open to visitors.";
+        Self::new(shell, StatusCode::GONE, "This app is closed", text)
+    }
+
+    /// The app is private: `sign_in` leads to the site's `/authorize` and back.
+    #[must_use]
+    pub fn private(shell: Shell, sign_in: String) -> Self {
+        let text = "Only people its owner has let in can open it. If you are one of them, sign in.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This app is private", text);
+        page.with_action("Sign in", sign_in)
+    }
+
+    /// The app opens by its share link, and this visitor came without it.
+    #[must_use]
+    pub fn needs_link(shell: Shell, sign_in: String) -> Self {
+        let text = "Open it by the whole link that you were given, or sign in if it is yours.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This app is shared by a link", text);
+        page.with_action("Sign in", sign_in)
+    }
+
+    /// A one-time link (mail, share, sign-in) does not work any more.
+    #[must_use]
+    pub fn spent_link(shell: Shell, sign_in: String) -> Self {
+        let text = "Such a link works once and for a short time. Ask for a new one.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This link does not work", text);
+        page.with_action("Sign in again", sign_in)
+    }
+
+    /// The request was refused because of who sent it, or from where.
+    #[must_use]
+    pub fn forbidden(shell: Shell) -> Self {
+        let text = "You are not allowed to do this, or the form came from another site.";
+        Self::new(shell, StatusCode::FORBIDDEN, "Not allowed", text)
+    }
+
+    /// Too many requests of one network.
+    #[must_use]
+    pub fn rate_limited(shell: Shell) -> Self {
+        let text = "There were too many requests from your network. Wait a minute and try again.";
+        Self::new(shell, StatusCode::TOO_MANY_REQUESTS, "Slow down a little", text)
+    }
+
+    /// The service failed, and nothing of why is shown.
+    #[must_use]
+    pub fn failed(shell: Shell, request_id: Option<String>) -> Self {
+        let text = "The service failed. It has been noted; trying again may help.";
+        let mut page =
+            Self::new(shell, StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text);
+        page.request_id = request_id;
+        page
+    }
+
+    /// The service or the app is too busy now, or in quarantine.
+    #[must_use]
+    pub fn unavailable(shell: Shell, request_id: Option<String>) -> Self {
+        let text = "It cannot answer now. Try again in a minute.";
+        let mut page = Self::new(shell, StatusCode::SERVICE_UNAVAILABLE, "Not available", text);
+        page.request_id = request_id;
+        page
+    }
+
+    fn with_action(mut self, label: &'static str, href: String) -> Self {
+        self.action = Some(Action { label, href });
+        self
+    }
+
+    /// The headers to send it with; [`Self::status`] is the status.
+    #[must_use]
+    pub fn headers(&self, https: bool) -> HeaderMap {
+        let mut headers = page_headers(&[], https);
+        if let Some(seconds) = self.refresh_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        headers
+    }
+}

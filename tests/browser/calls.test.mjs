@@ -1,0 +1,239 @@
+// The SDK's calls: sessions, errors, retries, challenges, frozen globals, path mode.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { launch, withPage } from './harness.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+const plain = () => {};
+
+test('rows are created, read, changed, counted and deleted', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const seen = await page.evaluate(async () => {
+      const notes = app.collection('notes');
+      const made = await notes.create({ text: 'a' }, { key: 'a/ä' });
+      const changed = await notes.update('a/ä', { text: 'b' }, { ifMatch: made.version });
+      const read = await notes.get('a/ä');
+      const upserted = await notes.upsert('text', { text: 'c' });
+      const { items } = await notes.list({ filter: { text: { prefix: 'b' } }, sort: '-text', limit: 7 });
+      const count = await notes.count();
+      const deleted = await notes.delete('a/ä', { ifMatch: 2 });
+      return { made, changed, read, upserted, items: items.length, count, deleted };
+    });
+    assert.equal(seen.made.version, 1);
+    assert.deepEqual(seen.changed.data, { text: 'b' });
+    assert.equal(seen.read.version, 2);
+    assert.equal(seen.items, 2);
+    assert.equal(seen.count, 2);
+    assert.equal(seen.deleted.version, 3);
+    const [list] = service.seen('GET', 'collections/notes');
+    assert.deepEqual(Object.fromEntries(list.query),
+      { filter: '{"text":{"prefix":"b"}}', sort: '-text', limit: '7' });
+    const [upsert] = service.seen('POST', 'collections/notes').slice(1);
+    assert.deepEqual(upsert.body, { on: 'text', data: { text: 'c' } });
+    assert.equal(service.seen('DELETE', 'collections/notes/a%2F%C3%A4')[0].query.get('if_match'), '2');
+  }));
+
+test('concurrent first calls share one session', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const ids = await page.evaluate(async () => {
+      const notes = app.collection('notes');
+      await Promise.all([notes.list(), notes.count(), notes.create({ n: 1 }), app.me]);
+      return [(await app.me).id, (await notes.list()).items[0].creator.id];
+    });
+    assert.equal(service.seen('POST', 'session').length, 1);
+    assert.equal(ids[0], ids[1]);
+  }));
+
+test('the session token is not shown to the page that has cookies', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const me = await page.evaluate(async () => { await app.collection('n').list(); return app.me; });
+    assert.deepEqual(Object.keys(me).sort(), ['id', 'kind', 'role']);
+    assert.equal(service.seen('GET', 'collections/n')[0].headers['x-service-participant-token'], undefined);
+  }));
+
+test('a session of an earlier visit is used again', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const first = await page.evaluate(async () => (await app.me).id);
+    await page.reload();
+    assert.equal(await page.evaluate(async () => (await app.me).id), first);
+    assert.equal(service.seen('POST', 'session').length, 1);
+  }));
+
+test('a revoked token is renewed once, for all calls together', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    service.sessions.clear();
+    await page.evaluate(async () => {
+      const notes = app.collection('notes');
+      await Promise.all([notes.list(), notes.count(), notes.create({ n: 1 })]);
+    });
+    assert.equal(service.seen('POST', 'session').length, 2);
+  }));
+
+test('a token that stays invalid is an error, not a loop', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path.startsWith('collections')
+    ? service.refuse(401, 'participant_token_invalid') : undefined)),
+  async ({ page, service }) => {
+    const code = await page.evaluate(() => app.collection('notes').list().catch((e) => e.code));
+    assert.equal(code, 'participant_token_invalid');
+    assert.equal(service.seen('GET', 'collections/notes').length, 2);
+  }));
+
+test('errors are objects with code, hint, status, details and retryable', () => withPage(browser, plain,
+  async ({ page }) => {
+    const error = await page.evaluate(async () => {
+      const notes = app.collection('notes');
+      await notes.create({ text: 'a' }, { key: 'k' });
+      const e = await notes.update('k', {}, { ifMatch: 9 }).catch((x) => x);
+      return { ok: e instanceof app.AppError && e instanceof Error, name: e.name, code: e.code,
+        hint: e.hint, status: e.status, retryable: e.retryable, current: e.details.current.version };
+    });
+    assert.deepEqual(error, { ok: true, name: 'AppError', code: 'conflict', hint: 'hint of conflict',
+      status: 409, retryable: false, current: 1 });
+  }));
+
+test('a refusal that is not retryable is sent once', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.method === 'PATCH'
+    ? service.refuse(422, 'row_schema_violation') : undefined)),
+  async ({ page, service }) => {
+    const code = await page.evaluate(() => app.collection('n').update('k', {}).catch((e) => e.code));
+    assert.equal(code, 'row_schema_violation');
+    assert.equal(service.seen('PATCH', 'collections/n/k').length, 1);
+  }));
+
+test('a retryable refusal is sent again, and Retry-After is kept', () => withPage(browser,
+  (service) => {
+    let left = 1;
+    service.faults.push((r) => (r.method === 'POST' && r.path === 'collections/n' && left-- > 0
+      ? service.refuse(503, 'unavailable', true, { 'retry-after': '1' }) : undefined));
+  },
+  async ({ page, service }) => {
+    const took = await page.evaluate(async () => {
+      await app.me;
+      const from = performance.now();
+      await app.collection('n').create({ a: 1 });
+      return performance.now() - from;
+    });
+    assert.ok(took >= 990, `waited ${took} ms`);
+    const keys = service.seen('POST', 'collections/n').map((r) => r.headers['idempotency-key']);
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], keys[1]);
+  }));
+
+test('a create whose answer was lost is sent again with the same key and lands once',
+  () => withPage(browser, plain, async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    let lost = false;
+    service.faults.push(async (r, res) => {
+      if (r.method !== 'POST' || lost) return undefined;
+      lost = true;
+      await service.answer(r, res);
+      return 'cut';
+    });
+    const row = await page.evaluate(() => app.collection('n').create({ a: 1 }));
+    assert.equal(row.version, 1);
+    assert.equal(service.collection('n').size, 1);
+  }));
+
+test('an update whose answer was lost is not sent again', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    service.faults.push((r) => (r.method === 'PATCH' ? 'cut' : undefined));
+    const error = await page.evaluate(() => app.collection('n').update('k', {})
+      .catch((e) => ({ code: e.code, retryable: e.retryable })));
+    assert.deepEqual(error, { code: 'network', retryable: true });
+    assert.equal(service.seen('PATCH', 'collections/n/k').length, 1);
+  }));
+
+test('an answer that is not the service\'s own is an error with its status', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'collections/n/k' ? [418, 'tea'] : undefined)),
+  async ({ page }) => {
+    const code = await page.evaluate(() => app.collection('n').get('k').catch((e) => e.code));
+    assert.equal(code, 'http_418');
+  }));
+
+test('a challenge is solved in a worker; later writes bring an answer along', () => withPage(browser,
+  (service) => service.challenged.add('entries'),
+  async ({ page, service }) => {
+    await page.evaluate(async () => {
+      await app.collection('entries').create({ n: 1 });
+      await app.collection('entries').create({ n: 2 });
+    });
+    assert.equal(service.collection('entries').size, 2);
+    assert.equal(service.seen('POST', 'collections/entries').length, 3);
+    const asked = service.seen('GET', 'challenge');
+    assert.deepEqual(asked.map((r) => r.query.get('collection')), ['entries', 'entries']);
+  }));
+
+test('an answer that came too late is replaced by a new one, once', () => withPage(browser,
+  (service) => {
+    service.challenged.add('entries');
+    let left = 1;
+    service.faults.push((r) => (r.headers['x-service-challenge-token'] && left-- > 0
+      ? service.refuse(403, 'challenge_verification_failed') : undefined));
+  },
+  async ({ page, service }) => {
+    const first = await page.evaluate(() => app.collection('entries').create({}).catch((e) => e.code));
+    assert.equal(first, 'challenge_verification_failed');
+    await page.evaluate(() => app.collection('entries').create({}));
+    assert.equal(service.collection('entries').size, 1);
+  }));
+
+test('a challenge that no number fits is an error', () => withPage(browser,
+  (service) => {
+    service.challenged.add('entries');
+    service.task = () => ({ algorithm: 'SHA-256', challenge: '0'.repeat(64), salt: 's', signature: 'x', maxnumber: 50 });
+  },
+  async ({ page }) => {
+    const code = await page.evaluate(() => app.collection('entries').create({}).catch((e) => e.code));
+    assert.equal(code, 'challenge_unsolvable');
+  }));
+
+test('it works where the page has frozen the globals', () => withPage(browser,
+  (service) => {
+    service.challenged.add('n');
+    service.html = service.html + `<script>'use strict';
+      for (const it of [Object, Array, Function, Error, Promise, Map, Set, String, JSON, Math, URL,
+        Headers, Response, Symbol]) { Object.freeze(it); if (it.prototype) Object.freeze(it.prototype); }
+      Object.freeze(app);</script>`;
+  },
+  async ({ page }) => {
+    const result = await page.evaluate(async () => {
+      const row = await app.collection('n').create({ a: 1 });
+      const rows = await new Promise((resolve) => { app.collection('n').subscribe(resolve); });
+      const code = await app.collection('n').get('none').catch((e) => `${e.name} ${e.code}`);
+      return [row.version, rows.length, code];
+    });
+    assert.deepEqual(result, [1, 1, 'AppError row_not_found']);
+  }));
+
+test('it is defined once, and a page may have its own app', () => withPage(browser,
+  (service) => {
+    service.html += '<script src="/s/sdk.js"></script><script>const app = { mine: true };</script>';
+  },
+  async ({ page }) => {
+    assert.equal(await page.evaluate('app.mine && typeof window.app.collection'), 'function');
+  }));
+
+test('path mode: in a sandbox it works below its own path, with a token it keeps itself',
+  () => withPage(browser,
+    (service) => {
+      service.prefix = '/a/guest';
+      service.sandbox = true;
+      service.challenged.add('entries');
+      service.html = '<!doctype html><title>t</title><script src="/a/guest/s/sdk.js"></script>';
+    },
+    async ({ page, service }) => {
+      const seen = await page.evaluate(async () => {
+        const entries = app.collection('entries');
+        await entries.create({ a: 1 });
+        const rows = await new Promise((resolve) => { entries.subscribe(resolve); });
+        return { origin: self.origin, rows: rows.length, token: (await app.me).token };
+      });
+      assert.deepEqual(seen, { origin: 'null', rows: 1, token: undefined });
+      const [create] = service.seen('POST', 'collections/entries').slice(-1);
+      assert.ok(create.headers['x-service-participant-token']);
+      assert.equal(create.headers.cookie, undefined);
+    }));

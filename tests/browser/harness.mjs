@@ -1,0 +1,33 @@
+// Starts one Chromium for a test file, and a fresh page on a fresh fake service for each test.
+import { chromium } from 'playwright-core';
+import { FakeService } from './fake.mjs';
+
+export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium';
+
+export const launch = () => chromium.launch({
+  executablePath: EXECUTABLE,
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync', '--no-first-run'],
+});
+
+// Runs `body({page, service})` on a page that has the SDK; fails on any error the page threw.
+export const withPage = async (browser, prepare, body) => {
+  const service = new FakeService();
+  prepare(service);
+  await service.start();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const thrown = [];
+  page.on('pageerror', (error) => thrown.push(error));
+  try {
+    await page.goto(service.url);
+    await body({ page, service, thrown });
+    if (thrown.length) throw thrown[0];
+  } finally {
+    await context.close();
+    await service.stop();
+  }
+};
+
+// Waits until `check` holds in the page, in the page's own frames: no fixed sleeps.
+export const until = (page, check, arg) => page.waitForFunction(check, arg, { timeout: 15_000 });

@@ -1,0 +1,249 @@
+// The SDK's subscriptions: initial rows, changes by version, broken streams, resync, errors.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { launch, withPage, until } from './harness.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+// Subscribes to `notes` and keeps what the callbacks were told on `window.seen`.
+const follow = (page, name = 'notes') => page.evaluate((collection) => {
+  const seen = { rows: [], changes: [], errors: [], syncs: 0, calls: 0 };
+  window.seen = seen;
+  window.stop = app.collection(collection).subscribe((rows, changes) => {
+    seen.calls += 1;
+    seen.rows = rows;
+    seen.changes.push(...changes.map(({ type, key }) => (key ? `${type} ${key}` : type)));
+  }, {
+    onError: (e) => seen.errors.push(e.code),
+    onSync: () => { seen.syncs += 1; },
+  });
+}, name);
+
+const texts = (page) => page.evaluate(() => window.seen.rows.map((r) => `${r.key}=${r.data.t}@${r.version}`));
+const showing = (page, ...wanted) => until(page, (list) => JSON.stringify(
+  window.seen.rows.map((r) => `${r.key}=${r.data.t}@${r.version}`)) === JSON.stringify(list), wanted);
+const synced = (page, times = 1) => until(page, (n) => window.seen.syncs >= n, times);
+const withNotes = (service) => { service.write('notes', 'a', { t: 1 }); service.write('notes', 'b', { t: 1 }); };
+
+test('it gives the rows, then every change as it happens', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    assert.deepEqual(await texts(page), ['a=1@1', 'b=1@1']);
+    service.write('notes', 'c', { t: 1 });
+    service.write('notes', 'a', { t: 2 });
+    service.write('notes', 'b', {}, 'row.deleted');
+    service.write('other', 'x', { t: 1 });
+    await showing(page, 'a=2@2', 'c=1@1');
+    const seen = await page.evaluate(() => window.seen);
+    assert.deepEqual(seen.changes, ['sync', 'row.created c', 'row.updated a', 'row.deleted b']);
+    const [created] = seen.rows.filter((r) => r.key === 'c');
+    assert.deepEqual(Object.keys(created).sort(),
+      ['created_at', 'creator', 'data', 'editor', 'key', 'updated_at', 'version']);
+    assert.deepEqual(seen.errors, []);
+  }));
+
+test('it reads all pages and joins them with what changed meanwhile', () => withPage(browser,
+  (service) => {
+    for (let i = 0; i < 450; i += 1) service.write('notes', `k${String(i).padStart(3, '0')}`, { t: i });
+    let left = 1;
+    service.faults.push((r) => {
+      if (r.path === 'collections/notes' && r.query.get('cursor') && left-- > 0) {
+        service.write('notes', 'k000', { t: 'late' });
+        service.write('notes', 'k449', { t: 'late' });
+        service.write('notes', 'k100', {}, 'row.deleted');
+        service.write('notes', 'k100', { t: 'again' });
+      }
+      return undefined;
+    });
+  },
+  async ({ page, service }) => {
+    await follow(page);
+    await until(page, () => window.seen.rows.length === 450 &&
+      window.seen.rows.some((r) => r.data.t === 'again'));
+    const rows = await page.evaluate(() => window.seen.rows);
+    for (const row of rows) {
+      const { data, version } = service.collection('notes').get(row.key);
+      assert.deepEqual([row.data, row.version], [data, version]);
+    }
+  }));
+
+for (const how of ['end', 'cut']) {
+  test(`a stream that breaks (${how}) is resumed where it stopped`, () => withPage(browser, withNotes,
+    async ({ page, service }) => {
+      await follow(page);
+      await synced(page);
+      service.write('notes', 'a', { t: 2 });
+      await showing(page, 'a=2@2', 'b=1@1');
+      service.breakStreams(how);
+      service.write('notes', 'b', { t: 9 });
+      await showing(page, 'a=2@2', 'b=9@2');
+      assert.equal(service.seen('GET', 'collections/notes').length, 1, 'no second list');
+      assert.deepEqual(service.seen('GET', 'feed').map((r) => r.query.get('since')), ['c2', 'c3']);
+      await synced(page, 2);
+    }));
+}
+
+test('an unreachable server is tried again, with longer and longer waits', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const at = [];
+    service.faults.push((r) => {
+      if (r.path !== 'feed' || at.length >= 3) return undefined;
+      at.push(Date.now());
+      return 'destroy';
+    });
+    service.breakStreams('cut');
+    service.write('notes', 'a', { t: 'back' });
+    await showing(page, 'a=back@2', 'b=1@1');
+    assert.ok(at[2] - at[1] > 250, `waits grow: ${at}`);
+    const errors = await page.evaluate(() => window.seen.errors);
+    assert.ok(errors.length >= 3 && errors.every((code) => code === 'network'), String(errors));
+  }));
+
+test('after resync_required it lists again and goes on from the new cursor', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    service.floor = 10;
+    service.breakStreams();
+    service.collection('notes').delete('a');
+    service.events.push(...Array.from({ length: 20 }, (_, i) => ({ seq: i, cursor: `c${i + 3}`, type: 'x' })));
+    await showing(page, 'b=1@1');
+    await synced(page, 2);
+    service.write('notes', 'c', { t: 1 });
+    await showing(page, 'b=1@1', 'c=1@1');
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), []);
+    assert.equal(service.seen('GET', 'feed').at(-1).query.get('since'), 'c22');
+  }));
+
+test('resync_required in the middle of a stream is understood too', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    for (const { res } of service.streams) {
+      res.write('event: error\ndata: {"error":{"code":"resync_required","status":410,"retryable":false}}\n\n');
+    }
+    await until(page, () => window.seen.changes.filter((c) => c === 'sync').length === 2);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), []);
+  }));
+
+test('events older than the rows change nothing; a row out of sight leaves', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const at = 't';
+    const by = { kind: 'agent', id: 'x' };
+    service.write('notes', 'a', { t: 5 });
+    service.emit({ type: 'row.updated', collection: 'notes', key: 'a', version: 1, data: { t: 'old' }, at, by });
+    service.emit({ type: 'row.deleted', collection: 'notes', key: 'a', version: 1, at, by });
+    service.emit({ type: 'row.hidden', collection: 'notes', key: 'b', at, by });
+    await showing(page, 'a=5@2');
+  }));
+
+test('a restored row is fetched, because its event does not tell all of it', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    service.write('notes', 'b', {}, 'row.deleted');
+    await showing(page, 'a=1@1');
+    const back = { key: 'b', data: { t: 'back' }, version: 3, creator: { kind: 'agent', id: 'first' },
+      editor: { kind: 'agent', id: 'x' }, created_at: '2020', updated_at: '2027' };
+    service.collection('notes').set('b', back);
+    service.emit({ type: 'row.restored', collection: 'notes', key: 'b', version: 3, data: back.data, at: 't', by: back.editor });
+    await showing(page, 'b=back@3', 'a=1@1');
+    assert.equal(await page.evaluate(() => window.seen.rows[0].creator.id), 'first');
+  }));
+
+test('two collections share one stream', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await page.evaluate(() => { app.collection('other').subscribe((rows) => { window.other = rows; }); });
+    await until(page, () => window.other);
+    service.write('other', 'x', { t: 1 });
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    await until(page, () => window.other.length === 1);
+    assert.equal(service.streams.size, 1);
+  }));
+
+test('unsubscribing ends the stream and the calls', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const [stream] = service.streams;
+    const closed = new Promise((resolve) => { stream.res.on('close', resolve); });
+    await page.evaluate(() => window.stop());
+    await closed;
+    service.write('notes', 'a', { t: 2 });
+    // A call after it proves that the page had its turn.
+    await page.evaluate(() => app.collection('notes').list());
+    assert.deepEqual(await texts(page), ['a=1@1', 'b=1@1']);
+    assert.equal(service.streams.size, 0);
+  }));
+
+test('a refusal that will not pass ends the subscription and is told', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'collections/secret'
+    ? service.refuse(403, 'collection_read_forbidden') : undefined)),
+  async ({ page, service }) => {
+    await follow(page, 'secret');
+    await until(page, () => window.seen.errors.length === 1);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), ['collection_read_forbidden']);
+    assert.equal(service.seen('GET', 'collections/secret').length, 1);
+  }));
+
+test('a first list that fails for a while is tried again', () => withPage(browser,
+  (service) => {
+    withNotes(service);
+    let left = 5;
+    service.faults.push((r) => (r.path === 'collections/notes' && left-- > 0
+      ? service.refuse(503, 'unavailable', true) : undefined));
+  },
+  async ({ page }) => {
+    await follow(page);
+    await synced(page);
+    assert.deepEqual(await texts(page), ['a=1@1', 'b=1@1']);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), ['unavailable']);
+  }));
+
+test('a session that ends under a stream is renewed', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    for (let round = 1; round <= 2; round += 1) {
+      service.sessions.clear();
+      for (const { res } of service.streams) {
+        res.write('event: error\ndata: {"error":{"code":"participant_token_invalid","status":401}}\n\n');
+      }
+      await synced(page, round + 1);
+    }
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    assert.equal(service.seen('POST', 'session').length, 3);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), []);
+  }));
+
+test('a callback that throws does not end the subscription', () => withPage(browser, withNotes,
+  async ({ page, service, thrown }) => {
+    await page.evaluate(() => {
+      window.calls = 0;
+      app.collection('notes').subscribe(() => { window.calls += 1; if (window.calls === 1) throw new Error('mine'); },
+        { onSync: () => { window.ready = true; } });
+    });
+    await until(page, () => window.ready);
+    service.write('notes', 'a', { t: 2 });
+    await until(page, () => window.calls === 2);
+    assert.equal(thrown.splice(0)[0].message, 'mine');
+  }));
+
+test('custom events are sent and heard', () => withPage(browser, () => {},
+  async ({ page }) => {
+    const heard = await page.evaluate(() => new Promise((resolve) => {
+      app.events.on('cheer', (data, event) => resolve([data, event.type]));
+      setTimeout(() => app.events.send('cheer', { loud: true }), 200);
+    }));
+    assert.deepEqual(heard, [{ loud: true }, 'event.cheer']);
+  }));
