@@ -58,7 +58,7 @@ impl Identity {
     pub const fn caller(self) -> Caller {
         match self {
             Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
-            Self::Human { human, .. } => Caller::Human { human },
+            Self::Human { human, .. } => Caller::Human { human, share: None },
             Self::Credential { credential, app } => Caller::Credential { credential, app },
         }
     }

@@ -9,7 +9,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter},
 };
 
-use super::to_json;
+use super::{prose::Prose, to_json};
 
 /// The rendered documents.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Reference {
         document.servers = Some(vec![utoipa::openapi::Server::new(public_url)]);
         let docs = DocsPage {
             title: &document.info.title,
-            description: document.info.description.as_deref().unwrap_or_default(),
+            description: Prose::of(document.info.description.as_deref().unwrap_or_default()),
             groups: groups(&document),
             schemas: schemas(&document),
             public_url,
@@ -57,7 +57,7 @@ fn rendered(page: &impl Template) -> Bytes {
 #[template(path = "reference/docs.html")]
 struct DocsPage<'a> {
     title: &'a str,
-    description: &'a str,
+    description: Prose,
     groups: Vec<Group>,
     schemas: Vec<Named>,
     public_url: &'a str,
@@ -88,7 +88,7 @@ struct Entry {
     method: &'static str,
     path: String,
     summary: String,
-    description: String,
+    description: Prose,
     auth: Vec<String>,
     parameters: Vec<Field>,
     body: Option<Shape>,
@@ -99,12 +99,12 @@ struct Field {
     name: String,
     place: String,
     required: bool,
-    description: String,
+    description: Prose,
 }
 
 struct Answer {
     status: String,
-    description: String,
+    description: Prose,
     shape: Option<Shape>,
 }
 
@@ -173,8 +173,8 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
     let responses = operation.responses.responses.iter().map(|(status, response)| Answer {
         status: status.clone(),
         description: match response {
-            RefOr::T(response) => response.description.clone(),
-            RefOr::Ref(_) => String::new(),
+            RefOr::T(response) => Prose::of(&response.description),
+            RefOr::Ref(_) => Prose::of(""),
         },
         shape: schema_of(response).filter(|shape| shape.text != super::ERROR_SCHEMA),
     });
@@ -183,7 +183,7 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
         method,
         path: path.to_owned(),
         summary: text(&operation.summary),
-        description: text(&operation.description),
+        description: Prose::of(&text(&operation.description)),
         auth: schemes.collect(),
         parameters: operation.parameters.iter().flatten().map(field).collect(),
         body,
@@ -214,7 +214,7 @@ fn field(parameter: &RefOr<Parameter>) -> Field {
         name: text("name"),
         place: text("in"),
         required: json.get("required").and_then(serde_json::Value::as_bool).unwrap_or(false),
-        description: text("description"),
+        description: Prose::of(&text("description")),
     }
 }
 

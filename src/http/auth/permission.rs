@@ -249,7 +249,7 @@ permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state)?;
-    let caller = Caller::Human { human };
+    let caller = Caller::Human { human, share: None };
     let sees = |app: &AppRecord| resolve::owner_only(app, human, &caller, state);
     let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, human, lifecycle: PhantomData }

@@ -105,7 +105,7 @@ pub(super) fn owner_only(
         return Ok(());
     }
     match caller {
-        Caller::Human { human } if state.authenticator.is_member(app.id, *human) => {
+        Caller::Human { human, .. } if state.authenticator.is_member(app.id, *human) => {
             Err(wrong_kind("the app's owner"))
         }
         _ => Err(Error::app_not_found()),
@@ -119,7 +119,7 @@ pub(super) fn owner_or_member(
     state: &AppState,
 ) -> Result<()> {
     let member = match caller {
-        Caller::Human { human } => state.authenticator.is_member(app.id, *human),
+        Caller::Human { human, .. } => state.authenticator.is_member(app.id, *human),
         _ => false,
     };
     if app.owner == account || member { Ok(()) } else { Err(Error::app_not_found()) }
