@@ -50,6 +50,38 @@ async fn the_server_prints_three_lines_and_ends_with_0_at_sigterm() {
     assert!(lines.next().is_none(), "three lines and no more");
 }
 
+#[tokio::test]
+async fn a_request_has_one_line_that_names_its_route_and_trace_but_not_its_path() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).env("ROOKERY__LOG__FORMAT", "json").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let listens = lines.next().unwrap().unwrap();
+    let address = listens.strip_prefix("Rookery listens on http://").unwrap();
+    let address = address.split(' ').next().unwrap().to_owned();
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let client = reqwest::Client::new();
+    for path in ["/reference/errors?token=canary", "/v1/unknown/canary"] {
+        let request = client.get(format!("http://{address}{path}"));
+        let request = request.header("x-request-id", "from-a-test");
+        let request = request.header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"));
+        Answer::of(request.bearer_auth("canary")).await;
+    }
+    terminate(&child);
+    let out = tokio::task::spawn_blocking(move || child.wait_with_output()).await.unwrap();
+    let log = String::from_utf8(out.unwrap().stderr).unwrap();
+    assert!(!log.contains("canary"), "{log}");
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<_> = lines.iter().filter(|l| l["target"] == "rookery::request").collect();
+    assert_eq!(requests.len(), 2, "{log}");
+    assert_eq!(requests[0]["request.id"], "from-a-test");
+    assert_eq!(requests[0]["trace.id"], trace);
+    assert_eq!(requests[0]["http.route"], "/reference/errors");
+    assert_eq!(requests[0]["http.status"], 200);
+    assert_eq!(requests[1]["error.code"], "not_found");
+    assert_eq!(requests[1]["level"], "INFO");
+}
+
 #[test]
 fn a_wrong_setting_stops_the_start_with_one_line() {
     let data = tempfile::tempdir().unwrap();

@@ -20,6 +20,14 @@ impl RawConnection {
         self.0.write_all(bytes.as_bytes()).await.expect("the server reads");
     }
 
+    /// Reads until the server has sent `end`.
+    pub async fn read_until(&mut self, end: &str) {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            text.push(self.0.read_u8().await.expect("the server sends more"));
+        }
+    }
+
     /// Everything the server sends until it closes.
     pub async fn read_to_end(mut self) -> String {
         let mut bytes = Vec::new();

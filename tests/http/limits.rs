@@ -103,6 +103,25 @@ async fn a_head_that_does_not_come_is_cut_off() {
 }
 
 #[tokio::test]
+async fn connections_above_the_bound_wait_for_a_place() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
+    let server = builder.start().await;
+    let mut first = server.raw().await;
+    let mut second = server.raw().await;
+    let waiting = tokio::spawn(async move {
+        second.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+        second.read_to_end().await
+    });
+    for _ in 0..50 {
+        first.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        first.read_until("\"alive\"}").await;
+        assert!(!waiting.is_finished());
+    }
+    drop(first);
+    assert!(waiting.await.unwrap().starts_with("HTTP/1.1 200 OK"));
+}
+
+#[tokio::test]
 async fn a_body_that_does_not_come_is_refused() {
     let builder = TestServer::builder().with_probes().set("ROOKERY__SERVER__BODY_TIMEOUT_S", "1");
     let server = builder.start().await;
