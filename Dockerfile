@@ -2,12 +2,12 @@
 # Run:   docker run -p 8080:8080 -v rookery-data:/data \
 #          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org rookery
 
-FROM rust:1.95-trixie AS build
+FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked --bin rookery
 
-FROM debian:trixie-slim
+FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates curl \
     && rm -rf /var/lib/apt/lists/* \
