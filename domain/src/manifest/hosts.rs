@@ -153,7 +153,7 @@ pub(super) fn webhook_target(text: &str) -> Checked<String> {
     let is_local = |suffix: &&str| {
         host.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    if LOCAL_SUFFIXES.iter().any(|suffix| is_local(suffix)) {
+    if LOCAL_SUFFIXES.iter().any(is_local) {
         return Err("must be public".to_owned());
     }
     if url.port() == Some(0) {

@@ -6,8 +6,9 @@
 
 use serde_json::{Map, Value};
 
-/// Characters of one `pattern` or `patternProperties` name.
-pub const PATTERN_CHARS_MAX: usize = 1_024;
+/// Characters of one `pattern` or `patternProperties` name. Translating a pattern from ECMA 262
+/// takes time that grows with the square of its length.
+pub const PATTERN_CHARS_MAX: usize = 512;
 /// Patterns of one schema.
 pub const PATTERNS_MAX: usize = 64;
 /// Levels of JSON nesting of one schema.
