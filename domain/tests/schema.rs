@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
 use rookery_domain::{
     manifest::SchemaSource,
     schema::{CompiledSchema, PATTERNS_MAX, VIOLATION_CHARS_MAX, VIOLATIONS_MAX, inspect},
 };
 use serde_json::{Map, Value, json};
+
+use crate::manifest::properties::any_json;
 
 const VECTORS: &str = include_str!("vectors/json-schema-2020-12.json");
 
@@ -143,17 +146,43 @@ fn patterns_of_everyday_schemas_fit_the_budget() {
 
 #[test]
 fn unevaluated_keywords_cannot_be_nested_into_exponential_time() {
-    let nested = |levels: usize| {
-        (0..levels).fold(
-            json!({"properties": {"a": true}}),
-            |inner, _| json!({"unevaluatedProperties": false, "anyOf": [inner]}),
-        )
-    };
-    let start = Instant::now();
-    assert_eq!(compiled(&nested(4)).validate(&json!({"a": 1})), Ok(()));
-    assert!(compile(&nested(5)).is_err());
-    assert!(compile(&nested(20)).is_err());
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let shapes: [fn(Value) -> Value; 4] = [
+        |inner| json!({"unevaluatedProperties": false, "anyOf": [inner]}),
+        |inner| json!({"unevaluatedProperties": false, "allOf": [{"properties": {"a": inner}}]}),
+        |inner| json!({"unevaluatedItems": false, "contains": inner}),
+        |inner| json!({"unevaluatedProperties": true, "if": inner, "then": true}),
+    ];
+    for shape in shapes {
+        let nested = |levels| (0..levels).fold(json!(true), |inner, _| shape(inner));
+        let start = Instant::now();
+        let _ = compiled(&nested(4)).validate(&json!({"a": {"a": {"a": [[[1]]]}}}));
+        assert!(compile(&nested(5)).is_err());
+        assert!(compile(&nested(20)).is_err());
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn closed_objects_may_be_nested_as_deep_as_any() {
+    let closed = |inner| json!({"unevaluatedProperties": false, "properties": {"a": inner}});
+    let schema = compiled(&(0..20).fold(json!({"type": "integer"}), |inner, _| closed(inner)));
+    let value = (0..20).fold(json!(1), |inner, _| json!({"a": inner}));
+    assert_eq!(schema.validate(&value), Ok(()));
+    let wrong = (0..20).fold(json!("x"), |inner, _| json!({"a": inner}));
+    assert!(schema.validate(&wrong).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_compiles_validates_without_a_panic(schema in any_json(), value in any_json()) {
+        if let Ok(schema) = compile(&schema)
+            && let Err(violations) = schema.validate(&value)
+        {
+            prop_assert!((1..=VIOLATIONS_MAX).contains(&violations.len()));
+        }
+    }
 }
 
 #[test]

@@ -115,7 +115,8 @@ impl CompiledSchema {
         if violations.is_empty() {
             violations.push(SchemaViolation {
                 path: String::new(),
-                message: "the value does not fit the schema, and is too large to say where".to_owned(),
+                message: "the value does not fit the schema, and is too large to say where"
+                    .to_owned(),
                 keyword: "schema".to_owned(),
             });
         }

@@ -4,7 +4,7 @@
 mod collections;
 mod hosts;
 mod permissions;
-mod properties;
+pub(crate) mod properties;
 mod rules;
 mod schemas;
 mod shape;

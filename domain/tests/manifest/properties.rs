@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::parse;
 
-fn any_json() -> impl Strategy<Value = Value> {
+/// Any JSON, with the words of manifests and schemas among its members.
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
+        prop::sample::select(vec!["object", "string", "array"]).prop_map(Value::from),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
@@ -68,6 +70,11 @@ fn word() -> impl Strategy<Value = String> {
         "properties",
         "pattern",
         "maxLength",
+        "type",
+        "items",
+        "not",
+        "enum",
+        "required",
         "allOf",
         "entries",
         "a",
