@@ -43,6 +43,8 @@ pub(super) fn parse_list(
             continue;
         };
         match origin(text) {
+            // User information may be a password: such an entry is not repeated.
+            Err(message) if text.contains('@') => violations.push(path, message),
             Err(message) => violations.push(path, format!("{}: {message}", quoted_text(text))),
             Ok(origin) if origins.contains(&origin) => {
                 violations.push(path, format!("{origin} is named twice"));

@@ -125,3 +125,19 @@ fn a_wildcard_covers_what_lies_below_it_and_nothing_else() {
         assert_eq!(covers_host(old, new), covered, "{old} {new}");
     }
 }
+
+#[test]
+fn a_password_in_a_refused_address_is_not_repeated() {
+    let hook = json!({
+        "collections": {"a": super::collection("unique", json!([]))},
+        "webhooks": [{"on": "create", "collection": "a", "url": "https://u:canary@example.org/"}]
+    });
+    let path = json!({
+        "collections": {"a": super::collection("unique", json!([]))},
+        "webhooks": [{"on": "create", "collection": "a", "url": "http://example.org/canary"}]
+    });
+    for manifest in [hook, path, json!({"embeds": ["https://u:canary@example.org"]})] {
+        let error = super::parse(&manifest).expect_err("refused");
+        assert!(!format!("{error} {:?}", error.details).contains("canary"), "{error}");
+    }
+}
