@@ -56,7 +56,7 @@ pub(crate) struct Inner {
     pub(crate) env: Arc<Env>,
     parts: [RwLock<HashMap<AppId, Arc<Slot>>>; PARTS],
     slugs: RwLock<HashMap<Arc<str>, AppId>>,
-    pub(crate) shards: Shards,
+    pub(crate) shards: Arc<Shards>,
     wakes: Arc<Semaphore>,
     inflight_bytes: Arc<Semaphore>,
     incarnations: AtomicU64,
@@ -70,7 +70,7 @@ pub struct AppHandle {
 }
 
 impl Apps {
-    pub(crate) fn new(env: Arc<Env>, shards: Shards) -> Self {
+    pub(crate) fn new(env: Arc<Env>, shards: Arc<Shards>) -> Self {
         let wakes = Arc::new(Semaphore::new(env.options.wakes_max));
         let inflight_bytes = Arc::new(Semaphore::new(env.options.inflight_bytes_max));
         Self {

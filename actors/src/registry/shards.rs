@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use ractor::{
     Actor, ActorId, ActorProcessingErr, ActorRef, ActorStatus, SpawnErr, SupervisionEvent,
@@ -22,7 +23,7 @@ use crate::{
         actor::{AppActor, Birth},
         message::Message,
     },
-    supervision::policy::Verdict,
+    supervision::{policy::Verdict, root::Never},
 };
 
 /// Shard supervisors.
@@ -30,7 +31,7 @@ pub(crate) const SHARDS: usize = 8;
 
 /// The shards and what each one's children are.
 pub(crate) struct Shards {
-    shards: Vec<Arc<Shard>>,
+    shards: Vec<ArcSwap<Shard>>,
 }
 
 struct Shard {
@@ -45,9 +46,6 @@ struct Child {
     slot: Arc<Slot>,
     incarnation: u64,
 }
-
-/// A shard is sent nothing: it lives on supervision events.
-pub(crate) enum Never {}
 
 struct Supervisor;
 
@@ -97,12 +95,26 @@ impl Shards {
     pub(crate) async fn start(root: &ractor::ActorCell) -> Result<Self, SpawnErr> {
         let mut shards = Vec::with_capacity(SHARDS);
         for _ in 0..SHARDS {
-            let children = Arc::new(Children::default());
-            let (actor, _) =
-                Actor::spawn_linked(None, Supervisor, children.clone(), root.clone()).await?;
-            shards.push(Arc::new(Shard { actor, children }));
+            shards.push(ArcSwap::from_pointee(Shard::start(root).await?));
         }
         Ok(Self { shards })
+    }
+
+    /// Puts a new shard in the place of the one that was `dead`. Its apps went with it: they
+    /// start again when somebody asks for them.
+    pub(crate) async fn replace(&self, dead: ActorId, root: &ractor::ActorCell) {
+        let is_dead = |shard: &&ArcSwap<Shard>| shard.load().actor.get_id() == dead;
+        let Some(place) = self.shards.iter().find(is_dead) else { return };
+        match Shard::start(root).await {
+            Ok(shard) => {
+                let old = place.swap(Arc::new(shard));
+                for (_, child) in old.children.lock().drain() {
+                    child.slot.retire(child.incarnation);
+                }
+            }
+            // At shutdown the root takes no children any more.
+            Err(error) => error!(%error, "a shard could not be replaced"),
+        }
     }
 
     /// Spawns an app's actor as the child of its shard.
@@ -124,7 +136,8 @@ impl Shards {
             slot: slot.clone(),
             incarnation: live.incarnation,
         };
-        let children = &self.of(slot.id).children;
+        let shard = self.of(slot.id);
+        let children = &shard.children;
         children.lock().insert(live.actor.get_id(), child);
         if live.actor.get_status() >= ActorStatus::Stopping
             && let Some(child) = children.lock().remove(&live.actor.get_id())
@@ -135,11 +148,20 @@ impl Shards {
 
     /// Children of each shard.
     pub(crate) fn sizes(&self) -> Vec<usize> {
-        self.shards.iter().map(|shard| shard.children.lock().len()).collect()
+        self.shards.iter().map(|shard| shard.load().children.lock().len()).collect()
     }
 
-    fn of(&self, app: AppId) -> &Shard {
-        &self.shards[usize::from(app.uuid().as_bytes()[14]) % self.shards.len()]
+    fn of(&self, app: AppId) -> Arc<Shard> {
+        self.shards[usize::from(app.uuid().as_bytes()[14]) % self.shards.len()].load_full()
+    }
+}
+
+impl Shard {
+    async fn start(root: &ractor::ActorCell) -> Result<Self, SpawnErr> {
+        let children = Arc::new(Children::default());
+        let (actor, _) =
+            Actor::spawn_linked(None, Supervisor, children.clone(), root.clone()).await?;
+        Ok(Self { actor, children })
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) fn parse_list(
             continue;
         };
         match origin(text) {
+            // User information may be a password: such an entry is not repeated.
+            Err(message) if text.contains('@') => violations.push(path, message),
             Err(message) => violations.push(path, format!("{}: {message}", quoted_text(text))),
             Ok(origin) if origins.contains(&origin) => {
                 violations.push(path, format!("{origin} is named twice"));
@@ -153,7 +155,7 @@ pub(super) fn webhook_target(text: &str) -> Checked<String> {
     let is_local = |suffix: &&str| {
         host.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    if LOCAL_SUFFIXES.iter().any(|suffix| is_local(suffix)) {
+    if LOCAL_SUFFIXES.iter().any(is_local) {
         return Err("must be public".to_owned());
     }
     if url.port() == Some(0) {

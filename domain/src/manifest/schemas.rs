@@ -101,7 +101,7 @@ fn check_definition(
             }
         }
         Ok(patterns) => {
-            if let Err(fault) = CompiledSchema::build(schema, patterns, source.text.len()) {
+            if let Err(fault) = CompiledSchema::build(schema, patterns, &source.text) {
                 violations.push(format!("{path}{}", fault.pointer), fault.message);
             }
         }

@@ -6,6 +6,9 @@
 //! here: which collection has which schema (`manifest`), and the cache of compiled ones.
 
 mod inspect;
+mod report;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -44,6 +47,7 @@ pub struct SchemaViolation {
 #[derive(Debug)]
 pub struct CompiledSchema {
     validator: jsonschema::Validator,
+    text: Arc<str>,
     weight_bytes: usize,
 }
 
@@ -59,12 +63,12 @@ impl CompiledSchema {
         let refuse = |fault: Fault| format!("at {:?}: {}", fault.pointer, fault.message);
         let patterns =
             inspect(&schema, usize::MAX).map_err(|mut faults| refuse(faults.swap_remove(0)))?;
-        Self::build(&schema, patterns, source.text.len()).map_err(refuse)
+        Self::build(&schema, patterns, &source.text).map_err(refuse)
     }
 
-    /// Compiles an inspected schema. `patterns` is what [`inspect`] counted and `text_bytes` the
-    /// length of the schema's text.
-    pub(crate) fn build(schema: &Value, patterns: usize, text_bytes: usize) -> Result<Self, Fault> {
+    /// Compiles an inspected schema. `patterns` is what [`inspect`] counted and `text` the schema's
+    /// own text.
+    pub(crate) fn build(schema: &Value, patterns: usize, text: &Arc<str>) -> Result<Self, Fault> {
         let pattern_bytes = (PATTERN_BYTES_TOTAL / patterns.max(1)).min(PATTERN_BYTES_MAX);
         let engine = jsonschema::PatternOptions::regex()
             .size_limit(pattern_bytes)
@@ -82,10 +86,12 @@ impl CompiledSchema {
                     error.masked_with("the value")
                 )),
             })?;
-        Ok(Self { validator, weight_bytes: estimated_weight(text_bytes, patterns) })
+        let weight_bytes = estimated_weight(text.len(), patterns);
+        Ok(Self { validator, text: Arc::clone(text), weight_bytes })
     }
 
-    /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons.
+    /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons. One reason without a
+    /// place stands for all when there may be more of them than memory should be spent on.
     ///
     /// A valid value takes the fast path, which builds no report.
     ///
@@ -95,20 +101,22 @@ impl CompiledSchema {
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        let mut violations: Vec<_> = self
-            .validator
-            .iter_errors(value)
-            .take(VIOLATIONS_MAX)
-            .map(|error| SchemaViolation {
-                path: shorten(error.instance_path().as_str()),
-                message: shorten(&error.masked_with("the value").to_string()),
-                keyword: error.kind().keyword().to_owned(),
-            })
-            .collect();
+        let schema: Value = serde_json::from_str(&self.text).unwrap_or_default();
+        let mut violations = Vec::new();
+        if report::is_affordable(&schema, value) {
+            violations.extend(self.validator.iter_errors(value).take(VIOLATIONS_MAX).map(
+                |error| SchemaViolation {
+                    path: shorten(error.instance_path().as_str()),
+                    message: shorten(&error.masked_with("the value").to_string()),
+                    keyword: error.kind().keyword().to_owned(),
+                },
+            ));
+        }
         if violations.is_empty() {
             violations.push(SchemaViolation {
                 path: String::new(),
-                message: "the value does not fit the schema".to_owned(),
+                message: "the value does not fit the schema, and is too large to say where"
+                    .to_owned(),
                 keyword: "schema".to_owned(),
             });
         }

@@ -11,7 +11,7 @@ use crate::manifest::{
 };
 
 /// The furthest that a schedule reaches from its date, 10 years either way.
-const OFFSET_DAYS_MAX: i64 = 3_650;
+const OFFSET_DAYS_MAX: u64 = 3_650;
 
 /// A schedule rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<S
 
 fn offset_days(members: &mut Members<'_, '_>) -> Option<i32> {
     let value = members.required("offsetDays")?;
-    let days = value.as_i64().filter(|days| days.abs() <= OFFSET_DAYS_MAX);
+    let days = value.as_i64().filter(|days| days.unsigned_abs() <= OFFSET_DAYS_MAX);
     if days.is_none() {
         let shown = quoted(value);
         members.refuse(

@@ -8,7 +8,6 @@ use super::{Area, Trigger, trigger, when};
 use crate::manifest::{
     hosts::{URL_CHARS_MAX, webhook_target},
     members::{Members, Scope},
-    violations::quoted_text,
 };
 
 /// An outbound webhook rule.
@@ -36,7 +35,8 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<W
     let url = match webhook_target(text) {
         Ok(url) => url,
         Err(message) => {
-            members.refuse("url", format!("{}: {message}", quoted_text(text)));
+            // The target is not repeated: its user information, path or query may be a secret.
+            members.refuse("url", message);
             return None;
         }
     };

@@ -1,0 +1,164 @@
+//! Deploying a version over an existing app: prepared here, decided by the app's actor against
+//! its newest rows, or on its published state for a dry run.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result, advisory::Difference, app::AppRecord, compat::Break,
+    principal::Caller,
+};
+use rookery_storage::versions;
+
+use super::{Bundle, Control, draft, to_the_end};
+use crate::{
+    app::{
+        deploy::{self, DeployPlan},
+        message::{AppOp, IdempotencyKey, Op, Reply, StoredAnswer},
+    },
+    registry::{AppHandle, failed},
+};
+
+/// Versions that a deploy is prepared on before it gives way to others.
+const ATTEMPTS_MAX: usize = 4;
+
+/// A request to deploy a version.
+#[derive(Debug, Clone)]
+pub struct Redeploy {
+    /// Who deploys.
+    pub caller: Caller,
+    /// Its files; what is left out is carried over from the current version.
+    pub bundle: Bundle,
+    /// Go on in spite of breaks.
+    pub force: bool,
+    /// Check everything and change nothing.
+    pub dry_run: bool,
+    /// The idempotency key, if the request brought one.
+    pub idempotency: Option<IdempotencyKey>,
+}
+
+/// What a deploy did, or would do.
+#[derive(Debug, Clone)]
+pub struct Deployed {
+    /// The app's record after it (before it, for a dry run).
+    pub record: Arc<AppRecord>,
+    /// The version's number.
+    pub version: u32,
+    /// What it breaks.
+    pub breaks: Vec<Break>,
+    /// Rows that are not served any more.
+    pub detached: u64,
+    /// Rows that are served again.
+    pub reattached: u64,
+    /// JSON pointers of manifest rules that are valid but not active yet.
+    pub inactive: Vec<String>,
+    /// For a dry run: what it changes in who can see and do what.
+    pub exposure: Option<Difference>,
+    /// The first answer to replay, when the idempotency key was used before.
+    pub replayed: Option<StoredAnswer>,
+}
+
+impl Control {
+    /// Deploys a version.
+    ///
+    /// # Errors
+    /// Every code of part 2.2; `manifest_incompatible_redeploy`, `unique_backfill_conflict`,
+    /// `payload_too_large`, `conflict`.
+    pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
+        let (control, app) = (self.clone(), app.clone());
+        to_the_end(async move { control.redeploy(&app, request).await }).await
+    }
+
+    async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
+        draft::check_sizes(&request.bundle, &self.env().limits)?;
+        for _ in 0..ATTEMPTS_MAX {
+            let plan = Arc::new(self.plan(app, &request).await?);
+            if request.dry_run {
+                return self.rehearse(app, &plan).await;
+            }
+            let base = plan.base_version;
+            let bytes = plan.html.len() + plan.manifest_text.len();
+            let op = Op::App(AppOp::Deploy(plan.clone()));
+            let reply =
+                app.apply(request.caller.clone(), op, request.idempotency.clone(), bytes).await;
+            match reply {
+                Ok(Reply::Deployed(report)) => {
+                    return Ok(Deployed {
+                        record: app.record(),
+                        version: report.version,
+                        breaks: report.breaks,
+                        detached: report.detached,
+                        reattached: report.reattached,
+                        inactive: plan.manifest.inactive.clone(),
+                        exposure: None,
+                        replayed: None,
+                    });
+                }
+                // Another version came first: prepare anew on that one.
+                Err(error)
+                    if error.code == ErrorCode::Unavailable && app.record().version != base => {}
+                Err(error) => return Err(error),
+                Ok(_) => return Err(Error::internal(false)),
+            }
+        }
+        Err(Error::new(ErrorCode::Conflict, "other versions were deployed at the same time"))
+    }
+
+    async fn plan(&self, app: &AppHandle, request: &Redeploy) -> Result<DeployPlan> {
+        let record = app.record();
+        let gone = || Error::unavailable("another version was deployed meanwhile");
+        let text: Arc<str> = match &request.bundle.manifest {
+            Some(text) => text.as_str().into(),
+            None => versions::manifest(&self.db, record.id, record.version)
+                .await
+                .map_err(failed)?
+                .ok_or_else(gone)?,
+        };
+        let host = format!("{}.{}", record.slug, self.env().options.apps_domain);
+        let bundle = &request.bundle;
+        let draft =
+            draft::draft(self.env(), text, bundle, &host, Some(record.visibility))?;
+        let assets = match &bundle.assets {
+            Some(assets) => assets.clone().into(),
+            None => versions::assets_with_content(&self.db, record.id, record.version)
+                .await
+                .map_err(failed)?,
+        };
+        let mut detached = BTreeMap::new();
+        for name in draft.manifest.collections.keys() {
+            let rows = self.env().store.detached_rows(record.id, name).await.map_err(failed)?;
+            if !rows.is_empty() {
+                detached.insert(name.clone(), rows);
+            }
+        }
+        Ok(DeployPlan {
+            base_version: record.version,
+            manifest: draft.manifest,
+            manifest_text: draft.manifest_text,
+            html: bundle.html.clone(),
+            assets,
+            schemas: draft.schemas,
+            events: draft.events,
+            visibility: draft.visibility,
+            share: Some(self.share_token(record.id)),
+            timezone: draft.timezone,
+            force: request.force,
+            detached,
+        })
+    }
+
+    async fn rehearse(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Deployed> {
+        let root = app.root().await?;
+        let report = deploy::dry_run(&root, plan)?;
+        let exposure = self.exposure_change(&root, plan);
+        Ok(Deployed {
+            record: root.record.clone(),
+            version: report.version,
+            breaks: report.breaks,
+            detached: report.detached,
+            reattached: report.reattached,
+            inactive: plan.manifest.inactive.clone(),
+            exposure: Some(exposure),
+            replayed: None,
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! An app's record with its numbers, from the live state or from storage: describing an app wakes
+//! nothing.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{Error, Result, app::AppRecord};
+use rookery_storage::{apps, commit::Totals, versions};
+
+use super::Control;
+use crate::{
+    app::{birth::read_manifest, root::CollectionCounts},
+    registry::{AppHandle, failed, slot::SlotState},
+};
+
+/// Everything that an app's detail record shows.
+#[derive(Debug, Clone)]
+pub struct AppDetail {
+    /// The record.
+    pub record: Arc<AppRecord>,
+    /// Whether no actor is running for it.
+    pub dormant: bool,
+    /// Declared collections, and those that only hold detached rows.
+    pub collections: Vec<CollectionCounts>,
+    /// What counts towards its quota.
+    pub totals: Totals,
+    /// The newest event it includes: rises with every change.
+    pub seq: u64,
+}
+
+impl Control {
+    /// Describes an app.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer; `app_not_found` when it has gone meanwhile.
+    pub async fn detail(&self, app: &AppHandle) -> Result<AppDetail> {
+        let dormant = app.state() != SlotState::Live;
+        if let Some(root) = app.peek() {
+            return Ok(AppDetail {
+                record: app.record(),
+                dormant,
+                collections: root.collection_counts(),
+                totals: root.totals,
+                seq: root.seq,
+            });
+        }
+        let record = app.record();
+        let text = versions::manifest(&self.db, record.id, record.version)
+            .await
+            .map_err(failed)?
+            .ok_or_else(Error::app_not_found)?;
+        let (totals, seq) = apps::head(&self.db, record.id)
+            .await
+            .map_err(failed)?
+            .ok_or_else(Error::app_not_found)?;
+        let stored = apps::collection_counts(&self.db, record.id).await.map_err(failed)?;
+        let mut counts: BTreeMap<Arc<str>, CollectionCounts> = stored
+            .into_iter()
+            .map(|one| {
+                let name: Arc<str> = one.collection.into();
+                let (live, deleted, detached) = (one.live, one.trashed, one.detached);
+                (name.clone(), CollectionCounts { name, live, deleted, detached })
+            })
+            .collect();
+        let mut collections = Vec::new();
+        for name in read_manifest(&text)?.collections.keys() {
+            collections.push(counts.remove(name).unwrap_or_else(|| CollectionCounts {
+                name: name.clone(),
+                live: 0,
+                deleted: 0,
+                detached: 0,
+            }));
+        }
+        collections.extend(counts.into_values().filter(|count| count.detached > 0));
+        Ok(AppDetail { record, dormant, collections, totals, seq })
+    }
+}

@@ -1,0 +1,123 @@
+//! What a deploy brings, checked and compiled: everything that can be known before the rows are
+//! looked at.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    json,
+    limits::Limits,
+    manifest::{self, Manifest, ParseContext, Visibility},
+    schema::CompiledSchema,
+    timezone::Zone,
+};
+use rookery_storage::commit::Asset;
+use serde_json::Value;
+
+use crate::env::Env;
+
+/// The files of a version as a request brings them.
+#[derive(Debug, Clone, Default)]
+pub struct Bundle {
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest's text, as it was sent.
+    pub manifest: Option<String>,
+    /// The assets, by distinct normal paths.
+    pub assets: Option<Vec<Asset>>,
+    /// The visibility that the request names.
+    pub visibility: Option<Visibility>,
+    /// The timezone that the request names.
+    pub timezone: Option<String>,
+}
+
+/// A bundle that has passed every rule that needs no row.
+pub(super) struct Draft {
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) manifest_text: Arc<str>,
+    pub(super) schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
+    pub(super) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
+    /// What the request or the manifest names.
+    pub(super) visibility: Option<Visibility>,
+    pub(super) timezone: Option<Arc<str>>,
+}
+
+/// Checks sizes: document, number and bytes of assets.
+///
+/// # Errors
+/// `payload_too_large`, naming what is too large.
+pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
+    let too_large = |what: &str, has: usize, max: usize, unit: &str| {
+        Err(Error::new(
+            ErrorCode::PayloadTooLarge,
+            format!("`{what}` has {has} {unit}, at most {max} are allowed"),
+        ))
+    };
+    if bundle.html.len() > limits.html_bytes_max {
+        return too_large("html", bundle.html.len(), limits.html_bytes_max, "bytes");
+    }
+    let assets = bundle.assets.as_deref().unwrap_or_default();
+    if assets.len() > limits.asset_files_max {
+        return too_large("assets", assets.len(), limits.asset_files_max, "files");
+    }
+    let bytes: usize = assets.iter().map(|asset| asset.bytes.len()).sum();
+    if bytes > limits.asset_bytes_max {
+        return too_large("assets", bytes, limits.asset_bytes_max, "bytes");
+    }
+    Ok(())
+}
+
+/// Checks and compiles a manifest's text for the app at `host`. `current` is the visibility that
+/// holds when neither the request nor the manifest names one.
+///
+/// # Errors
+/// Every code of part 2.2; `invalid_request` for text that is no JSON, for a visibility that
+/// contradicts the manifest's, and for an unknown timezone.
+pub(super) fn draft(
+    env: &Env,
+    text: Arc<str>,
+    bundle: &Bundle,
+    host: &str,
+    current: Option<Visibility>,
+) -> Result<Draft> {
+    if text.len() > env.limits.max_manifest_bytes {
+        // The rule's own words, before the text is read at all.
+        manifest::parse(&Value::Null, text.len(), &env.limits, &ParseContext::default())?;
+    }
+    let value = json::parse(text.as_bytes()).map_err(|mut error| {
+        error.message = format!("`manifest`: {}", error.message);
+        error
+    })?;
+    let context =
+        ParseContext { own_hosts: &[host], visibility: bundle.visibility.or(current) };
+    let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
+    if let (Some(asked), Some(declared)) = (bundle.visibility, manifest.visibility)
+        && asked != declared
+    {
+        return Err(Error::invalid(format!(
+            "`visibility` is {:?}, but the manifest declares {:?}",
+            asked.as_str(),
+            declared.as_str()
+        )));
+    }
+    let timezone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
+    let mut schemas = BTreeMap::new();
+    for (name, decl) in &manifest.collections {
+        if let Some(source) = &decl.schema {
+            schemas.insert(name.clone(), env.schemas.get(source)?);
+        }
+    }
+    let mut events = BTreeMap::new();
+    for (kind, decl) in &manifest.events {
+        let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+        events.insert(kind.clone(), schema);
+    }
+    Ok(Draft {
+        visibility: bundle.visibility.or(manifest.visibility),
+        timezone: timezone.map(|zone| zone.name().into()),
+        manifest: Arc::new(manifest),
+        manifest_text: text,
+        schemas,
+        events,
+    })
+}

@@ -1,0 +1,70 @@
+//! What spans an app and its account, or an app's whole life: creating, deploying, describing,
+//! destroying. Everything on an existing app goes through its slot; here is what has to be
+//! prepared before, and finished after.
+
+mod advisories;
+mod create;
+mod deploy;
+mod detail;
+mod draft;
+mod purge;
+
+pub use advisories::{AdvisoryReport, AppAdvisories};
+pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
+pub use deploy::{Deployed, Redeploy};
+pub use detail::AppDetail;
+pub use draft::Bundle;
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, Result,
+    id::AppId,
+    secret::{Secret, SecretKind},
+};
+use rookery_storage::Db;
+
+use crate::{env::Env, registry::Apps};
+
+/// The operations on apps that need more than the app. Cheap to clone.
+#[derive(Clone)]
+pub struct Control {
+    apps: Apps,
+    db: Db,
+    advisories: Arc<advisories::Cache>,
+}
+
+impl Control {
+    pub(crate) fn new(apps: Apps, db: Db) -> Self {
+        Self { apps, db, advisories: Arc::default() }
+    }
+
+    fn env(&self) -> &Arc<Env> {
+        &self.apps.inner.env
+    }
+
+    /// A new share token of `app`: its hash, and its text sealed for the owner's eyes.
+    fn share_token(&self, app: AppId) -> ([u8; 32], Arc<str>) {
+        let token = Secret::generate(SecretKind::Share, &mut rand::rng());
+        let sealed =
+            self.env().key.seal(&app.to_string(), token.expose(), &mut rand::rng());
+        (token.hash().0, sealed.into())
+    }
+
+    /// The share token in force, for its owner.
+    #[must_use]
+    pub fn open_share_token(&self, record: &rookery_domain::app::AppRecord) -> Option<String> {
+        self.env().key.open(&record.id.to_string(), record.share_sealed.as_deref()?)
+    }
+}
+
+/// Runs `work` to its end in a task of its own, whatever becomes of the request that asked.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        // It panicked, at an unknown point.
+        Err(_) => Err(Error::internal(true)),
+    }
+}

@@ -1,0 +1,37 @@
+//! Destroying an app: first it is marked and its slot emptied, then its data goes in chunks.
+//! Whatever interrupts this, the sweeper finishes it.
+
+use rookery_domain::{Result, id::AppId, principal::Caller};
+use rookery_storage::apps;
+
+use super::{Control, to_the_end};
+use crate::{
+    app::message::{AppOp, Op},
+    registry::{AppHandle, failed},
+};
+
+impl Control {
+    /// Destroys a deleted app, irreversibly.
+    ///
+    /// # Errors
+    /// `conflict` for an app that is not deleted.
+    pub async fn purge(&self, app: &AppHandle, caller: Caller) -> Result<()> {
+        let (control, app) = (self.clone(), app.clone());
+        to_the_end(async move {
+            app.apply(caller, Op::App(AppOp::Destroy), None, 0).await?;
+            control.finish_purge(app.id()).await
+        })
+        .await
+    }
+
+    /// Deletes what is left of an app that is marked as being destroyed.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer; the sweeper tries again.
+    pub async fn finish_purge(&self, app: AppId) -> Result<()> {
+        self.env().store.barrier().await;
+        while apps::purge_step(&self.db, app).await.map_err(failed)? {}
+        self.apps.forget(app);
+        Ok(())
+    }
+}

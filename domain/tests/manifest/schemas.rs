@@ -1,0 +1,132 @@
+//! References to `$defs`, what a schema there may be, and reading a stored manifest back.
+
+use rookery_domain::{
+    ErrorCode,
+    limits::Limits,
+    manifest::{self, ParseContext},
+};
+use serde_json::{Value, json};
+
+use super::{admitted, assert_refused, collection, parse};
+
+fn with(schema: Value, definitions: Value) -> Value {
+    json!({"collections": {"a": collection("schema", schema)}, "$defs": definitions})
+}
+
+#[test]
+fn a_schema_is_a_single_reference_into_defs() {
+    admitted(&with(json!({"$ref": "#/$defs/Entry"}), json!({"Entry": {"type": "object"}})));
+    admitted(&with(json!({"$ref": "#/$defs/a~1b"}), json!({"a/b": {}})));
+    let definitions = json!({"Entry": {"type": "object"}});
+    for (schema, below) in [
+        (json!("Entry"), ""),
+        (json!(null), ""),
+        (json!({}), ""),
+        (json!({"type": "object"}), ""),
+        (json!({"$ref": "#/$defs/Entry", "type": "object"}), ""),
+        (json!({"$ref": 1}), ""),
+        (json!({"$ref": "#/definitions/Entry"}), ""),
+        (json!({"$ref": "#/$defs/"}), ""),
+        (json!({"$ref": "#/$defs/Entry/properties"}), ""),
+        (json!({"$ref": "https://example.org/#/$defs/Entry"}), ""),
+        (json!({"$ref": "#/$defs/Nope"}), "/$ref"),
+    ] {
+        let pointer = format!("/collections/a/schema{below}");
+        let manifest = with(schema, definitions.clone());
+        assert_refused(&manifest, "collection_schema_invalid", &pointer);
+    }
+}
+
+#[test]
+fn a_definition_that_breaks_a_rule_is_collection_schema_invalid_also_when_unused() {
+    for (definition, below) in [
+        (json!(true), ""),
+        (json!([]), ""),
+        (json!({"type": "strin"}), "/type"),
+        (json!({"properties": {"n": {"minimum": "0"}}}), "/properties/n/minimum"),
+        (json!({"properties": {"b": {"$ref": "#/$defs/Other"}}}), "/properties/b/$ref"),
+        (json!({"$ref": "https://example.org/schema.json"}), "/$ref"),
+        (json!({"$dynamicRef": "#a"}), "/$dynamicRef"),
+        (json!({"$id": "https://example.org/schema.json"}), "/$id"),
+        (json!({"properties": {"t": {"maxLength": 65_537}}}), "/properties/t/maxLength"),
+        (json!({"pattern": "a{1000}{1000}"}), "/pattern"),
+        (json!({"pattern": "("}), "/pattern"),
+    ] {
+        let pointer = format!("/$defs/Entry{below}");
+        let unused = json!({"$defs": {"Entry": definition, "Other": {}}});
+        assert_refused(&unused, "collection_schema_invalid", &pointer);
+    }
+    admitted(&json!({"$defs": {"Entry": {"properties": {"t": {"maxLength": 65_536}}}}}));
+}
+
+#[test]
+fn event_schemas_obey_the_same_rule() {
+    let inline = json!({"events": {"move": {"schema": {"type": "object"}}}});
+    assert_refused(&inline, "collection_schema_invalid", "/events/move/schema");
+    let missing = json!({"events": {"move": {"schema": {"$ref": "#/$defs/Nope"}}}});
+    assert_refused(&missing, "collection_schema_invalid", "/events/move/schema/$ref");
+}
+
+#[test]
+fn a_schema_beyond_its_bytes_is_manifest_too_large() {
+    let note = |length: usize| json!({"$defs": {"Entry": {"$comment": "x".repeat(length)}}});
+    let overhead = r#"{"$comment":""}"#.len();
+    admitted(&note((32 << 10) - overhead));
+    assert_refused(&note((32 << 10) - overhead + 1), "manifest_too_large", "/$defs/Entry");
+}
+
+#[test]
+fn collections_of_one_schema_share_its_text() {
+    let manifest = admitted(&json!({
+        "collections": {
+            "a": collection("schema", json!({"$ref": "#/$defs/Entry"})),
+            "b": collection("schema", json!({"$ref": "#/$defs/Entry"})),
+        },
+        "$defs": {"Entry": {"type": "object"}}
+    }));
+    let text = |name: &str| manifest.collections[name].schema.clone().expect("a schema").text;
+    assert!(std::sync::Arc::ptr_eq(&text("a"), &text("b")));
+    let lists = |name: &str| manifest.collections[name].permissions.read.clone();
+    assert!(std::sync::Arc::ptr_eq(&lists("a"), &lists("b")));
+}
+
+#[test]
+fn a_stored_manifest_is_read_back_under_limits_that_were_lowered_since() {
+    let stored = json!({
+        "collections": {
+            "a": collection("schema", json!({"$ref": "#/$defs/Entry"})),
+            "b": collection("unique", json!(["email"])),
+        },
+        "$defs": {"Entry": {"properties": {"t": {"maxLength": 60_000}}}},
+        "externalHosts": ["https://guestbook.example.com"],
+        "notify": [{
+            "on": "create", "collection": "b", "to": ["submitter"], "channels": ["push"],
+            "subject": "s", "body": "b"
+        }],
+    });
+    let lowered = Limits { max_collections_per_app: 1, row_bytes_max: 10, ..Limits::default() };
+    let context = ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
+    assert!(manifest::parse(&stored, 1, &lowered, &context).is_err());
+    let manifest = manifest::reload(&stored).expect("it was admitted once");
+    assert_eq!(manifest.collections.len(), 2);
+    assert_eq!(manifest.inactive, ["/notify/0"]);
+    let broken = manifest::reload(&json!({"collections": 1})).expect_err("never admitted");
+    assert_eq!(broken.code, ErrorCode::ManifestInvalid);
+}
+
+#[test]
+fn the_slowest_manifest_that_its_bytes_allow_is_answered_soon() {
+    let start = std::time::Instant::now();
+    let costly: serde_json::Map<_, _> = (0..7)
+        .map(|n| {
+            let patterns: Vec<_> = (0..64)
+                .map(|m| json!({"pattern": format!("^{}(\\p{{L}}|[a-z]{{{m}}}){{9}}$", "\\cA".repeat(80))}))
+                .collect();
+            (format!("D{n}"), json!({"allOf": patterns}))
+        })
+        .collect();
+    let manifest = json!({"$defs": costly});
+    assert!(manifest.to_string().len() < 256 << 10);
+    let _ = parse(&manifest);
+    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+}
