@@ -6,11 +6,13 @@
 
 pub mod accounts;
 pub mod app;
+pub mod directory;
 mod env;
 pub mod feed;
 pub mod registry;
 pub mod store;
 pub mod supervision;
 
+pub use directory::{Directory, DirectoryOptions};
 pub use env::RuntimeOptions;
 pub use registry::{AppHandle, Apps};
