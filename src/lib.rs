@@ -3,11 +3,13 @@
 //! Here are the router, the extractors, one small module per route, pages and sign-in. What is not
 //! here: rules (`rookery-domain`), SQL (`rookery-storage`), actors (`rookery-actors`).
 
+pub mod boot;
 pub mod cli;
 pub mod config;
 pub mod error;
 pub mod http;
 pub mod log;
+pub mod mail;
 pub mod openapi;
 pub mod pages;
 pub mod router;

@@ -4,10 +4,13 @@
 use std::{ops::Deref, sync::Arc};
 
 use parking_lot::Mutex;
-use rookery_domain::time::Clock;
+use rookery_actors::Directory;
+use rookery_domain::{sealed::ServerKey, time::Clock};
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference};
+use crate::{
+    config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer, openapi::Reference,
+};
 
 /// The state of a server, as cheap to clone as a pointer.
 #[derive(Clone)]
@@ -23,6 +26,12 @@ pub struct State {
     pub public_url: String,
     /// Writes error answers.
     pub envelope: Envelope,
+    /// Accounts, agents, keys and sessions.
+    pub directory: Directory,
+    /// Signs cursors, seals what must be shown again.
+    pub key: ServerKey,
+    /// Sends mail.
+    pub mailer: Mailer,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
     /// The documents about the API itself, rendered once.
@@ -38,6 +47,14 @@ impl AppState {
     #[must_use]
     pub fn new(state: State) -> Self {
         Self(Arc::new(state))
+    }
+}
+
+impl State {
+    /// Whether browsers reach the site over https.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.public_url.starts_with("https:")
     }
 }
 

@@ -12,12 +12,11 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
+    boot::{self, BootError, Rooms},
     config::Config,
     error::Envelope,
-    http::{
-        auth::{Authenticator, Nobody},
-        edge::Edge,
-    },
+    http::{auth::Authenticator, edge::Edge},
+    mail::Mailer,
     openapi::Reference,
     router,
     state::{AppState, Readiness, State},
@@ -27,8 +26,8 @@ use crate::{
 pub struct Hooks {
     /// Where the present comes from.
     pub clock: Clock,
-    /// Who a credential belongs to.
-    pub authenticator: Arc<dyn Authenticator>,
+    /// Who a credential belongs to, where that is not for the directory to say.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
     /// Routes beside the service's own.
     pub routes: OpenApiRouter<AppState>,
 }
@@ -37,7 +36,7 @@ impl Default for Hooks {
     fn default() -> Self {
         Self {
             clock: Clock::system(),
-            authenticator: Arc::new(Nobody),
+            authenticator: None,
             routes: OpenApiRouter::new(),
         }
     }
@@ -56,11 +55,15 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// The rooms behind HTTP did not open.
+    #[error(transparent)]
+    Boot(#[from] BootError),
 }
 
 /// A running server.
 pub struct Server {
     state: AppState,
+    rooms: Rooms,
     site: SocketAddr,
     ops: SocketAddr,
     listeners: Vec<JoinHandle<()>>,
@@ -69,7 +72,7 @@ pub struct Server {
 /// Starts a server; it serves when this returns.
 ///
 /// # Errors
-/// [`StartError`], when an address cannot be listened on.
+/// [`StartError`], when an address cannot be listened on or the database cannot be opened.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
     let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
@@ -81,6 +84,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
+    let rooms = boot::open(&config, hooks.clock.clone()).await?;
+    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let routes = router::site(hooks.routes);
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
@@ -92,7 +97,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         envelope: Envelope::new(docs_url),
         public_url,
         clock: hooks.clock,
-        authenticator: hooks.authenticator,
+        authenticator: hooks.authenticator.unwrap_or_else(|| rooms.authenticator()),
+        directory: rooms.directory.clone(),
+        key: rooms.key.clone(),
+        mailer,
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
         config,
@@ -106,7 +114,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),
         tokio::spawn(accept::serve(ops_listener, ops_edge, limits, drain.clone())),
     ];
-    Ok(Server { state, site, ops, listeners })
+    Ok(Server { state, rooms, site, ops, listeners })
 }
 
 impl Server {
@@ -135,6 +143,7 @@ impl Server {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;
         }
+        self.rooms.close().await;
     }
 }
 

@@ -94,12 +94,12 @@ impl TestDirectory {
 }
 
 impl Authenticator for TestDirectory {
-    fn bearer(&self, secret: &str) -> Option<Identity> {
-        self.0.lock().unwrap().bearers.get(secret).copied()
+    fn bearer(&self, secret: &str) -> Result<Option<Identity>> {
+        Ok(self.0.lock().unwrap().bearers.get(secret).copied())
     }
 
-    fn session(&self, secret: &str) -> Option<Identity> {
-        self.0.lock().unwrap().sessions.get(secret).copied()
+    fn session(&self, secret: &str) -> Result<Option<Identity>> {
+        Ok(self.0.lock().unwrap().sessions.get(secret).copied())
     }
 
     fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
