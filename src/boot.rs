@@ -148,7 +148,8 @@ fn write_new_key(folder: &Path, path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     rand::rng().fill_bytes(&mut key);
     let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     file.write_all(&key)?;
     file.sync_all()?;
     let linked = fs::hard_link(&draft, path);

@@ -53,11 +53,7 @@ impl Smtp {
     }
 }
 
-async fn send_all(
-    mut queue: mpsc::Receiver<(Email, Letter)>,
-    transport: Transport,
-    from: Mailbox,
-) {
+async fn send_all(mut queue: mpsc::Receiver<(Email, Letter)>, transport: Transport, from: Mailbox) {
     let slots = Arc::new(Semaphore::new(SENDING_MAX));
     while let Some((to, letter)) = queue.recv().await {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };

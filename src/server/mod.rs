@@ -34,11 +34,7 @@ pub struct Hooks {
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self {
-            clock: Clock::system(),
-            authenticator: None,
-            routes: OpenApiRouter::new(),
-        }
+        Self { clock: Clock::system(), authenticator: None, routes: OpenApiRouter::new() }
     }
 }
 

@@ -51,8 +51,7 @@ impl Authenticator for Accounts {
 
     fn session(&self, secret: &str) -> Result<Option<Identity>> {
         let holder = self.directory.session(secret)?;
-        Ok(holder
-            .map(|holder| Identity::Human { human: holder.human, session: holder.session }))
+        Ok(holder.map(|holder| Identity::Human { human: holder.human, session: holder.session }))
     }
 
     fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
