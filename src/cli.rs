@@ -69,7 +69,8 @@ fn serve(file: Option<&Path>) -> Result<(), String> {
     let result = runtime.block_on(async {
         let stop = signal::stop().map_err(|error| format!("cannot listen to signals: {error}"))?;
         let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;
-        print(&greeting(&server))?;
+        // Nobody has to listen on standard output for the server to serve.
+        let _ = print(&greeting(&server));
         stop.await;
         server.stop().await;
         Ok(())

@@ -19,7 +19,7 @@ pub fn filter(directives: &str) -> Option<EnvFilter> {
     EnvFilter::builder().parse(directives).ok()
 }
 
-/// Starts logging for the whole process. Lines that still wait are written when the guard drops.
+/// Starts logging for the whole process, panics included. Lines that still wait are written when the guard drops.
 /// A second call changes nothing: the first subscriber stays.
 pub fn start(settings: &Log) -> WorkerGuard {
     let (writer, guard) = NonBlockingBuilder::default()
@@ -34,5 +34,11 @@ pub fn start(settings: &Log) -> WorkerGuard {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
+    std::panic::set_hook(Box::new(|panic| {
+        let at = panic.location().map(ToString::to_string).unwrap_or_default();
+        // A literal tells nothing about a request; a formatted text may quote one, so it stays out.
+        let words = panic.payload().downcast_ref::<&'static str>().copied();
+        tracing::error!(panic.at = at, panic.message = words, "panic");
+    }));
     guard
 }

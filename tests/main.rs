@@ -1,3 +1,12 @@
-//! Black-box tests through HTTP, one binary.
+//! Black-box tests through HTTP, one binary. Each module tells what it looks at; `harness` starts
+//! servers and reads answers.
 
+#![expect(unreachable_pub, reason = "the modules of a binary are its own affair")]
+
+mod config;
+mod docs;
+mod harness;
+mod http;
 mod pages;
+mod process;
+mod tidy;

@@ -4,6 +4,7 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 pub mod permission;
+mod resolve;
 
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl Identity {
     pub const fn caller(self) -> Caller {
         match self {
             Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
-            Self::Human { human, .. } => Caller::Human { human },
+            Self::Human { human, .. } => Caller::Human { human, share: None },
             Self::Credential { credential, app } => Caller::Credential { credential, app },
         }
     }

@@ -46,16 +46,23 @@ impl BodyBound {
     pub const fn bytes_max(self, limits: &Limits) -> usize {
         match self {
             Self::Small => SMALL_BYTES_MAX,
-            Self::Row => limits.row_bytes_max * ESCAPE_FACTOR + ENVELOPE_BYTES,
+            Self::Row => json_bytes(limits.row_bytes_max),
             Self::Batch => BATCH_BYTES_MAX,
-            Self::Event => limits.max_event_data_bytes * ESCAPE_FACTOR + ENVELOPE_BYTES,
+            Self::Event => json_bytes(limits.max_event_data_bytes),
             // Assets may be base64, four bytes for three.
-            Self::Deploy => {
-                2 * (limits.html_bytes_max + limits.asset_bytes_max + limits.max_manifest_bytes)
-                    + BATCH_BYTES_MAX
-            }
+            Self::Deploy => limits
+                .html_bytes_max
+                .saturating_add(limits.asset_bytes_max)
+                .saturating_add(limits.max_manifest_bytes)
+                .saturating_mul(2)
+                .saturating_add(BATCH_BYTES_MAX),
         }
     }
+}
+
+/// Bytes of JSON that may hold a value of `bytes`.
+const fn json_bytes(bytes: usize) -> usize {
+    bytes.saturating_mul(ESCAPE_FACTOR).saturating_add(ENVELOPE_BYTES)
 }
 
 /// A request body of the API.

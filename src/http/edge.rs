@@ -31,8 +31,10 @@ use super::{
 };
 use crate::{error::ApiError, state::AppState};
 
-/// Prefix of the API's paths: the CLI version is checked there, and answers are not stored.
+/// Prefix of the API's paths; the CLI version is checked there.
 const API_PREFIX: &str = "/v1/";
+/// Prefix of the paths by which an app's page speaks to its app.
+const PARTICIPANT_PREFIX: &str = "/s/";
 
 /// The boundary of one listener.
 pub struct Edge {
@@ -111,7 +113,8 @@ impl Edge {
         if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
             limiter.write_headers(standing, response.headers_mut());
         }
-        headers::write(&mut response, request_id.clone(), api, self.https);
+        let private = api || uri.path().starts_with(PARTICIPANT_PREFIX);
+        headers::write(&mut response, request_id.clone(), private, self.https);
         let status = response.status();
         let now = Instant::now();
         if self.log.wants(status, now) {

@@ -14,12 +14,13 @@ const HSTS: &str = "max-age=63072000";
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
-/// Writes what every answer of the site has.
-pub fn write(response: &mut Response, request_id: HeaderValue, api: bool, https: bool) {
+/// Writes what every answer has. A `private` one (the API's) is never stored unless it says so; any
+/// other gets the rails of a page.
+pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {
     let headers = response.headers_mut();
     headers.insert(super::request_id::HEADER, request_id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if api {
+    if private {
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     } else {
         headers

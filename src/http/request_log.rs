@@ -65,7 +65,10 @@ impl RequestLog {
             return false;
         }
         let second = now.saturating_duration_since(self.start).as_secs();
-        if self.second.swap(second, Ordering::Relaxed) != second {
+        // Read before writing: nearly every request finds the second unchanged.
+        if self.second.load(Ordering::Relaxed) != second
+            && self.second.swap(second, Ordering::Relaxed) != second
+        {
             self.lines.store(0, Ordering::Relaxed);
         }
         let wanted = self.lines.fetch_add(1, Ordering::Relaxed) < self.lines_per_second_max;

@@ -5,6 +5,7 @@
 //! permission in the handler's signature ([`operation`]), errors from its module's list.
 
 mod operation;
+mod prose;
 mod reference;
 
 use utoipa::PartialSchema as _;

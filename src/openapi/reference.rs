@@ -9,7 +9,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter},
 };
 
-use super::to_json;
+use super::{prose::Prose, to_json};
 
 /// The rendered documents.
 #[derive(Debug, Clone)]
@@ -30,7 +30,13 @@ impl Reference {
     pub fn render(document: &OpenApi, public_url: &str, docs_url: &str) -> Self {
         let mut document = document.clone();
         document.servers = Some(vec![utoipa::openapi::Server::new(public_url)]);
-        let docs = DocsPage { title: &document.info.title, groups: groups(&document), public_url };
+        let docs = DocsPage {
+            title: &document.info.title,
+            description: Prose::of(document.info.description.as_deref().unwrap_or_default()),
+            groups: groups(&document),
+            schemas: schemas(&document),
+            public_url,
+        };
         let errors = ErrorsPage { codes: ErrorCode::ALL };
         let llms = Llms { public_url, docs_url };
         Self {
@@ -51,7 +57,9 @@ fn rendered(page: &impl Template) -> Bytes {
 #[template(path = "reference/docs.html")]
 struct DocsPage<'a> {
     title: &'a str,
+    description: Prose,
     groups: Vec<Group>,
+    schemas: Vec<Named>,
     public_url: &'a str,
 }
 
@@ -80,10 +88,10 @@ struct Entry {
     method: &'static str,
     path: String,
     summary: String,
-    description: String,
+    description: Prose,
     auth: Vec<String>,
     parameters: Vec<Field>,
-    body: Option<String>,
+    body: Option<Shape>,
     responses: Vec<Answer>,
 }
 
@@ -91,13 +99,40 @@ struct Field {
     name: String,
     place: String,
     required: bool,
-    description: String,
+    description: Prose,
 }
 
 struct Answer {
     status: String,
-    description: String,
-    schema: Option<String>,
+    description: Prose,
+    shape: Option<Shape>,
+}
+
+/// The schema of a body: the name of a component, or the schema itself.
+struct Shape {
+    text: String,
+    named: bool,
+}
+
+impl Shape {
+    const fn is_named(&self) -> bool {
+        self.named
+    }
+}
+
+/// A component.
+struct Named {
+    name: String,
+    json: String,
+}
+
+fn schemas(document: &OpenApi) -> Vec<Named> {
+    let components = document.components.iter().flat_map(|components| &components.schemas);
+    let named = |(name, schema)| Named {
+        name: String::clone(name),
+        json: serde_json::to_string_pretty(schema).unwrap_or_default(),
+    };
+    components.map(named).collect()
 }
 
 fn groups(document: &OpenApi) -> Vec<Group> {
@@ -138,17 +173,17 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
     let responses = operation.responses.responses.iter().map(|(status, response)| Answer {
         status: status.clone(),
         description: match response {
-            RefOr::T(response) => response.description.clone(),
-            RefOr::Ref(_) => String::new(),
+            RefOr::T(response) => Prose::of(&response.description),
+            RefOr::Ref(_) => Prose::of(""),
         },
-        schema: schema_of(response).filter(|name| name != super::ERROR_SCHEMA),
+        shape: schema_of(response).filter(|shape| shape.text != super::ERROR_SCHEMA),
     });
     Entry {
         anchor: anchor(method, path),
         method,
         path: path.to_owned(),
         summary: text(&operation.summary),
-        description: text(&operation.description),
+        description: Prose::of(&text(&operation.description)),
         auth: schemes.collect(),
         parameters: operation.parameters.iter().flatten().map(field).collect(),
         body,
@@ -156,13 +191,17 @@ fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
     }
 }
 
-/// The name (or else the JSON) of the schema in `content`, whatever holds it.
-fn schema_of(holder: &impl serde::Serialize) -> Option<String> {
+/// The schema in `content`, whatever holds it.
+fn schema_of(holder: &impl serde::Serialize) -> Option<Shape> {
     let json = serde_json::to_value(holder).ok()?;
     let schema = json.get("content")?.as_object()?.values().next()?.get("schema")?;
     Some(match schema.get("$ref").and_then(serde_json::Value::as_str) {
-        Some(reference) => reference.rsplit('/').next().unwrap_or(reference).to_owned(),
-        None => serde_json::to_string_pretty(schema).unwrap_or_default(),
+        Some(target) => {
+            Shape { text: target.rsplit('/').next().unwrap_or(target).to_owned(), named: true }
+        }
+        None => {
+            Shape { text: serde_json::to_string_pretty(schema).unwrap_or_default(), named: false }
+        }
     })
 }
 
@@ -175,7 +214,7 @@ fn field(parameter: &RefOr<Parameter>) -> Field {
         name: text("name"),
         place: text("in"),
         required: json.get("required").and_then(serde_json::Value::as_bool).unwrap_or(false),
-        description: text("description"),
+        description: Prose::of(&text("description")),
     }
 }
 

@@ -7,7 +7,7 @@ use http::{HeaderValue, header};
 use crate::state::AppState;
 
 const HTML: &str = "text/html; charset=utf-8";
-const STYLE: &str = include_str!("docs.css");
+const STYLE: &str = include_str!("../../templates/reference/style.css");
 
 /// The OpenAPI document.
 pub async fn openapi(State(state): State<AppState>) -> Response {

@@ -1,4 +1,9 @@
 //! One small module per route: extract, one call, typed answer.
+//!
+//! A module holds the request type (with its [`BOUND`](crate::http::body::RequestBody)), the answer
+//! type, `ERRORS` (the rows of the error table that the route's own work may answer; those of its
+//! permission and of every route are added), and the handler. The handler's first argument is its
+//! permission, its last the body. It enters `router` by one line: `operation!`.
 
 pub mod docs;
 pub mod health;

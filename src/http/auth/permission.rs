@@ -4,17 +4,17 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::FromRequestParts;
 use http::request::Parts;
 use rookery_domain::{
-    Error, ErrorCode, Result,
-    app::{AppRecord, AppStatus},
+    ErrorCode,
+    app::AppRecord,
     id::{AgentId, HumanId, KeyId, SessionId},
     principal::Caller,
 };
 
-use super::{Identity, identify};
-use crate::{error::ApiError, http::csrf, state::AppState};
+use super::{identify, resolve};
+use crate::{error::ApiError, state::AppState};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,138 +175,6 @@ pub struct RowCaller<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
-    let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
-    identify(parts, state)?.ok_or_else(missing)
-}
-
-fn wrong_kind(wanted: &str) -> Error {
-    Error::new(ErrorCode::Forbidden, format!("this route is for {wanted}"))
-}
-
-fn claimed(agent: AgentId, key: KeyId, owner: Option<HumanId>) -> Result<ClaimedAgent> {
-    let unclaimed = || Error::new(ErrorCode::AgentNotClaimed, "no human has claimed this agent");
-    owner.map(|owner| ClaimedAgent { agent, key, owner }).ok_or_else(unclaimed)
-}
-
-/// A session must come from the site when it changes something; a bearer is sent by no browser.
-fn check_csrf(identity: Identity, parts: &Parts, state: &AppState) -> Result<()> {
-    match identity {
-        Identity::Human { .. } => csrf::check(&parts.method, &parts.headers, &state.public_url),
-        _ => Ok(()),
-    }
-}
-
-fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
-    match required(parts, state)? {
-        Identity::Agent { agent, key, owner } => Ok(AgentKey { agent, key, owner }),
-        _ => Err(wrong_kind("agents")),
-    }
-}
-
-fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
-    let identity = required(parts, state)?;
-    let Identity::Human { human, session } = identity else {
-        return Err(wrong_kind("signed-in humans"));
-    };
-    check_csrf(identity, parts, state)?;
-    Ok(HumanSession { human, session })
-}
-
-/// A human or a claimed agent.
-fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
-    let identity = required(parts, state)?;
-    let account = match identity {
-        Identity::Agent { agent, key, owner } => claimed(agent, key, owner)?.owner,
-        Identity::Human { human, .. } => human,
-        Identity::Credential { .. } => return Err(wrong_kind("agents and signed-in humans")),
-    };
-    check_csrf(identity, parts, state)?;
-    Ok((account, identity.caller()))
-}
-
-/// The app in the path, for a caller that `sees` it; else as if it were not there.
-async fn app<L: Lifecycle>(
-    parts: &mut Parts,
-    state: &AppState,
-    sees: impl FnOnce(&AppRecord) -> Result<()>,
-) -> Result<Arc<AppRecord>> {
-    let params = RawPathParams::from_request_parts(parts, state).await;
-    let params = params.map_err(|_| Error::app_not_found())?;
-    let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
-    let (_, id) = id.ok_or_else(Error::app_not_found)?;
-    let app = state.authenticator.app(id).await?.ok_or_else(Error::app_not_found)?;
-    if app.status == AppStatus::Purging {
-        return Err(Error::app_not_found());
-    }
-    sees(&app)?;
-    match app.status {
-        AppStatus::Deleted if !L::DELETED => {
-            Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
-        }
-        AppStatus::Closed if !L::CLOSED => {
-            Err(Error::new(ErrorCode::AppClosed, "the app is closed"))
-        }
-        _ => Ok(app),
-    }
-}
-
-/// The owner passes; a member's own session is told so; for anyone else the app is not there.
-fn owner_only(app: &AppRecord, account: HumanId, caller: &Caller, state: &AppState) -> Result<()> {
-    if app.owner == account {
-        return Ok(());
-    }
-    match caller {
-        Caller::Human { human } if state.authenticator.is_member(app.id, *human) => {
-            Err(wrong_kind("the app's owner"))
-        }
-        _ => Err(Error::app_not_found()),
-    }
-}
-
-fn owner_or_member(
-    app: &AppRecord,
-    account: HumanId,
-    caller: &Caller,
-    state: &AppState,
-) -> Result<()> {
-    let member = match caller {
-        Caller::Human { human } => state.authenticator.is_member(app.id, *human),
-        _ => false,
-    };
-    if app.owner == account || member { Ok(()) } else { Err(Error::app_not_found()) }
-}
-
-async fn row_caller<L: Lifecycle>(parts: &mut Parts, state: &AppState) -> Result<RowCaller<L>> {
-    let identity = required(parts, state)?;
-    let (app, caller) = if let Identity::Credential { app: only, .. } = identity {
-        let sees = |app: &AppRecord| {
-            if app.id == only { Ok(()) } else { Err(Error::app_not_found()) }
-        };
-        (app::<L>(parts, state, sees).await?, identity.caller())
-    } else {
-        let (account, caller) = person(parts, state)?;
-        let sees = |app: &AppRecord| owner_or_member(app, account, &caller, state);
-        (app::<L>(parts, state, sees).await?, caller)
-    };
-    Ok(RowCaller { app, caller, lifecycle: PhantomData })
-}
-
-fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
-    let AgentKey { agent, key, owner } = agent(parts, state)?;
-    let agent = claimed(agent, key, owner)?;
-    let email = state.authenticator.verified_email(agent.owner).ok_or_else(|| {
-        Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")
-    })?;
-    let operators = &state.config.community.review_operator_emails;
-    let normal = |address: &str| address.trim().to_lowercase();
-    if operators.iter().any(|known| normal(known) == normal(&email)) {
-        Ok(Operator(agent))
-    } else {
-        Err(Error::new(ErrorCode::NotAReviewer, "this account is no operator"))
-    }
-}
-
 macro_rules! permission {
     (
         $name:ty $(, any $l:ident)?: $who:literal, [$($scheme:ident)*], [$($code:ident)*],
@@ -334,59 +202,62 @@ macro_rules! permission {
 
 permission!(Public: "Anybody.", [], [], optional false, |_parts, _state| Self);
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
-    |parts, state| agent(parts, state)?);
+    |parts, state| resolve::agent(parts, state)?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed], optional false, |parts, state| {
-    let AgentKey { agent, key, owner } = agent(parts, state)?;
-    claimed(agent, key, owner)?
+    let AgentKey { agent, key, owner } = resolve::agent(parts, state)?;
+    resolve::claimed(agent, key, owner)?
 });
 permission!(HumanSession: "A signed-in human.", [HumanSession],
     [Unauthorized Forbidden CsrfOriginMismatch], optional false,
-    |parts, state| human(parts, state)?);
+    |parts, state| resolve::human(parts, state)?);
 permission!(OptionalHuman: "Anybody; a session changes the answer.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch], optional true, |parts, state| {
     match identify(parts, state)? {
         None => Self(None),
-        Some(_) => Self(Some(human(parts, state)?)),
+        Some(_) => Self(Some(resolve::human(parts, state)?)),
     }
 });
 permission!(Account: "A signed-in human, or an agent of one.", [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch], optional false,
 |parts, state| {
-    let (account, caller) = person(parts, state)?;
+    let (account, caller) = resolve::person(parts, state)?;
     Self { account, caller }
 });
 permission!(Operator: "An agent whose human is an operator.", [AgentKey],
     [Unauthorized Forbidden AgentNotClaimed EmailNotVerified NotAReviewer], optional false,
-    |parts, state| operator(parts, state)?);
+    |parts, state| resolve::operator(parts, state)?);
 permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (account, caller) = person(parts, state)?;
-    let sees = |app: &AppRecord| owner_only(app, account, &caller, state);
-    let app = app::<L>(parts, state, sees).await?;
+    let (account, caller) = resolve::person(parts, state)?;
+    let sees = |app: &AppRecord| resolve::owner_only(app, account, &caller, state);
+    let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (account, caller) = person(parts, state)?;
-    let sees = |app: &AppRecord| owner_or_member(app, account, &caller, state);
-    let app = app::<L>(parts, state, sees).await?;
+    let (account, caller) = resolve::person(parts, state)?;
+    let sees = |app: &AppRecord| resolve::owner_or_member(app, account, &caller, state);
+    let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let HumanSession { human, .. } = human(parts, state)?;
-    let caller = Caller::Human { human };
-    let sees = |app: &AppRecord| owner_only(app, human, &caller, state);
-    let app = app::<L>(parts, state, sees).await?;
+    let HumanSession { human, .. } = resolve::human(parts, state)?;
+    let caller = Caller::Human { human, share: None };
+    let sees = |app: &AppRecord| resolve::owner_only(app, human, &caller, state);
+    let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",
-    [AgentKey HumanSession ServiceCredential],
-    [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
-    optional false, |parts, state| row_caller::<L>(parts, state).await?);
+[AgentKey HumanSession ServiceCredential],
+[Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
+optional false, |parts, state| {
+    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
+    Self { app, caller, lifecycle: PhantomData }
+});

@@ -1,0 +1,30 @@
+# Build: docker build -t rookery .
+# Run:   docker run -p 8080:8080 -v rookery-data:/data \
+#          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org rookery
+
+FROM rust:1.95-bookworm AS build
+WORKDIR /src
+COPY . .
+RUN cargo build --release --locked --bin rookery
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates curl \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin rookery \
+    && install -d -o rookery -g rookery -m 0700 /data
+COPY --from=build /src/target/release/rookery /usr/local/bin/rookery
+USER rookery
+WORKDIR /data
+VOLUME /data
+# The operator's listener stays on the container's loopback.
+ENV ROOKERY__DATA_DIR=/data \
+    ROOKERY__SERVER__LISTEN=0.0.0.0:8080 \
+    ROOKERY__LOG__FORMAT=json
+EXPOSE 8080
+# SIGTERM drains; leave it more time than server.drain_timeout_s.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+    CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/ready"]
+ENTRYPOINT ["rookery"]
+CMD ["serve"]

@@ -1,0 +1,158 @@
+//! The checks behind the permissions, each in the order of precedence: credential, kind, claim,
+//! CSRF, app, its state. Which route asks for which of them is said by `permission`.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts as _, RawPathParams};
+use http::request::Parts;
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    app::{AppRecord, AppStatus},
+    id::{AgentId, HumanId, KeyId},
+    principal::Caller,
+};
+
+use super::{
+    Identity, identify,
+    permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator},
+};
+use crate::{http::csrf, state::AppState};
+
+fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
+    let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
+    identify(parts, state)?.ok_or_else(missing)
+}
+
+fn wrong_kind(wanted: &str) -> Error {
+    Error::new(ErrorCode::Forbidden, format!("this route is for {wanted}"))
+}
+
+pub(super) fn claimed(agent: AgentId, key: KeyId, owner: Option<HumanId>) -> Result<ClaimedAgent> {
+    let unclaimed = || Error::new(ErrorCode::AgentNotClaimed, "no human has claimed this agent");
+    owner.map(|owner| ClaimedAgent { agent, key, owner }).ok_or_else(unclaimed)
+}
+
+/// A session must come from the site when it changes something; a bearer is sent by no browser.
+fn check_csrf(identity: Identity, parts: &Parts, state: &AppState) -> Result<()> {
+    match identity {
+        Identity::Human { .. } => csrf::check(&parts.method, &parts.headers, &state.public_url),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
+    match required(parts, state)? {
+        Identity::Agent { agent, key, owner } => Ok(AgentKey { agent, key, owner }),
+        _ => Err(wrong_kind("agents")),
+    }
+}
+
+pub(super) fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
+    let identity = required(parts, state)?;
+    let Identity::Human { human, session } = identity else {
+        return Err(wrong_kind("signed-in humans"));
+    };
+    check_csrf(identity, parts, state)?;
+    Ok(HumanSession { human, session })
+}
+
+/// A human or a claimed agent.
+pub(super) fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
+    let identity = required(parts, state)?;
+    let account = match identity {
+        Identity::Agent { agent, key, owner } => claimed(agent, key, owner)?.owner,
+        Identity::Human { human, .. } => human,
+        Identity::Credential { .. } => return Err(wrong_kind("agents and signed-in humans")),
+    };
+    check_csrf(identity, parts, state)?;
+    Ok((account, identity.caller()))
+}
+
+/// The app in the path, for a caller that `sees` it; else as if it were not there.
+pub(super) async fn app<L: Lifecycle>(
+    parts: &mut Parts,
+    state: &AppState,
+    sees: impl FnOnce(&AppRecord) -> Result<()>,
+) -> Result<Arc<AppRecord>> {
+    let params = RawPathParams::from_request_parts(parts, state).await;
+    let params = params.map_err(|_| Error::app_not_found())?;
+    let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
+    let (_, id) = id.ok_or_else(Error::app_not_found)?;
+    let app = state.authenticator.app(id).await?.ok_or_else(Error::app_not_found)?;
+    if app.status == AppStatus::Purging {
+        return Err(Error::app_not_found());
+    }
+    sees(&app)?;
+    match app.status {
+        AppStatus::Deleted if !L::DELETED => {
+            Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
+        }
+        AppStatus::Closed if !L::CLOSED => {
+            Err(Error::new(ErrorCode::AppClosed, "the app is closed"))
+        }
+        _ => Ok(app),
+    }
+}
+
+/// The owner passes; a member's own session is told so; for anyone else the app is not there.
+pub(super) fn owner_only(
+    app: &AppRecord,
+    account: HumanId,
+    caller: &Caller,
+    state: &AppState,
+) -> Result<()> {
+    if app.owner == account {
+        return Ok(());
+    }
+    match caller {
+        Caller::Human { human, .. } if state.authenticator.is_member(app.id, *human) => {
+            Err(wrong_kind("the app's owner"))
+        }
+        _ => Err(Error::app_not_found()),
+    }
+}
+
+pub(super) fn owner_or_member(
+    app: &AppRecord,
+    account: HumanId,
+    caller: &Caller,
+    state: &AppState,
+) -> Result<()> {
+    let member = match caller {
+        Caller::Human { human, .. } => state.authenticator.is_member(app.id, *human),
+        _ => false,
+    };
+    if app.owner == account || member { Ok(()) } else { Err(Error::app_not_found()) }
+}
+
+/// The app in the path and who asks it for rows: a service credential of it comes in here too.
+pub(super) async fn row_caller<L: Lifecycle>(
+    parts: &mut Parts,
+    state: &AppState,
+) -> Result<(Arc<AppRecord>, Caller)> {
+    let identity = required(parts, state)?;
+    if let Identity::Credential { app: only, .. } = identity {
+        let sees = |app: &AppRecord| {
+            if app.id == only { Ok(()) } else { Err(Error::app_not_found()) }
+        };
+        return Ok((app::<L>(parts, state, sees).await?, identity.caller()));
+    }
+    let (account, caller) = person(parts, state)?;
+    let sees = |app: &AppRecord| owner_or_member(app, account, &caller, state);
+    Ok((app::<L>(parts, state, sees).await?, caller))
+}
+
+pub(super) fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
+    let AgentKey { agent, key, owner } = agent(parts, state)?;
+    let agent = claimed(agent, key, owner)?;
+    let email = state.authenticator.verified_email(agent.owner).ok_or_else(|| {
+        Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")
+    })?;
+    let operators = &state.config.community.review_operator_emails;
+    let normal = |address: &str| address.trim().to_lowercase();
+    if operators.iter().any(|known| normal(known) == normal(&email)) {
+        Ok(Operator(agent))
+    } else {
+        Err(Error::new(ErrorCode::NotAReviewer, "this account is no operator"))
+    }
+}

@@ -1,0 +1,125 @@
+//! Settings: where they come from, which one wins, and how a wrong one stops the start.
+
+use std::io::Write as _;
+
+use rookery::config::{self, Environment};
+use rookery_domain::limits::Limits;
+use secrecy::ExposeSecret as _;
+
+fn load(pairs: &[(&str, &str)]) -> Result<config::Config, String> {
+    let environment: Environment = pairs.iter().copied().collect();
+    config::load(None, &environment).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_documented_defaults_are_the_rules_own() {
+    let config = load(&[]).unwrap();
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.ops.listen.to_string(), "127.0.0.1:8081");
+    assert_eq!(config.server.drain_timeout_s, 10);
+    assert_eq!((config.rate_limit.per_minute, config.rate_limit.burst), (1_200, 200));
+    assert_eq!(config.feed.waiters_per_ip_max, 2_000);
+}
+
+#[test]
+fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "[limits]\nmax_embeds = 7\nmax_rows_per_app = 8\n[log]\nformat = \"json\"")
+        .unwrap();
+    let environment: Environment =
+        [("MAX_ROWS_PER_APP", "9"), ("MAX_EMBEDS_UNRELATED", "x")].into_iter().collect();
+    let config = config::load(Some(file.path()), &environment).unwrap();
+    assert_eq!((config.limits.max_embeds, config.limits.max_rows_per_app), (7, 9));
+    assert_eq!(config.log.format, config::LogFormat::Json);
+    let named = file.path().to_str().unwrap();
+    assert_eq!(load(&[("ROOKERY_CONFIG", named)]).unwrap().limits.max_embeds, 7);
+}
+
+#[test]
+fn the_source_documents_names_work_as_they_are() {
+    let config = load(&[
+        ("REGISTRATION_MODE", "closed"),
+        ("MAX_STORAGE_BYTES_PER_APP", "1024"),
+        ("NOTIFY_EXTERNAL_ENABLED", "true"),
+        ("COMMUNITY_REVIEW_OPERATOR_EMAILS", "a@example.org, b@example.org"),
+        ("SMTP_URL", "smtp://mail.example.org"),
+    ])
+    .unwrap();
+    assert_eq!(config.registration.mode, config::RegistrationMode::Closed);
+    assert_eq!(config.limits.max_storage_bytes_per_app, 1024);
+    assert!(config.limits.notify_external_enabled);
+    assert_eq!(config.community.review_operator_emails, ["a@example.org", "b@example.org"]);
+    assert_eq!(config.mail.smtp_url.expose_secret(), "smtp://mail.example.org");
+}
+
+#[test]
+fn a_wrong_setting_is_named_in_one_line() {
+    for (name, value, named) in [
+        ("ROOKERY__SERVER__PORT", "1", "ROOKERY__SERVER__PORT"),
+        ("ROOKERY__SERVER", "1", "ROOKERY__SERVER"),
+        ("ROOKERY__LIMITS__MAX_EMBEDS", "many", "ROOKERY__LIMITS__MAX_EMBEDS"),
+        ("MAX_MANIFEST_BYTES", "-1", "MAX_MANIFEST_BYTES"),
+        ("REGISTRATION_MODE", "half", "REGISTRATION_MODE"),
+        ("ROOKERY__SERVER__LISTEN", "everywhere", "server.listen"),
+        ("ROOKERY__SERVER__PUBLIC_URL", "ftp://x", "server.public_url"),
+        ("ROOKERY__SERVER__PUBLIC_URL", "http://x/", "server.public_url"),
+        ("ROOKERY__SERVER__PUBLIC_URL", "http://x/path", "server.public_url"),
+        ("ROOKERY__SERVER__TRUSTED_PROXIES", "10.0.0.0/99", "server.trusted_proxies"),
+        ("ROOKERY__SERVER__MIN_CLI_VERSION", "one", "server.min_cli_version"),
+        ("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "0", "server.drain_timeout_s"),
+        ("ROOKERY__OPS__LISTEN", "0.0.0.0:9000", "ops.token"),
+        ("ROOKERY__OPS__LISTEN", "127.0.0.1:8080", "ops.listen"),
+        ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
+        ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
+        ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
+        ("ROOKERY__LOG__LEVEL", "rookery=loud", "log.level"),
+        ("SMTP_URL", "mail.example.org", "mail.smtp_url"),
+    ] {
+        let line = load(&[(name, value)]).expect_err(name);
+        assert!(line.contains(named), "{name}={value}: {line}");
+        assert!(!line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
+fn an_unknown_setting_in_the_file_is_named_with_the_file() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "[server]\nlisten = \"127.0.0.1:1\"\nport = 8080").unwrap();
+    let error = config::load(Some(file.path()), &Environment::default()).unwrap_err().to_string();
+    assert!(error.starts_with("server.port: no such setting (in "), "{error}");
+    assert!(load(&[("ROOKERY_CONFIG", "/no/such/file.toml")]).unwrap_err().contains("not found"));
+}
+
+#[test]
+fn what_is_in_force_is_printed_without_secrets() {
+    let canary = "canary-canary-canary";
+    let database = format!("postgres://u:{canary}@db/x");
+    let pairs = [
+        ("ROOKERY__OPS__TOKEN", canary),
+        ("ROOKERY__STORAGE__DATABASE_URL", &database),
+        ("SMTP_URL", &format!("smtps://u:{canary}@mail")),
+        ("MAX_EMBEDS", "3"),
+    ];
+    let environment: Environment = pairs.into_iter().collect();
+    let text = config::describe(None, &environment).unwrap();
+    assert!(!text.contains(canary), "{text}");
+    assert!(text.contains("token = \"***\" # environment"), "{text}");
+    assert!(text.contains("max_embeds = 3 # environment"), "{text}");
+    assert!(text.contains("\nmax_external_hosts = 50\n"), "{text}");
+    let config = config::load(None, &environment).unwrap();
+    assert!(!format!("{config:?}").contains(canary));
+}
+
+#[test]
+fn every_setting_is_documented_beside_its_default() {
+    let mut documented = false;
+    for line in config::DEFAULTS.lines() {
+        match line.trim() {
+            "" => documented = false,
+            line if line.starts_with('#') => documented = true,
+            line if line.starts_with('[') => documented = false,
+            line => assert!(documented, "no comment above {line}"),
+        }
+    }
+}

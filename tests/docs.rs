@@ -1,0 +1,114 @@
+//! The documents about the API: complete, current, readable without a script.
+
+use rookery::{openapi, router};
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::harness::TestServer;
+
+#[test]
+fn the_committed_document_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == openapi::to_json(&router::document()),
+        "docs/openapi.json is stale: cargo run -- openapi > docs/openapi.json"
+    );
+}
+
+#[tokio::test]
+async fn an_operation_tells_its_credentials_and_its_errors() {
+    let server = TestServer::builder().with_probes().start().await;
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    assert_eq!(document["servers"][0]["url"], server.public_url());
+
+    let claimed = &document["paths"]["/v1/probe/claimed"]["post"];
+    assert_eq!(claimed["security"], json!([{"agent_key": []}]));
+    let refusals = claimed["responses"]["403"]["description"].as_str().unwrap();
+    assert_eq!(refusals, "`agent_not_claimed`, `forbidden`");
+    assert_eq!(claimed["responses"]["409"]["description"], "`conflict`");
+    let optional = &document["paths"]["/v1/probe/optional"]["get"];
+    assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
+    let public = &document["paths"]["/v1/probe/query"]["get"];
+    assert_eq!(public["security"], json!([{}]));
+    let envelope = &claimed["responses"]["500"]["content"]["application/json"]["schema"]["$ref"];
+    assert_eq!(envelope, "#/components/schemas/ErrorEnvelope");
+    assert!(document["components"]["schemas"]["ErrorBody"].is_object());
+}
+
+/// Every `$ref` in `value`.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(target) if name == "$ref" => found.push(target.clone()),
+                    member => references(member, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn every_reference_in_the_document_leads_somewhere() {
+    let server = TestServer::builder().with_probes().start().await;
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    assert!(!found.is_empty());
+    for target in found {
+        let pointer = target.strip_prefix('#').expect("a reference inside the document");
+        assert!(document.pointer(pointer).is_some(), "{target}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_shows_every_operation_without_any_script() {
+    let server = TestServer::builder().with_probes().start().await;
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    let page = server.get("/docs").await;
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    for path in document["paths"].as_object().unwrap().keys() {
+        assert!(page.text.contains(&format!("<code>{path}</code>")), "{path}");
+    }
+    for forbidden in ["<script", "style=", "onclick", "//cdn"] {
+        assert!(!page.text.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.text.contains("name=\"viewport\""));
+    let style = server.get("/docs/style.css").await;
+    assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
+    assert!(style.text.contains("light dark"));
+}
+
+#[tokio::test]
+async fn the_error_reference_has_an_anchor_for_every_code() {
+    let server = TestServer::start().await;
+    let page = server.get("/reference/errors").await;
+    assert_eq!(page.status, 200);
+    for code in ErrorCode::ALL {
+        assert!(page.text.contains(&format!("id=\"{code}\"")), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn agents_find_the_shortest_way() {
+    let server = TestServer::start().await;
+    let answer = server.get("/llms.txt").await;
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    for step in ["/v1/register", "/v1/agents/claim", "/v1/apps", "/v1/openapi.json"] {
+        assert!(answer.text.contains(&format!("{}{step}", server.public_url())), "{step}");
+    }
+}
+
+#[tokio::test]
+async fn error_references_may_live_elsewhere() {
+    let builder =
+        TestServer::builder().set("ROOKERY__SERVER__DOCS_URL", "https://docs.example.org/r");
+    let server = builder.start().await;
+    let error = server.get("/v1/unknown").await.error(ErrorCode::NotFound);
+    assert_eq!(error["docs_url"], "https://docs.example.org/r/reference/errors#not_found");
+}

@@ -1,0 +1,99 @@
+//! Reading an answer: status, headers, body, and the error envelope with all its members.
+
+use reqwest::{RequestBuilder, header::HeaderMap};
+use rookery_domain::ErrorCode;
+use serde_json::Value;
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    /// Sends `request` and reads the answer.
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.expect("the server answers");
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let text = response.text().await.expect("the answer is complete");
+        Self { status, headers, text }
+    }
+
+    /// The value of a header that must be there.
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        let value = value.unwrap_or_else(|| panic!("no header {name} in {:?}", self.headers));
+        value.to_str().expect("a header in ASCII")
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", self.text))
+    }
+
+    /// The JSON body of an answer with this status.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json()
+    }
+
+    /// The `error` member, after checking everything that follows from its code.
+    #[track_caller]
+    pub fn error(&self, code: ErrorCode) -> Value {
+        let body = self.json();
+        let error = &body["error"];
+        assert_eq!(error["code"], code.as_str(), "{}", self.text);
+        assert_eq!(self.status, code.status());
+        assert_eq!(error["status"], code.status());
+        assert_eq!(error["hint"], code.hint());
+        assert_eq!(error["retryable"], code.retryable());
+        assert_eq!(error["request_id"], self.header("x-request-id"));
+        let docs_url = error["docs_url"].as_str().expect("docs_url is text");
+        assert!(docs_url.ends_with(&format!("/reference/errors#{code}")), "{docs_url}");
+        assert!(!error["message"].as_str().expect("message is text").is_empty());
+        assert_eq!(self.headers.contains_key("retry-after"), code.retryable());
+        assert_eq!(self.header("content-type"), "application/json");
+        error.clone()
+    }
+}
+
+/// `value` with ids, times and addresses of this run replaced by what they are, for snapshots.
+pub fn redact(mut value: Value) -> Value {
+    match &mut value {
+        Value::String(text) => *text = redact_text(text),
+        Value::Array(items) => {
+            for item in items {
+                *item = redact(item.take());
+            }
+        }
+        Value::Object(members) => {
+            for (_, member) in members.iter_mut() {
+                *member = redact(member.take());
+            }
+        }
+        _ => {}
+    }
+    value
+}
+
+fn redact_text(text: &str) -> String {
+    if let Some((prefix, suffix)) = text.split_once('_')
+        && suffix.len() == 26
+        && prefix.len() == 3
+    {
+        return format!("[{prefix}]");
+    }
+    let time = text.len() == 24 && text.ends_with('Z') && text.as_bytes()[10] == b'T';
+    if time {
+        return "[time]".to_owned();
+    }
+    match text.strip_prefix("http://localhost:") {
+        Some(rest) => format!("[site]{}", rest.trim_start_matches(|c: char| c.is_ascii_digit())),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Starts servers on free ports and speaks HTTP to them. What is expected of an answer is said in
+//! the tests.
+
+mod answer;
+pub mod directory;
+pub mod probes;
+mod raw;
+
+use std::sync::Arc;
+
+pub use answer::{Answer, redact};
+pub use directory::TestDirectory;
+pub use raw::RawConnection;
+use reqwest::{Client, Method, RequestBuilder};
+use rookery::{
+    Hooks, Server,
+    config::{self, Config, Environment},
+    state::AppState,
+};
+use rookery_domain::{Timestamp, time::Clock};
+use tempfile::TempDir;
+use utoipa_axum::router::OpenApiRouter;
+
+/// Where a test's clock begins: 2026-01-31T12:00:00Z.
+pub const START: Timestamp = Timestamp(1_769_860_800_000_000);
+
+/// A server of its own, with its own data folder.
+pub struct TestServer {
+    /// Who has a credential.
+    pub directory: Arc<TestDirectory>,
+    client: Client,
+    server: Server,
+    _data: TempDir,
+}
+
+/// What a test wants to be different.
+pub struct Builder {
+    settings: Vec<(String, String)>,
+    routes: OpenApiRouter<AppState>,
+}
+
+impl TestServer {
+    /// A server with the defaults, but a rate limit that no test reaches by accident.
+    pub async fn start() -> Self {
+        Self::builder().start().await
+    }
+
+    /// A server to be changed first.
+    pub fn builder() -> Builder {
+        let quiet = [
+            ("ROOKERY__SERVER__LISTEN", "127.0.0.1:0"),
+            ("ROOKERY__OPS__LISTEN", "127.0.0.1:0"),
+            ("ROOKERY__RATE_LIMIT__PER_MINUTE", "1000000"),
+            ("ROOKERY__RATE_LIMIT__BURST", "1000000"),
+            ("ROOKERY__LOG__LEVEL", "error"),
+        ];
+        let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Builder { settings: settings.into(), routes: OpenApiRouter::new() }
+    }
+
+    /// The address of the public listener, for URLs.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.server.site_address())
+    }
+
+    /// The origin that links begin with.
+    pub fn public_url(&self) -> &str {
+        &self.server.state().public_url
+    }
+
+    /// A request to the public listener.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, self.url(path))
+    }
+
+    /// A request to the operator's listener.
+    pub fn ops(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("http://{}{path}", self.server.ops_address()))
+    }
+
+    /// The answer to a GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path)).await
+    }
+
+    /// The answer to a POST of `body`, by the holder of `bearer`.
+    pub async fn post(&self, path: &str, bearer: &str, body: &str) -> Answer {
+        let request = self.request(Method::POST, path).bearer_auth(bearer);
+        let request = request.header("content-type", "application/json");
+        Answer::of(request.body(body.to_owned())).await
+    }
+
+    /// A connection below HTTP, to the public listener.
+    pub async fn raw(&self) -> RawConnection {
+        RawConnection::open(self.server.site_address()).await
+    }
+
+    /// What the server's handlers share; its clock stands at [`START`] until a test sets it.
+    pub fn state(&self) -> &AppState {
+        self.server.state()
+    }
+
+    /// Drains and ends the server.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}
+
+impl Builder {
+    /// Sets a variable of the environment.
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Adds the routes of [`probes`], which do nothing but show what extractors let through.
+    pub fn with_probes(mut self) -> Self {
+        self.routes = probes::routes();
+        self
+    }
+
+    /// The settings that the server would get.
+    pub fn config(&self) -> Config {
+        let environment: Environment = self.settings.iter().cloned().collect();
+        config::load(None, &environment).expect("the test's settings are right")
+    }
+
+    /// Starts it.
+    pub async fn start(self) -> TestServer {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let mut config = self.config();
+        config.data_dir = data.path().to_path_buf();
+        let directory = Arc::new(TestDirectory::default());
+        let hooks = Hooks {
+            clock: Clock::manual(START),
+            authenticator: Arc::clone(&directory) as _,
+            routes: self.routes,
+        };
+        let server = rookery::start(config, hooks).await.expect("the server starts");
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
+        let client = client.expect("an HTTP client");
+        TestServer { directory, client, server, _data: data }
+    }
+}

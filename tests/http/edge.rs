@@ -1,0 +1,152 @@
+//! The boundary: request ids, unknown paths and verbs, headers of every answer, panics.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use crate::harness::{Answer, TestServer, redact};
+
+#[tokio::test]
+async fn an_unknown_path_is_not_found_in_the_one_envelope() {
+    let server = TestServer::start().await;
+    let answer = server.get("/v1/nothing/here").await;
+    answer.error(ErrorCode::NotFound);
+    insta::assert_json_snapshot!(redact(answer.json()), { ".error.hint" => "[hint]" }, @r#"
+    {
+      "error": {
+        "code": "not_found",
+        "docs_url": "[site]/reference/errors#not_found",
+        "hint": "[hint]",
+        "message": "nothing is at this path",
+        "request_id": "[req]",
+        "retryable": false,
+        "status": 404
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_known_path_with_another_verb_names_the_verbs_it_takes() {
+    let server = TestServer::builder().with_probes().start().await;
+    for method in [Method::DELETE, Method::OPTIONS, Method::PUT] {
+        let answer = Answer::of(server.request(method, "/v1/probe/things")).await;
+        answer.error(ErrorCode::MethodNotAllowed);
+        assert_eq!(answer.header("allow"), "POST");
+    }
+    let answer = Answer::of(server.request(Method::POST, "/docs")).await;
+    answer.error(ErrorCode::MethodNotAllowed);
+    assert_eq!(answer.header("allow"), "GET,HEAD");
+}
+
+#[tokio::test]
+async fn head_answers_as_get_without_a_body() {
+    let server = TestServer::start().await;
+    let get = server.get("/llms.txt").await;
+    let head = Answer::of(server.request(Method::HEAD, "/llms.txt")).await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+    assert_eq!(head.header("content-length"), get.header("content-length"));
+    assert_eq!(head.header("content-type"), get.header("content-type"));
+}
+
+#[tokio::test]
+async fn a_request_id_is_taken_when_acceptable_and_made_otherwise() {
+    let server = TestServer::start().await;
+    let with_id = |id: String| server.request(Method::GET, "/alive").header("x-request-id", id);
+    for good in ["a".to_owned(), "Trace:1/2".to_owned(), "x".repeat(128)] {
+        assert_eq!(Answer::of(with_id(good.clone())).await.header("x-request-id"), good);
+    }
+    for bad in [String::new(), "two words".to_owned(), "x".repeat(129)] {
+        let answer = Answer::of(with_id(bad)).await;
+        assert!(answer.header("x-request-id").starts_with("req_"));
+    }
+    let first = server.get("/alive").await;
+    let second = server.get("/alive").await;
+    assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+}
+
+#[tokio::test]
+async fn api_answers_are_not_stored_and_pages_forbid_scripts() {
+    let server = TestServer::start().await;
+    for path in ["/v1/openapi.json", "/v1/unknown"] {
+        let answer = server.get(path).await;
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    }
+    let page = server.get("/docs").await;
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("default-src 'none'"), "{policy}");
+    assert!(!policy.contains("unsafe-inline") && !policy.contains("script-src"), "{policy}");
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    assert!(page.headers.get("strict-transport-security").is_none());
+}
+
+#[tokio::test]
+async fn a_site_behind_https_says_so_to_browsers() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://example.org");
+    let server = builder.start().await;
+    let answer = server.get("/v1/unknown").await;
+    assert!(answer.header("strict-transport-security").starts_with("max-age="));
+    let error = answer.error(ErrorCode::NotFound);
+    assert_eq!(error["docs_url"], "https://example.org/reference/errors#not_found");
+}
+
+#[tokio::test]
+async fn a_panic_is_internal_and_tells_nothing_of_its_cause() {
+    let server = TestServer::builder().with_probes().start().await;
+    let read = server.get("/v1/probe/panic").await;
+    assert!(read.error(ErrorCode::Internal).get("details").is_none());
+    assert!(!read.text.contains("canary"));
+    let write = Answer::of(server.request(Method::POST, "/v1/probe/panic")).await;
+    assert_eq!(write.error(ErrorCode::Internal)["details"], json!({"outcome": "unknown"}));
+    assert_eq!(server.get("/alive").await.status, 200);
+}
+
+#[tokio::test]
+async fn both_listeners_tell_alive_and_ready() {
+    let server = TestServer::start().await;
+    for path in ["/alive", "/ready"] {
+        assert_eq!(server.get(path).await.status, 200);
+        assert_eq!(Answer::of(server.ops(Method::GET, path)).await.status, 200);
+    }
+    server.state().readiness.fail("the store is broken");
+    let answer = server.get("/ready").await;
+    assert_eq!(answer.error(ErrorCode::Unavailable)["message"], "the store is broken");
+    assert_eq!(server.get("/alive").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_operators_listener_asks_for_its_token_where_one_is_set() {
+    let token = "a-token-of-some-length";
+    let server = TestServer::builder().set("ROOKERY__OPS__TOKEN", token).start().await;
+    let plain = Answer::of(server.ops(Method::GET, "/ready")).await;
+    plain.error(ErrorCode::Unauthorized);
+    let wrong = server.ops(Method::GET, "/ready").bearer_auth("a-token-of-some-lengtH");
+    Answer::of(wrong).await.error(ErrorCode::Unauthorized);
+    let right = server.ops(Method::GET, "/ready").bearer_auth(token);
+    assert_eq!(Answer::of(right).await.status, 200);
+    assert_eq!(server.get("/ready").await.status, 200);
+}
+
+#[tokio::test]
+async fn created_things_have_a_location_and_tagged_ones_answer_304() {
+    let server = TestServer::builder().with_probes().start().await;
+    let request = server.request(Method::POST, "/v1/probe/things");
+    let request = request.json(&json!({"name": "x"})).header("idempotency-key", "k1");
+    let answer = Answer::of(request).await;
+    assert_eq!(answer.expect(201), json!({"name": "x", "size": null, "key": "k1"}));
+    assert_eq!(answer.header("location"), "/v1/probe/things/1");
+
+    let tagged = |name: &str, value: &str| {
+        server.request(Method::GET, "/v1/probe/tagged").header(name, value)
+    };
+    assert_eq!(server.get("/v1/probe/tagged").await.header("etag"), "\"7\"");
+    for matching in ["\"7\"", "W/\"7\"", "\"1\", \"7\"", "*"] {
+        let answer = Answer::of(tagged("if-none-match", matching)).await;
+        assert_eq!((answer.status, answer.text.as_str()), (304, ""), "{matching}");
+        assert_eq!(answer.header("cache-control"), "private, no-cache");
+    }
+    assert_eq!(Answer::of(tagged("if-none-match", "\"8\"")).await.status, 200);
+    assert_eq!(Answer::of(tagged("if-match", "\"3\"")).await.json()["if_match"], 3);
+    Answer::of(tagged("if-match", "three")).await.error(ErrorCode::InvalidRequest);
+}

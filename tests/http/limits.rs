@@ -1,0 +1,154 @@
+//! Bounds at the boundary: requests per network, time for heads and bodies, the CLI version.
+
+use std::time::Duration;
+
+use governor::clock::FakeRelativeClock;
+use reqwest::Method;
+use rookery::http::{client, rate_limit::Limiter};
+use rookery_domain::ErrorCode;
+
+use crate::harness::{Answer, TestServer};
+
+#[tokio::test]
+async fn above_the_limit_requests_wait_and_every_answer_tells_the_standing() {
+    let builder = TestServer::builder().set("ROOKERY__RATE_LIMIT__PER_MINUTE", "60");
+    let server = builder.set("ROOKERY__RATE_LIMIT__BURST", "3").start().await;
+    for remaining in [2, 1, 0] {
+        let answer = server.get("/llms.txt").await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("ratelimit-policy"), "\"default\";q=60;w=60");
+        let standing = answer.header("ratelimit");
+        assert!(standing.starts_with(&format!("\"default\";r={remaining};t=")), "{standing}");
+    }
+    let answer = server.get("/llms.txt").await;
+    answer.error(ErrorCode::RateLimited);
+    assert_eq!(answer.header("retry-after"), "1");
+    assert!(answer.header("ratelimit").starts_with("\"default\";r=0;t="));
+    // Health is told all the same.
+    assert_eq!(server.get("/alive").await.status, 200);
+    assert_eq!(server.get("/ready").await.status, 200);
+}
+
+#[test]
+fn the_window_rolls_and_networks_are_counted_apart() {
+    let config = TestServer::builder()
+        .set("ROOKERY__RATE_LIMIT__PER_MINUTE", "60")
+        .set("ROOKERY__RATE_LIMIT__BURST", "2")
+        .set("ROOKERY__RATE_LIMIT__COUNTERS", "1048576")
+        .config();
+    let clock = FakeRelativeClock::default();
+    let limiter = Limiter::with_clock(&config.rate_limit, clock.clone());
+    let refused = |address: &str| limiter.count(address.parse().unwrap()).retry_after_s.is_some();
+
+    assert!(!refused("192.0.2.1") && !refused("192.0.2.1") && refused("192.0.2.1"));
+    assert!(!refused("192.0.2.2"));
+    clock.advance(Duration::from_millis(1_001));
+    assert!(!refused("192.0.2.1") && refused("192.0.2.1"));
+
+    // One customer holds a whole /64; an IPv4 address in IPv6 dress is the same address.
+    assert!(!refused("2001:db8::1") && !refused("2001:db8::2") && refused("2001:db8::3"));
+    assert!(!refused("2001:db8:0:1::1"));
+    assert!(refused("::ffff:192.0.2.1"));
+}
+
+#[test]
+fn a_burst_is_never_above_the_minutes_quota() {
+    let builder = TestServer::builder().set("ROOKERY__RATE_LIMIT__PER_MINUTE", "5");
+    let config = builder.set("ROOKERY__RATE_LIMIT__BURST", "200").config();
+    let limiter = Limiter::with_clock(&config.rate_limit, FakeRelativeClock::default());
+    let address = "192.0.2.1".parse().unwrap();
+    let admitted = (0..200).filter(|_| limiter.count(address).retry_after_s.is_none()).count();
+    assert_eq!(admitted, 5);
+}
+
+#[tokio::test]
+async fn a_limit_that_is_switched_off_says_nothing() {
+    let builder = TestServer::builder().set("ROOKERY__RATE_LIMIT__ENABLED", "false");
+    let server = builder.set("ROOKERY__RATE_LIMIT__PER_MINUTE", "1").start().await;
+    for _ in 0..5 {
+        let answer = server.get("/llms.txt").await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.headers.get("ratelimit").is_none());
+    }
+}
+
+#[test]
+fn forwarding_headers_are_believed_from_trusted_proxies_only() {
+    let trusted = ["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
+    let of = |peer: &str, lines: &[&str]| {
+        let mut headers = http::HeaderMap::new();
+        for line in lines {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        client::address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    };
+    assert_eq!(of("192.0.2.9:1", &["203.0.113.5"]), "192.0.2.9");
+    assert_eq!(of("10.0.0.1:1", &[]), "10.0.0.1");
+    assert_eq!(of("10.0.0.1:1", &["203.0.113.5"]), "203.0.113.5");
+    // Whatever stands left of the first untrusted hop was written by it.
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1, 203.0.113.5, 10.2.3.4"]), "203.0.113.5");
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1", "203.0.113.5, 10.2.3.4"]), "203.0.113.5");
+    assert_eq!(of("10.0.0.1:1", &["203.0.113.5, junk"]), "10.0.0.1");
+    assert_eq!(of("[::1]:1", &["[2001:db8::7]:443"]), "2001:db8::7");
+    assert_eq!(of("[::ffff:10.0.0.1]:1", &["203.0.113.5:99"]), "203.0.113.5");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_cut_off() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "1");
+    let server = builder.start().await;
+    let mut raw = server.raw().await;
+    raw.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
+    assert!(!raw.read_to_end().await.contains("200 OK"));
+}
+
+#[tokio::test]
+async fn connections_above_the_bound_wait_for_a_place() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
+    let server = builder.start().await;
+    let mut first = server.raw().await;
+    let mut second = server.raw().await;
+    let waiting = tokio::spawn(async move {
+        second.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+        second.read_to_end().await
+    });
+    for _ in 0..50 {
+        first.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        first.read_until("\"alive\"}").await;
+        assert!(!waiting.is_finished());
+    }
+    drop(first);
+    assert!(waiting.await.unwrap().starts_with("HTTP/1.1 200 OK"));
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_refused() {
+    let builder = TestServer::builder().with_probes().set("ROOKERY__SERVER__BODY_TIMEOUT_S", "1");
+    let server = builder.start().await;
+    let mut raw = server.raw().await;
+    raw.send("POST /v1/probe/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n")
+        .await;
+    raw.send("connection: close\r\ncontent-length: 100\r\n\r\n{\"name\"").await;
+    let answer = raw.read_to_end().await;
+    assert!(answer.contains("400 Bad Request") && answer.contains("longer than 1 s"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_old_client_is_told_to_upgrade() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__MIN_CLI_VERSION", "1.4.0");
+    let server = builder.start().await;
+    let with = |version: &str| {
+        let request = server.request(Method::GET, "/v1/openapi.json");
+        Answer::of(request.header("x-service-cli-version", version))
+    };
+    let error = with("1.3.9").await.error(ErrorCode::CliUpgradeRequired);
+    assert_eq!(error["details"]["min_version"], "1.4.0");
+    with("1.4.0-rc.1").await.error(ErrorCode::CliUpgradeRequired);
+    for good in ["1.4.0", "1.10.0", "2.0.0"] {
+        assert_eq!(with(good).await.status, 200, "{good}");
+    }
+    for bad in ["999999999999.0", "latest", "", "1.4", "99999999999999999999999.0.0"] {
+        with(bad).await.error(ErrorCode::InvalidRequest);
+    }
+    assert_eq!(server.get("/v1/openapi.json").await.status, 200);
+}

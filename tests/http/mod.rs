@@ -1,0 +1,7 @@
+//! What every request has in common: the boundary, credentials, bodies, limits.
+
+mod body;
+mod credentials;
+mod edge;
+mod limits;
+mod precedence;

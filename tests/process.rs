@@ -1,0 +1,134 @@
+//! The process: what the binary prints, how it refuses, how it ends.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, Command, Stdio},
+};
+
+use reqwest::Method;
+
+use crate::harness::{Answer, TestServer, probes};
+
+fn rookery(data: &std::path::Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+    command
+        .env_clear()
+        .env("ROOKERY__DATA_DIR", data)
+        .env("ROOKERY__SERVER__LISTEN", "127.0.0.1:0")
+        .env("ROOKERY__OPS__LISTEN", "127.0.0.1:0")
+        .current_dir(data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn terminate(child: &Child) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn the_server_prints_three_lines_and_ends_with_0_at_sigterm() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || lines.next().expect("three lines").unwrap();
+    let (listens, docs, next) = (line(), line(), line());
+    let address = listens.strip_prefix("Rookery listens on http://").expect("where it listens");
+    let address = address.split(' ').next().unwrap().to_owned();
+    assert!(docs.starts_with("Docs: http://localhost:") && docs.ends_with("/docs"), "{docs}");
+    assert!(next.starts_with("Next: "), "{next}");
+
+    // A connection that is kept alive does not hold the drain up.
+    let client = reqwest::Client::new();
+    let answer = Answer::of(client.get(format!("http://{address}/alive"))).await;
+    assert_eq!(answer.status, 200);
+    terminate(&child);
+    let status = tokio::task::spawn_blocking(move || child.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(lines.next().is_none(), "three lines and no more");
+}
+
+#[tokio::test]
+async fn a_request_has_one_line_that_names_its_route_and_trace_but_not_its_path() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).env("ROOKERY__LOG__FORMAT", "json").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let listens = lines.next().unwrap().unwrap();
+    let address = listens.strip_prefix("Rookery listens on http://").unwrap();
+    let address = address.split(' ').next().unwrap().to_owned();
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let client = reqwest::Client::new();
+    for path in ["/reference/errors?token=canary", "/v1/unknown/canary"] {
+        let request = client.get(format!("http://{address}{path}"));
+        let request = request.header("x-request-id", "from-a-test");
+        let request = request.header("traceparent", format!("00-{trace}-00f067aa0ba902b7-01"));
+        Answer::of(request.bearer_auth("canary")).await;
+    }
+    terminate(&child);
+    let out = tokio::task::spawn_blocking(move || child.wait_with_output()).await.unwrap();
+    let log = String::from_utf8(out.unwrap().stderr).unwrap();
+    assert!(!log.contains("canary"), "{log}");
+    let lines: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<_> = lines.iter().filter(|l| l["target"] == "rookery::request").collect();
+    assert_eq!(requests.len(), 2, "{log}");
+    assert_eq!(requests[0]["request.id"], "from-a-test");
+    assert_eq!(requests[0]["trace.id"], trace);
+    assert_eq!(requests[0]["http.route"], "/reference/errors");
+    assert_eq!(requests[0]["http.status"], 200);
+    assert_eq!(requests[1]["error.code"], "not_found");
+    assert_eq!(requests[1]["level"], "INFO");
+}
+
+#[test]
+fn a_wrong_setting_stops_the_start_with_one_line() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).env("ROOKERY__SERVER__PROT", "1").spawn().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(1));
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "rookery: ROOKERY__SERVER__PROT: no such setting\n");
+}
+
+#[test]
+fn the_settings_in_force_and_the_document_are_printed() {
+    let data = tempfile::tempdir().unwrap();
+    let out = rookery(data.path()).arg("config").env("MAX_EMBEDS", "4").output().unwrap();
+    assert!(out.status.success());
+    assert!(String::from_utf8(out.stdout).unwrap().contains("max_embeds = 4 # environment"));
+    let out = rookery(data.path()).arg("openapi").output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(document["info"]["title"], "Rookery");
+}
+
+#[test]
+fn a_taken_port_is_named_by_its_setting() {
+    let data = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let out = rookery(data.path()).env("ROOKERY__SERVER__LISTEN", &address).output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert!(text.starts_with(&format!("rookery: server.listen: cannot listen on {address}: ")));
+}
+
+#[tokio::test]
+async fn a_drain_answers_what_runs_and_gives_up_what_is_stuck() {
+    let builder = TestServer::builder().with_probes();
+    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "1").start().await;
+    let running = tokio::spawn(server.request(Method::GET, "/v1/probe/wait").send());
+    let stuck = tokio::spawn(server.request(Method::GET, "/v1/probe/stuck").send());
+    probes::ARRIVED.acquire_many(2).await.unwrap().forget();
+
+    let drain = server.state().drain.clone();
+    let stopped = tokio::spawn(server.stop());
+    drain.cancelled().await;
+    probes::GATE.add_permits(1);
+    assert_eq!(running.await.unwrap().unwrap().status(), 200);
+    stopped.await.unwrap();
+    assert!(!stuck.is_finished());
+    stuck.abort();
+}

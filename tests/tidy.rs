@@ -1,0 +1,140 @@
+//! Rules about the sources themselves, which no compiler checks.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Most lines of one source file.
+const LINES_MAX: usize = 500;
+
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+/// Every Rust source of the workspace.
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if name != "target" && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push(Source { path: path.strip_prefix(root).unwrap().to_path_buf(), text });
+            }
+        }
+    }
+    assert!(found.len() > 50, "the sources were found");
+    found
+}
+
+fn is_in(source: &Source, folder: &str) -> bool {
+    source.path.starts_with(folder)
+}
+
+#[track_caller]
+fn none(offenders: Vec<String>, rule: &str) {
+    assert!(offenders.is_empty(), "{rule}:\n{}", offenders.join("\n"));
+}
+
+#[test]
+fn every_module_opens_with_what_it_is_for() {
+    let sources = sources();
+    let silent = sources.iter().filter(|source| !source.text.starts_with("//!"));
+    none(silent.map(|s| s.path.display().to_string()).collect(), "begin with `//!`");
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_can_hold() {
+    let sources = sources();
+    let long = sources.iter().filter(|source| source.text.lines().count() > LINES_MAX);
+    none(long.map(|s| s.path.display().to_string()).collect(), "at most 500 lines");
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    let markers = ["todo!(", "unimplemented!(", concat!("TO", "DO"), concat!("FIX", "ME")];
+    let mut offenders = Vec::new();
+    for source in sources().iter().filter(|source| !source.path.ends_with("tidy.rs")) {
+        for (number, line) in source.text.lines().enumerate() {
+            if markers.iter().any(|marker| line.contains(marker)) {
+                offenders.push(format!("{}:{}", source.path.display(), number + 1));
+            }
+        }
+    }
+    none(offenders, "no half-done work");
+}
+
+#[test]
+fn sql_lives_in_storage_only() {
+    let words = ["sqlx", "rusqlite", "insert into ", "select * from", "delete from "];
+    let mut offenders = Vec::new();
+    for source in sources() {
+        if is_in(&source, "storage") || source.path.ends_with("tidy.rs") {
+            continue;
+        }
+        let code = source.text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in code {
+            let line = line.to_lowercase();
+            if words.iter().any(|word| line.contains(word)) {
+                offenders.push(format!("{}: {}", source.path.display(), line.trim()));
+            }
+        }
+    }
+    none(offenders, "SQL is storage's");
+}
+
+#[test]
+fn ractor_lives_in_actors_only() {
+    let mut offenders = Vec::new();
+    for source in sources() {
+        let allowed = is_in(&source, "actors") || source.path.ends_with("tidy.rs");
+        let uses = source
+            .text
+            .lines()
+            .any(|line| !line.trim_start().starts_with("//") && line.contains("ractor::"));
+        if uses && !allowed {
+            offenders.push(source.path.display().to_string());
+        }
+    }
+    none(offenders, "ractor is the runtime's");
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let forbidden = [
+        ("domain", &["rookery-storage", "rookery-actors", "tokio", "sqlx", "axum", "ractor"][..]),
+        ("storage", &["rookery-actors", "axum", "ractor"][..]),
+        ("actors", &["axum", "sqlx", "rusqlite"][..]),
+    ];
+    let mut offenders = Vec::new();
+    for (room, others) in forbidden {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(room).join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).expect("dependencies");
+        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+        for line in dependencies.lines() {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if others.contains(&name) {
+                offenders.push(format!("{room} depends on {name}"));
+            }
+        }
+    }
+    none(offenders, "domain <- storage <- actors <- src");
+}
+
+#[test]
+fn tests_stay_out_of_the_crates_they_test() {
+    let marker = concat!("#[cfg(", "test)]");
+    let inside = sources();
+    let inside = inside.iter().filter(|source| source.text.contains(marker));
+    none(inside.map(|s| s.path.display().to_string()).collect(), "tests live in tests/");
+}
