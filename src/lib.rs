@@ -3,6 +3,7 @@
 //! Here are the router, the extractors, one small module per route, pages and sign-in. What is not
 //! here: rules (`rookery-domain`), SQL (`rookery-storage`), actors (`rookery-actors`).
 
+pub mod boot;
 pub mod cli;
 pub mod config;
 pub mod error;

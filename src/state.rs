@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference};
+use crate::{
+    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference,
+};
 
 /// The state of a server, as cheap to clone as a pointer.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub struct State {
     pub public_url: String,
     /// Writes error answers.
     pub envelope: Envelope,
+    /// The rooms behind the handlers.
+    pub rooms: Rooms,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
     /// The documents about the API itself, rendered once.

@@ -6,13 +6,9 @@
 pub mod permission;
 mod resolve;
 
-use std::sync::Arc;
-
-use futures::future::BoxFuture;
 use http::{HeaderMap, header, request::Parts};
 use rookery_domain::{
     Error, ErrorCode, Result,
-    app::AppRecord,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
 };
@@ -83,12 +79,6 @@ pub trait Authenticator: Send + Sync + 'static {
     /// Who this session cookie belongs to.
     fn session(&self, secret: &str) -> Option<Identity>;
 
-    /// The app with this id or slug, in whatever state it is.
-    ///
-    /// # Errors
-    /// `unavailable`, when the store cannot be read.
-    fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>>;
-
     /// Whether `human` is a member of `app` (its owner is none).
     fn is_member(&self, app: AppId, human: HumanId) -> bool;
 
@@ -107,10 +97,6 @@ impl Authenticator for Nobody {
 
     fn session(&self, _: &str) -> Option<Identity> {
         None
-    }
-
-    fn app<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
-        Box::pin(std::future::ready(Ok(None)))
     }
 
     fn is_member(&self, _: AppId, _: HumanId) -> bool {

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
+    boot::{BootError, Rooms},
     config::Config,
     error::Envelope,
     http::{
@@ -46,6 +47,9 @@ impl Default for Hooks {
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// A room behind the handlers did not open.
+    #[error("{0}")]
+    Boot(#[from] BootError),
     /// An address cannot be listened on.
     #[error("{setting}: cannot listen on {address}: {source}")]
     Listen {
@@ -81,6 +85,11 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
+    let host = match config.apps_domain.as_str() {
+        "" => "localhost",
+        domain => domain,
+    };
+    let rooms = Rooms::open(&config, &hooks.clock, host).await?;
     let routes = router::site(hooks.routes);
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
@@ -92,6 +101,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         envelope: Envelope::new(docs_url),
         public_url,
         clock: hooks.clock,
+        rooms,
         authenticator: hooks.authenticator,
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
@@ -135,6 +145,7 @@ impl Server {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;
         }
+        self.state.rooms.close().await;
     }
 }
 

@@ -137,6 +137,8 @@ impl Builder {
             routes: self.routes,
         };
         let server = rookery::start(config, hooks).await.expect("the server starts");
+        // Set once, here.
+        let _ = directory.apps.set(server.state().rooms.apps().clone());
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
         TestServer { directory, client, server, _data: data }
