@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::event::EventType;
 use rookery_storage::{
-    apps, assets_of_version,
+    apps,
     commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState},
     idempotency, versions,
 };
@@ -12,7 +12,7 @@ use rookery_storage::{
 use super::kit::{
     Draft, Hold, deploy, deploy_with, is_pending, keys, load, picture, start, start_at,
 };
-use crate::support::{NOW, TestDb, at_once, contract, row, writer};
+use crate::support::{NOW, at_once, contract, row, writer};
 
 contract! {
     async fn a_group_is_visible_once_it_is_settled_and_not_before(test: &TestDb) {
@@ -126,7 +126,7 @@ contract! {
             number: 2,
             html: "<p>two".into(),
             manifest: r#"{"cdn":true}"#.into(),
-            assets: [style].into(),
+            assets: [style.clone()].into(),
             by: writer(),
             created_at: NOW,
             drop_through: 1,
@@ -143,7 +143,9 @@ contract! {
         assert_eq!(&*loaded.manifest, r#"{"cdn":true}"#);
         assert_eq!(versions::html(&test.db, app, 1).await.unwrap(), None);
         assert_eq!(versions::html(&test.db, app, 2).await.unwrap().as_deref(), Some("<p>two"));
-        assert_eq!(assets_of_version(&test.db, app, 2).await, ["style.css"]);
+        let assets = versions::assets_with_content(&test.db, app, 2).await.unwrap();
+        assert_eq!(*assets, [style]);
+        assert!(versions::assets(&test.db, app, 1).await.unwrap().is_empty());
     }
 
     async fn a_taken_slug_is_an_outcome_of_its_group_alone(test: &TestDb) {

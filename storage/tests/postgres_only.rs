@@ -1,0 +1,77 @@
+//! What only PostgreSQL has: connections that a server can cut.
+
+use rookery_storage::{
+    Db, StorageError, StorageOptions,
+    backup::{backup, restore},
+    meta,
+};
+
+use crate::support::{TestDb, at_once, human, on_postgres};
+
+#[test]
+fn connections_that_the_server_has_cut_are_replaced() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // Several pooled connections, all of them idle when they are cut.
+        at_once(8, |i| {
+            let db = test.db.clone();
+            async move { meta::set(&db, &i.to_string(), "x").await.unwrap() }
+        })
+        .await;
+        for _ in 0..3 {
+            let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                       where datname = current_database() and pid <> pg_backend_pid()";
+            sqlx::query(cut).execute(postgres.pool()).await.unwrap();
+            meta::set(&test.db, "after", "x").await.unwrap();
+            assert!(meta::get(&test.db, "after").await.unwrap().is_some());
+        }
+    });
+}
+
+#[test]
+fn nodes_that_start_together_migrate_once() {
+    let Some(cluster) = rookery_testkit::postgres() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let database = cluster.empty_database().await;
+        let epochs = at_once(4, |_| {
+            let url = database.url.clone();
+            async move {
+                let db = Db::connect(&StorageOptions::postgres(url, "unused")).await.unwrap();
+                let epoch = db.next_epoch().await.unwrap();
+                db.close().await;
+                epoch
+            }
+        })
+        .await;
+        assert_eq!(epochs.iter().map(|epoch| epoch.0).sum::<i64>(), 1 + 2 + 3 + 4);
+    });
+}
+
+#[test]
+fn a_wrong_address_is_refused_without_quoting_it() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        for url in ["postgres://u:canary@[bad/x", "postgres://u:canary@127.0.0.1:1/x"] {
+            let options = StorageOptions::postgres(url, "unused");
+            let error = Db::connect(&options).await.unwrap_err();
+            assert!(matches!(error, StorageError::Open(_)), "{error:?}");
+            assert!(!format!("{error} {error:?} {options:?}").contains("canary"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn backup_and_restore_point_to_the_tools_of_postgresql() {
+    on_postgres(async |test: &TestDb| {
+        human(&test.db, "ada@example.com").await;
+        let file = test.options.data_dir.join("copy.db");
+        for result in
+            [backup(&test.options, &file).await, restore(&test.options, &file, true).await]
+        {
+            let error = result.unwrap_err();
+            assert!(matches!(error, StorageError::Unsupported(_)), "{error:?}");
+            assert!(error.to_string().contains("pg_dump"));
+        }
+    });
+}
