@@ -8,6 +8,13 @@ use rookery_domain::{
     event::{Event, EventType, RowChange},
     row::Row,
 };
+use sqlx::{ColumnIndex, Decode, Type, postgres::PgRow, sqlite::SqliteRow};
+
+/// Why a stored value cannot be read; says nothing of its content.
+pub(crate) type Unreadable = String;
+
+/// A result of reading a column.
+pub(crate) type Read<T> = Result<T, Unreadable>;
 
 /// A principal in a column: the number of its kind, then its id.
 pub(crate) type PrincipalBytes = [u8; 17];
@@ -21,109 +28,190 @@ pub(crate) fn principal_bytes(principal: Principal) -> PrincipalBytes {
 }
 
 /// The principal behind a column's bytes.
-pub(crate) fn principal_from(bytes: &[u8]) -> Result<Principal, String> {
+pub(crate) fn principal_from(bytes: &[u8]) -> Read<Principal> {
     let (kind, id) = bytes.split_first().ok_or("an empty principal")?;
     let kind = PrincipalKind::from_code(i64::from(*kind)).ok_or("an unknown kind of principal")?;
     let id = id.try_into().map_err(|_| "a principal of the wrong length")?;
     Ok(Principal { kind, id })
 }
 
-/// A stored row's columns, borrowed from the driver.
-pub(crate) struct StoredRow<'a> {
-    pub(crate) key: &'a str,
-    pub(crate) version: i64,
-    pub(crate) data: &'a str,
-    pub(crate) creator: &'a [u8],
-    pub(crate) editor: &'a [u8],
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
+/// The columns of a result row by position, the same for every driver. Values are borrowed.
+pub(crate) trait Columns {
+    /// A BIGINT.
+    fn int_opt(&self, at: usize) -> Read<Option<i64>>;
+    /// A TEXT.
+    fn text_opt(&self, at: usize) -> Read<Option<&str>>;
+    /// A BLOB or BYTEA.
+    fn bytes_opt(&self, at: usize) -> Read<Option<&[u8]>>;
+
+    /// A BIGINT that is there.
+    fn int(&self, at: usize) -> Read<i64> {
+        self.int_opt(at)?.ok_or_else(|| missing(at))
+    }
+
+    /// A TEXT that is there.
+    fn text(&self, at: usize) -> Read<&str> {
+        self.text_opt(at)?.ok_or_else(|| missing(at))
+    }
+
+    /// Bytes that are there.
+    fn bytes(&self, at: usize) -> Read<&[u8]> {
+        self.bytes_opt(at)?.ok_or_else(|| missing(at))
+    }
+
+    /// A count or number that is never negative and fits.
+    fn number<T: TryFrom<i64>>(&self, at: usize) -> Read<T> {
+        T::try_from(self.int(at)?).map_err(|_| format!("column {at} is out of range"))
+    }
+
+    /// A point in time.
+    fn time(&self, at: usize) -> Read<Timestamp> {
+        self.int(at).map(Timestamp)
+    }
+
+    /// A point in time, where there is one.
+    fn time_opt(&self, at: usize) -> Read<Option<Timestamp>> {
+        Ok(self.int_opt(at)?.map(Timestamp))
+    }
+
+    /// A principal.
+    fn principal(&self, at: usize) -> Read<Principal> {
+        principal_from(self.bytes(at)?)
+    }
 }
 
-impl StoredRow<'_> {
-    /// The row, with its data checked to be a JSON object: it is spliced into answers as it is,
-    /// so one damaged row would spoil every list it is in.
-    pub(crate) fn decode(&self) -> Result<Row, String> {
-        if !self.data.starts_with('{') {
-            return Err("data is no JSON object".into());
+fn missing(at: usize) -> Unreadable {
+    format!("column {at} is null")
+}
+
+impl Columns for rusqlite::Row<'_> {
+    fn int_opt(&self, at: usize) -> Read<Option<i64>> {
+        let value = self.get_ref(at).map_err(|error| error.to_string())?;
+        value.as_i64_or_null().map_err(|error| error.to_string())
+    }
+
+    fn text_opt(&self, at: usize) -> Read<Option<&str>> {
+        let value = self.get_ref(at).map_err(|error| error.to_string())?;
+        value.as_str_or_null().map_err(|error| error.to_string())
+    }
+
+    fn bytes_opt(&self, at: usize) -> Read<Option<&[u8]>> {
+        let value = self.get_ref(at).map_err(|error| error.to_string())?;
+        value.as_blob_or_null().map_err(|error| error.to_string())
+    }
+}
+
+macro_rules! columns_of_sqlx {
+    ($($row:ty),+) => {$(
+        impl Columns for $row {
+            fn int_opt(&self, at: usize) -> Read<Option<i64>> {
+                get(self, at)
+            }
+
+            fn text_opt(&self, at: usize) -> Read<Option<&str>> {
+                get(self, at)
+            }
+
+            fn bytes_opt(&self, at: usize) -> Read<Option<&[u8]>> {
+                get(self, at)
+            }
         }
-        serde_json::from_str::<serde::de::IgnoredAny>(self.data)
-            .map_err(|error| format!("data is no JSON: {error}"))?;
-        self.decode_unchecked()
-    }
+    )+};
+}
+columns_of_sqlx!(SqliteRow, PgRow);
 
-    /// The row, with its data taken as it is.
-    pub(crate) fn decode_unchecked(&self) -> Result<Row, String> {
-        Ok(Row {
-            key: self.key.into(),
-            data: self.data.into(),
-            version: u32::try_from(self.version).map_err(|_| "a version out of range")?,
-            creator: principal_from(self.creator)?,
-            editor: principal_from(self.editor)?,
-            created_at: Timestamp(self.created_at),
-            updated_at: Timestamp(self.updated_at),
-        })
-    }
+fn get<'r, R, T>(row: &'r R, at: usize) -> Read<Option<T>>
+where
+    R: sqlx::Row,
+    usize: ColumnIndex<R>,
+    T: Decode<'r, R::Database> + Type<R::Database>,
+{
+    row.try_get(at).map_err(|error| error.to_string())
 }
 
-/// A stored event's columns, in the order of [`EVENT_COLUMNS`].
-pub(crate) struct StoredEvent<'a> {
-    pub(crate) seq: i64,
-    pub(crate) kind: &'a str,
-    pub(crate) at: i64,
-    pub(crate) done_by: &'a [u8],
-    pub(crate) collection: Option<&'a str>,
-    pub(crate) key: Option<&'a str>,
-    pub(crate) version: Option<i64>,
-    pub(crate) creator: Option<&'a [u8]>,
-    pub(crate) editor: Option<&'a [u8]>,
-    pub(crate) previous_editor: Option<&'a [u8]>,
-    pub(crate) row_created_at: Option<i64>,
-    pub(crate) row_updated_at: Option<i64>,
-    pub(crate) data: Option<&'a str>,
-    pub(crate) silent: i64,
+/// Columns of `rows` in the order in which [`row`] reads them.
+macro_rules! row_columns {
+    () => {
+        "key, version, data, creator, editor, created_at, updated_at"
+    };
+}
+pub(crate) use row_columns;
+
+/// The row whose columns start at `at`; null data reads as empty.
+pub(crate) fn row(columns: &impl Columns, at: usize) -> Read<Row> {
+    Ok(Row {
+        key: columns.text(at)?.into(),
+        version: columns.number(at + 1)?,
+        data: columns.text_opt(at + 2)?.unwrap_or_default().into(),
+        creator: columns.principal(at + 3)?,
+        editor: columns.principal(at + 4)?,
+        created_at: columns.time(at + 5)?,
+        updated_at: columns.time(at + 6)?,
+    })
 }
 
-/// The columns of `events` in the order in which both databases select them.
+/// Checks a row's data to be a JSON object: it is spliced into answers as it is, so one damaged
+/// row would spoil every list it is in.
+pub(crate) fn check_data(row: &Row) -> Read<()> {
+    if !row.data.starts_with('{') {
+        return Err("data is no JSON object".into());
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(&row.data)
+        .map(drop)
+        .map_err(|error| format!("data is no JSON: {error}"))
+}
+
+/// The columns of `events` in the order in which [`event`] reads them: those of its row as in
+/// [`row_columns`].
 macro_rules! event_columns {
     () => {
-        "seq, kind, at, done_by, collection, key, version, creator, editor, previous_editor, \
-         row_created_at, row_updated_at, data, silent"
+        "seq, kind, at, done_by, silent, collection, previous_editor, \
+         key, version, data, creator, editor, row_created_at, row_updated_at"
     };
 }
 pub(crate) use event_columns;
 
-impl StoredEvent<'_> {
-    /// The event. A row whose content was scrubbed or never stored has empty `data`.
-    pub(crate) fn decode(&self) -> Result<Event, String> {
-        let change = match (self.collection, self.key) {
-            (Some(collection), Some(key)) => {
-                let row = StoredRow {
-                    key,
-                    version: self.version.ok_or("a row event without version")?,
-                    data: self.data.unwrap_or_default(),
-                    creator: self.creator.ok_or("a row event without creator")?,
-                    editor: self.editor.ok_or("a row event without editor")?,
-                    created_at: self.row_created_at.ok_or("a row event without times")?,
-                    updated_at: self.row_updated_at.ok_or("a row event without times")?,
-                };
-                Some(RowChange {
-                    collection: Arc::from(collection),
-                    row: Arc::new(row.decode_unchecked()?),
-                    previous_editor: self.previous_editor.map(principal_from).transpose()?,
-                })
-            }
-            _ => None,
-        };
-        let data = if change.is_some() { None } else { self.data.map(Box::from) };
-        Ok(Event {
-            seq: u64::try_from(self.seq).map_err(|_| "a negative seq")?,
-            kind: EventType::parse(self.kind)
-                .ok_or_else(|| format!("an event of unknown type {}", self.kind))?,
-            at: Timestamp(self.at),
-            by: principal_from(self.done_by)?,
-            change,
-            data,
-            silent: self.silent != 0,
-        })
-    }
+/// The event in these columns. A row whose content was scrubbed or never stored has empty `data`.
+pub(crate) fn event(columns: &impl Columns) -> Read<Event> {
+    let change = match columns.text_opt(5)? {
+        Some(collection) => Some(RowChange {
+            collection: Arc::from(collection),
+            row: Arc::new(row(columns, 7)?),
+            previous_editor: columns.bytes_opt(6)?.map(principal_from).transpose()?,
+        }),
+        None => None,
+    };
+    let data = match change {
+        Some(_) => None,
+        None => columns.text_opt(9)?.map(Box::from),
+    };
+    Ok(Event {
+        seq: columns.number(0)?,
+        kind: EventType::parse(columns.text(1)?).ok_or("an event of unknown type")?,
+        at: columns.time(2)?,
+        by: columns.principal(3)?,
+        change,
+        data,
+        silent: columns.int(4)? != 0,
+    })
 }
+
+/// A record that is decoded by position from either database.
+macro_rules! record {
+    ($name:ident, $value:ty, $decode:expr) => {
+        struct $name(Result<$value, $crate::codec::Unreadable>);
+
+        impl sqlx::FromRow<'_, sqlx::sqlite::SqliteRow> for $name {
+            fn from_row(row: &sqlx::sqlite::SqliteRow) -> sqlx::Result<Self> {
+                Ok(Self($decode(row)))
+            }
+        }
+
+        impl sqlx::FromRow<'_, sqlx::postgres::PgRow> for $name {
+            fn from_row(row: &sqlx::postgres::PgRow) -> sqlx::Result<Self> {
+                Ok(Self($decode(row)))
+            }
+        }
+    };
+}
+pub(crate) use record;

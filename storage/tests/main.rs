@@ -6,3 +6,4 @@ mod postgres_only;
 mod sqlite_only;
 mod statements;
 mod support;
+mod writer;

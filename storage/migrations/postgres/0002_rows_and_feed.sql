@@ -19,8 +19,9 @@ create table app_head (
 
 create table rows (
     app_id     bytea   not null,
-    collection text    not null,
-    key        text    not null,
+    -- "C": keys compare by their bytes, as they do in SQLite.
+    collection text    collate "C" not null,
+    key        text    collate "C" not null,
     version    bigint  not null,
     -- Null once purged.
     data       text,

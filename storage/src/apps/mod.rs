@@ -73,7 +73,7 @@ impl Columns {
     }
 }
 
-const fn visibility_code(visibility: Visibility) -> i64 {
+pub(crate) const fn visibility_code(visibility: Visibility) -> i64 {
     match visibility {
         Visibility::Private => 0,
         Visibility::Link => 1,

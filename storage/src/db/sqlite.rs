@@ -69,6 +69,8 @@ struct Inner {
     baton: Arc<Mutex<()>>,
     /// The cold path's write connection while nobody uses it; taken with the baton in hand.
     cold: parking_lot::Mutex<Option<SqliteConnection>>,
+    /// Idle connections of the hot path's driver, for loading apps.
+    loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
     _lock: LockFile,
 }
 
@@ -105,6 +107,7 @@ impl SqliteDb {
             readers,
             baton: Arc::default(),
             cold: parking_lot::Mutex::new(Some(cold)),
+            loaders: parking_lot::Mutex::default(),
             _lock: lock,
         })))
     }
@@ -128,8 +131,14 @@ impl SqliteDb {
         &self.0.readers
     }
 
+    /// Idle connections for loading apps; taken, and put back in a known state.
+    pub(crate) fn loaders(&self) -> &parking_lot::Mutex<Vec<rusqlite::Connection>> {
+        &self.0.loaders
+    }
+
     pub(super) async fn close(&self) {
         self.0.readers.close().await;
+        self.0.loaders.lock().clear();
         let _baton = self.0.baton.lock().await;
         let cold = self.0.cold.lock().take();
         if let Some(cold) = cold

@@ -3,7 +3,7 @@
 //! Parameters appear in the order of their numbers: SQLite takes `$1` for a name and numbers
 //! names by their first appearance.
 
-use rookery_domain::{app::AppRecord, manifest::Visibility};
+use rookery_domain::app::AppRecord;
 
 use super::failure::Failure;
 use crate::commit::Asset;
@@ -19,8 +19,8 @@ pub(super) const SLUG_COLUMN: &str = "apps.slug";
 
 /// A version without its assets.
 pub(super) const INSERT_VERSION: &str = "insert into versions \
-     (app, number, html, manifest, by_kind, by_id, created_at) \
-     values ($1, $2, $3, $4, $5, $6, $7)";
+     (app_id, number, html, manifest, created_by, created_at) \
+     values ($1, $2, $3, $4, $5, $6)";
 
 /// The content of an asset, unless it is there; it is marked as used either way.
 pub(super) const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at) \
@@ -28,22 +28,13 @@ pub(super) const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at)
 
 /// One file of a version.
 pub(super) const INSERT_ASSET: &str = "insert into assets \
-     (app, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
+     (app_id, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
 
 /// Forgets old versions' files; their contents go when nothing else refers to them.
-pub(super) const DROP_ASSETS: &str = "delete from assets where app = $1 and version <= $2";
+pub(super) const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
 
 /// Forgets old versions.
-pub(super) const DROP_VERSIONS: &str = "delete from versions where app = $1 and number <= $2";
-
-/// The number of a visibility in storage.
-pub(super) const fn visibility_code(visibility: Visibility) -> i64 {
-    match visibility {
-        Visibility::Private => 0,
-        Visibility::Link => 1,
-        Visibility::Public => 2,
-    }
-}
+pub(super) const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
 
 /// The owner's retention overrides as a column.
 pub(super) fn retention_text(record: &AppRecord) -> Result<String, Failure> {

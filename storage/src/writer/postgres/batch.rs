@@ -92,7 +92,7 @@ impl Session<'_> {
     async fn transaction(&mut self, batch: &mut Batch<'_>, position: usize) -> Result<(), Ended> {
         let group = &batch.entries[position].group;
         let app = group.app;
-        let bound = steps(group).and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
+        let bound = steps(self.shared.epoch, group).and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
         let (steps, commit) = match bound {
             Ok(bound) => bound,
             Err(failure) => return fail(batch, &[position], failure),
@@ -152,6 +152,9 @@ impl Session<'_> {
                 Err(error) if is_taken_slug(&error) => return Err(Failure::SlugTaken),
                 Err(error) => return Err(before_commit(&error)),
             };
+            if sql == statement::LOCK_HEAD && done.rows_affected() != 1 {
+                return Ok(false);
+            }
             if sql == app_record::UPDATE_APP && done.rows_affected() != 1 {
                 return Err(Failure::Refused("the app has no record".into()));
             }

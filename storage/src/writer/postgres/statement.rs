@@ -78,6 +78,10 @@ with head as (
 )
 select n from head";
 
+/// Locks the head of a group that the fence lets through; finds no row otherwise.
+pub(super) const LOCK_HEAD: &str = "select 1 from app_head \
+     where app_id = $1 and epoch <= $2 and last_seq = $3 for update";
+
 /// Empties the stored events of purged rows: one walk over the app's events for all keys.
 pub(super) const SCRUB_EVENTS: &str = "update events set data = null \
      where app_id = $1 and data is not null \

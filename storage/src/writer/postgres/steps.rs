@@ -4,6 +4,8 @@ use sqlx::{Arguments as _, error::BoxDynError, postgres::PgArguments};
 
 use super::statement;
 use crate::{
+    apps::visibility_code,
+    codec::principal_bytes,
     commit::{AppWrite, Epoch, Group, NewVersion},
     faults::Point,
     writer::{
@@ -24,9 +26,11 @@ pub(super) fn needs_transaction(group: &Group) -> bool {
     group.app_write.is_some() || !group.scrubs.is_empty()
 }
 
-/// What comes before [`statement::COMMIT`]. The first one is the record's, where it changes.
-pub(super) fn steps(group: &Group) -> Result<Vec<Step>, Failure> {
+/// What comes before [`statement::COMMIT`]. The first one locks the head, as every transaction
+/// that touches an app does: it finds no row when the fence refuses the group.
+pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
+    head(&mut steps, epoch, group).map_err(|error| unencodable(&*error))?;
     if let Some(write) = &group.app_write {
         let retention = retention_text(&write.record)?;
         record(&mut steps, group, write, retention).map_err(|error| unencodable(&*error))?;
@@ -67,6 +71,13 @@ macro_rules! step {
     }};
 }
 
+fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDynError> {
+    let app = group.app_bytes();
+    step!(steps, statement::LOCK_HEAD, &app[..], epoch.0, group.prev_seq.cast_signed());
+    mark(steps, Point::AfterHead);
+    Ok(())
+}
+
 fn record(
     steps: &mut Vec<Step>,
     group: &Group,
@@ -80,7 +91,7 @@ fn record(
         &record.owner.uuid().as_bytes()[..],
         &*record.slug,
         record.status.code(),
-        app_record::visibility_code(record.visibility),
+        visibility_code(record.visibility),
         &*record.timezone,
         i64::from(record.version),
         record.share_hash.as_ref().map(|hash| &hash[..]),
@@ -106,8 +117,7 @@ fn assets(steps: &mut Vec<Step>, group: &Group, version: &NewVersion) -> Result<
         number,
         &*version.html,
         &*version.manifest,
-        version.by.kind as i64,
-        &version.by.id[..],
+        &principal_bytes(version.by)[..],
         version.created_at.0,
     );
     // In one order for everybody, so that two deploys of the same files never wait in a ring.

@@ -4,6 +4,8 @@ use rusqlite::{Connection, params};
 
 use super::batch::failed;
 use crate::{
+    apps::visibility_code,
+    codec::principal_bytes,
     commit::{AppWrite, NewVersion},
     writer::{
         app_record::{self, retention_text},
@@ -23,7 +25,7 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
             &record.owner.uuid().as_bytes()[..],
             &*record.slug,
             record.status.code(),
-            app_record::visibility_code(record.visibility),
+            visibility_code(record.visibility),
             &*record.timezone,
             record.version,
             record.share_hash.as_ref().map(|hash| &hash[..]),
@@ -61,8 +63,7 @@ fn insert_version(
             version.number,
             &*version.html,
             &*version.manifest,
-            version.by.kind as u8,
-            &version.by.id[..],
+            &principal_bytes(version.by)[..],
             version.created_at.0,
         ],
     )?;
