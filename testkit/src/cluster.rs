@@ -86,7 +86,9 @@ impl Cluster {
     }
 
     fn url(&self, database: &str) -> String {
-        format!("postgres://rookery@/{database}?host={}", self.folder.display())
+        // A host that begins with a slash is the folder of the Unix socket.
+        let folder = self.folder.to_string_lossy().replace('/', "%2F");
+        format!("postgres://rookery@{folder}/{database}")
     }
 
     /// A new database, copied from a template that the first caller's `prepare` fills (it gets
