@@ -131,7 +131,8 @@ fn check(file: &Path) -> Result<()> {
         .query_row("pragma integrity_check(1)", [], |row| row.get(0))
         .map_err(unreadable)?;
     if verdict != "ok" {
-        return Err(failed(file, format_args!("it is damaged: {verdict}")));
+        let verdict: Vec<&str> = verdict.lines().collect();
+        return Err(failed(file, format_args!("it is damaged: {}", verdict.join(" "))));
     }
     let found: i64 = connection
         .query_row("select max(version) from _sqlx_migrations where success", [], |row| row.get(0))

@@ -144,9 +144,9 @@ pub async fn list(
         "select * from apps
          where owner = $1 and status <> 3
            and (created_at < $2 or (created_at = $2 and id < $3))
-           and ($4 is null or status = $4)
+           and (status = $4 or $4 is null)
            and ($4 is not null or $5 = 1 or status <> 1)
-           and ($6 is null or slug = $6)
+           and (slug = $6 or $6 is null)
          order by created_at desc, id desc
          limit $7",
         args![

@@ -42,11 +42,13 @@ impl PostgresDb {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(connect.clone())
             .await
-            .map_err(|error| {
-                StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
-            })?;
+            .map_err(|error| unreachable(&error))?;
+        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
         // Takes an advisory lock, so nodes that start together migrate once.
-        MIGRATIONS.run(&pool).await.map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
+        // Not back to the pool: the session may still hold the lock of a failed migration.
+        drop(conn.detach());
+        migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
         Ok(Self { pool, options: connect })
     }
 
@@ -88,6 +90,10 @@ impl PostgresDb {
         }
         Ok(result?)
     }
+}
+
+fn unreachable(error: &sqlx::Error) -> StorageError {
+    StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
 }
 
 /// Says in one line why the migrations did not run.
