@@ -87,12 +87,7 @@ pub async fn list(
 ///
 /// # Errors
 /// [`StorageError::Corrupt`] when it cannot be read, or any other [`StorageError`].
-pub async fn find(
-    db: &Db,
-    app: AppId,
-    collection: &str,
-    key: &str,
-) -> Result<Option<TrashedRow>> {
+pub async fn find(db: &Db, app: AppId, collection: &str, key: &str) -> Result<Option<TrashedRow>> {
     let record: Option<TrashRecord> = db
         .optional(
             concat!(
@@ -103,9 +98,7 @@ pub async fn find(
             args![app, collection, key],
         )
         .await?;
-    record
-        .map(|TrashRecord(row)| row.map_err(|why| StorageError::corrupt("row", why)))
-        .transpose()
+    record.map(|TrashRecord(row)| row.map_err(|why| StorageError::corrupt("row", why))).transpose()
 }
 
 /// A row that a forced deploy has detached.

@@ -26,7 +26,7 @@ pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, 
 /// All rows, by collection and key, with the data of live ones only. `$1` the app.
 pub(super) const ROWS: &str = concat!(
     "select collection, state, state_at, ",
-    "coalesce(octet_length(key) + octet_length(data), 0), ",
+    "cast(coalesce(octet_length(key) + octet_length(data), 0) as bigint), ",
     "key, version, case when state = 0 then data end, creator, editor, created_at, updated_at ",
     "from rows where app_id = $1 order by collection, key"
 );
@@ -63,8 +63,7 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record =
-            app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
+        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
         let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,
@@ -131,8 +130,8 @@ impl Assembly {
             self.collection = Arc::from(collection);
             self.loaded.counts.entry(Arc::clone(&self.collection)).or_default();
         }
-        let state = RowState::from_code(columns.int(1)?, columns.time_opt(2)?)
-            .ok_or("an unknown state")?;
+        let state =
+            RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
         let bytes: u64 = columns.number(3)?;
         if let Some(totals) = self.loaded.counts.get_mut(&self.collection) {
             match state {

@@ -69,6 +69,17 @@ impl Queue {
         &self.status
     }
 
+    /// Takes a dead lane for running; `false` when it is not dead, or somebody else has.
+    pub(super) fn revive(&self) -> bool {
+        self.status.send_if_modified(|status| {
+            let is_dead = matches!(status, LaneStatus::Dead(_));
+            if is_dead {
+                *status = LaneStatus::Running;
+            }
+            is_dead
+        })
+    }
+
     /// Groups that wait or are being committed.
     pub(super) fn len(&self) -> usize {
         let state = self.state.lock();

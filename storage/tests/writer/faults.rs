@@ -21,6 +21,7 @@ async fn everything(test: &TestDb, app: AppId) -> Draft {
         .row(EventType::RowCreated, RowState::Live, row("b", "{}"))
         .purge(row("c", "{}"))
         .extras(5)
+        .answer([6; 32], Some("a"))
         .with(|group| group.app_write = Some(Box::new(AppWrite { record, version: None })))
 }
 
@@ -34,7 +35,7 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     let outcome = everything(test, app).await.commit(&writer).await;
     writer.barrier().await;
     let after = load(&test.db, app).await;
-    let answer = idempotency::find(&test.db, [5; 32], NOW).await.unwrap();
+    let answer = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
     let applied = picture(&after) != before;
     assert_eq!(answer.is_some(), applied, "{point:?} {fault:?}");
     if applied {

@@ -92,7 +92,8 @@ impl Session<'_> {
     async fn transaction(&mut self, batch: &mut Batch<'_>, position: usize) -> Result<(), Ended> {
         let group = &batch.entries[position].group;
         let app = group.app;
-        let bound = steps(self.shared.epoch, group).and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
+        let bound = steps(self.shared.epoch, group)
+            .and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
         let (steps, commit) = match bound {
             Ok(bound) => bound,
             Err(failure) => return fail(batch, &[position], failure),

@@ -28,7 +28,6 @@ const PROBE_AFTER: Duration = Duration::from_secs(10);
 
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
-    shared.queues[lane].status().send_replace(LaneStatus::Running);
     let run = Lane { db, shared: Arc::clone(&shared), connection: None, used: Instant::now() };
     let work = tokio::spawn(run.run(lane));
     tokio::spawn(async move {
