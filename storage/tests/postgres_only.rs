@@ -4,10 +4,11 @@ use rookery_domain::id::{AgentId, KeyId};
 use rookery_storage::{
     Db, StorageError, StorageOptions, agents,
     backup::{backup, restore},
+    db::PostgresDb,
     meta,
 };
 
-use sqlx::{Connection as _, Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
 use crate::support::{NOW, TestDb, at_once, human, new_key, number, on_postgres};
 
@@ -70,6 +71,70 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
         touch.await.unwrap().unwrap();
         let used = "select count(*) from agent_keys where last_used_at is not null";
         assert_eq!(number(db, used).await, 2);
+    });
+}
+
+/// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
+async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+    let sql = format!(
+        "create sequence attempts;
+         create function refuse() returns trigger language plpgsql as $$
+         begin
+             if nextval('attempts') <= {count} then
+                 raise exception 'refused' using errcode = '{sqlstate}';
+             end if;
+             return null;
+         end $$;
+         create constraint trigger refuse after insert or update on meta
+             deferrable initially deferred for each row execute function refuse();"
+    );
+    postgres.pool().execute(AssertSqlSafe(sql)).await.unwrap();
+}
+
+#[test]
+fn a_commit_that_certainly_failed_is_tried_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 2, "40001").await;
+        meta::set(&test.db, "k", "v").await.unwrap();
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 3);
+        assert_eq!(meta::get(&test.db, "k").await.unwrap().as_deref(), Some("v"));
+    });
+}
+
+#[test]
+fn a_commit_that_goes_on_failing_is_given_up_and_leaves_nothing() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 1_000, "40001").await;
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 4);
+        assert_eq!(meta::get(&test.db, "k").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn a_commit_of_unknown_outcome_is_never_tried_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // What a server says that shuts down, which may have committed already.
+        refuse_commits(postgres, 1, "57P01").await;
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::MaybeCommitted(_)), "{error:?}");
+        assert!(!error.is_certain());
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 1);
+        meta::set(&test.db, "k", "v").await.unwrap();
+    });
+}
+
+#[test]
+fn a_full_disk_is_told_apart() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 1, "53100").await;
+        assert_eq!(meta::set(&test.db, "k", "v").await.unwrap_err(), StorageError::Full);
+        meta::set(&test.db, "k", "v").await.unwrap();
     });
 }
 
