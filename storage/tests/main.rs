@@ -2,7 +2,7 @@
 //! run on each; what only one of them has is in a module of its own.
 
 mod contract;
-//mod postgres_only;
+mod postgres_only;
 mod sqlite_only;
 mod statements;
 mod support;
