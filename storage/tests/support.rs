@@ -40,8 +40,8 @@ pub(crate) struct TestDb {
 
 /// Makes the tests of both databases from one body each. The body gets a `&TestDb`.
 macro_rules! contract {
-    ($($(#[$meta:meta])* async fn $name:ident($db:ident: &$test:ty) $body:block)*) => {
-        $($(#[$meta])* async fn $name($db: &$test) $body)*
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: &TestDb) $body:block)*) => {
+        $($(#[$meta])* async fn $name($db: &$crate::support::TestDb) $body)*
 
         mod sqlite {
             $(#[test] fn $name() {

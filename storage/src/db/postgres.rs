@@ -1,6 +1,6 @@
 //! PostgreSQL: a pool, and transactions that own their connection from BEGIN to COMMIT.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
     ConnectOptions, PgPool,
@@ -22,7 +22,10 @@ pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 /// An open PostgreSQL database.
 #[derive(Debug, Clone)]
-pub struct PostgresDb {
+pub struct PostgresDb(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     pool: PgPool,
     options: PgConnectOptions,
 }
@@ -49,19 +52,19 @@ impl PostgresDb {
         // Not back to the pool: the session may still hold the lock of a failed migration.
         drop(conn.detach());
         migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        Ok(Self { pool, options: connect })
+        Ok(Self(Arc::new(Inner { pool, options: connect })))
     }
 
     /// The pool of the cold path.
     #[must_use]
-    pub const fn pool(&self) -> &PgPool {
-        &self.pool
+    pub fn pool(&self) -> &PgPool {
+        &self.0.pool
     }
 
     /// How to open a connection outside of the pool, as the writer's lanes do.
     #[must_use]
-    pub const fn connect_options(&self) -> &PgConnectOptions {
-        &self.options
+    pub fn connect_options(&self) -> &PgConnectOptions {
+        &self.0.options
     }
 
     pub(super) async fn attempt<I: Sync, O>(
@@ -71,7 +74,7 @@ impl PostgresDb {
     ) -> Result<O, Attempt> {
         // Who cannot get a connection within the time-out is not helped by waiting again.
         let conn = self
-            .pool
+            .pool()
             .acquire()
             .await
             .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?;

@@ -16,7 +16,7 @@ use rookery_storage::{
     versions,
 };
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_app, number, row};
+use crate::support::{NOW, at_once, contract, hash, human, new_app, number, row};
 
 fn answer(scope: [u8; 32], body: &str) -> NewAnswer {
     let answer = StoredAnswer {

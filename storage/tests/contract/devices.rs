@@ -9,7 +9,7 @@ use rookery_storage::{
     devices::{self, DevicePoll, DeviceState, NewDevice},
 };
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_key};
+use crate::support::{NOW, at_once, contract, hash, human, new_key};
 
 const END: Timestamp = NOW.plus_seconds(600);
 

@@ -10,7 +10,7 @@ use rookery_storage::{
 };
 
 use super::agents::claimed;
-use crate::support::{NOW, TestDb, contract, human, new_key, new_session};
+use crate::support::{NOW, contract, human, new_key, new_session};
 
 contract! {
     async fn the_directory_holds_every_account_agent_and_key_and_the_open_sessions(test: &TestDb) {

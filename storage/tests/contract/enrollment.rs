@@ -7,7 +7,7 @@ use rookery_storage::{
     humans,
 };
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_key};
+use crate::support::{NOW, at_once, contract, hash, human, new_key};
 
 contract! {
     async fn one_of_32_agents_redeems_a_claim_code(test: &TestDb) {

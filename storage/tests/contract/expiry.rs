@@ -7,7 +7,7 @@ use rookery_storage::{
     links, participants, session_grants, sessions,
 };
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_session, number};
+use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
 
 fn answer(scope: [u8; 32], body: &str, made: rookery_domain::Timestamp) -> NewAnswer {
     NewAnswer {

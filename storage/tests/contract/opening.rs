@@ -1,27 +1,25 @@
 //! Opening a database: migrations, epochs, and facts about the installation.
 
-use rookery_storage::{Db, StorageError, meta};
+use rookery_storage::{Db, StorageError, StorageOptions, meta};
 
-use crate::support::{TestDb, at_once, contract, human, number};
+use crate::support::{at_once, contract, human, number};
 
 contract! {
     async fn opening_again_migrates_nothing_and_keeps_everything(test: &TestDb) {
         let ada = human(&test.db, "ada@example.com").await;
         let migrations = number(&test.db, "select count(*) from _sqlx_migrations").await;
         test.db.close().await;
-        let db = match &test.db {
-            // The folder is locked until the last handle is dropped, which here is the test's
-            // own; a copy of the file is as good.
+        let options = match &test.db {
+            // Its folder stays locked while the test holds it; a copy of the file is as good.
             Db::Sqlite(db) => {
-                let copy = tempfile::tempdir().unwrap();
-                std::fs::copy(db.path(), copy.path().join("rookery.db")).unwrap();
-                let options = rookery_storage::StorageOptions::sqlite(copy.path());
-                let db = Db::connect(&options).await.unwrap();
-                std::mem::forget(copy);
-                db
+                let folder = test.options.data_dir.join("copy");
+                std::fs::create_dir(&folder).unwrap();
+                std::fs::copy(db.path(), folder.join("rookery.db")).unwrap();
+                StorageOptions::sqlite(folder)
             }
-            Db::Postgres(_) => Db::connect(&test.options).await.unwrap(),
+            Db::Postgres(_) => test.options.clone(),
         };
+        let db = Db::connect(&options).await.unwrap();
         assert_eq!(number(&db, "select count(*) from _sqlx_migrations").await, migrations);
         let found = rookery_storage::humans::by_id(&db, ada.id).await.unwrap();
         assert_eq!(found, Some(ada));
@@ -66,7 +64,7 @@ contract! {
                 let file = folder.join("rookery.db");
                 std::fs::copy(db.path(), &file).unwrap();
                 rusqlite::Connection::open(&file).unwrap().execute(newer, []).unwrap();
-                rookery_storage::StorageOptions::sqlite(folder)
+                StorageOptions::sqlite(folder)
             }
             Db::Postgres(db) => {
                 sqlx::query(newer).execute(db.pool()).await.unwrap();

@@ -17,7 +17,7 @@ use rookery_storage::{
     session_grants,
 };
 
-use crate::support::{NOW, TestDb, contract, hash, human, new_app, number, row};
+use crate::support::{NOW, contract, hash, human, new_app, number, row};
 
 /// An app in the trash, which may be purged ten seconds from now.
 async fn deleted(db: &Db, owner: HumanId, slug: &str, rows: usize) -> AppId {

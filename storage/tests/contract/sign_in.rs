@@ -7,7 +7,7 @@ use rookery_storage::{
     sessions::{self, SessionUse},
 };
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_session};
+use crate::support::{NOW, at_once, contract, hash, human, new_session};
 
 contract! {
     async fn of_32_sign_ins_by_one_link_one_succeeds(test: &TestDb) {

@@ -5,7 +5,7 @@ use std::{future::Future as _, pin::pin, task::Poll, time::Duration};
 use rookery_domain::{ErrorCode, id::HumanId};
 use rookery_storage::{StorageError, claims, meta, sessions};
 
-use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_session};
+use crate::support::{NOW, at_once, contract, hash, human, new_session};
 
 contract! {
     async fn a_mutation_ends_though_its_caller_has_left(test: &TestDb) {

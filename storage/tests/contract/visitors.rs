@@ -3,7 +3,7 @@
 use rookery_domain::id::{AppId, ParticipantId};
 use rookery_storage::participants::{self, Participant, ParticipantKind};
 
-use crate::support::{NOW, TestDb, contract, hash, human};
+use crate::support::{NOW, contract, hash, human};
 
 fn visitor(kind: ParticipantKind) -> Participant {
     Participant {
