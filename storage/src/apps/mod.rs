@@ -22,29 +22,29 @@ use crate::{
 
 /// A row of `apps`.
 #[derive(FromRow)]
-struct Columns {
-    id: Vec<u8>,
-    owner: Vec<u8>,
-    created_by: Option<Vec<u8>>,
-    slug: String,
-    status: i64,
-    visibility: i64,
-    timezone: String,
-    version: i64,
-    share_hash: Option<Vec<u8>>,
-    share_sealed: Option<String>,
-    migration_until: Option<i64>,
-    unrestricted: i64,
-    retention: String,
-    history: Vec<u8>,
-    created_at: i64,
-    updated_at: i64,
-    deleted_at: Option<i64>,
-    purge_at: Option<i64>,
+pub(crate) struct Columns {
+    pub(crate) id: Vec<u8>,
+    pub(crate) owner: Vec<u8>,
+    pub(crate) created_by: Option<Vec<u8>>,
+    pub(crate) slug: String,
+    pub(crate) status: i64,
+    pub(crate) visibility: i64,
+    pub(crate) timezone: String,
+    pub(crate) version: i64,
+    pub(crate) share_hash: Option<Vec<u8>>,
+    pub(crate) share_sealed: Option<String>,
+    pub(crate) migration_until: Option<i64>,
+    pub(crate) unrestricted: i64,
+    pub(crate) retention: String,
+    pub(crate) history: Vec<u8>,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) deleted_at: Option<i64>,
+    pub(crate) purge_at: Option<i64>,
 }
 
 impl Columns {
-    fn decode(self) -> Result<AppRecord> {
+    pub(crate) fn decode(self) -> Result<AppRecord> {
         Ok(AppRecord {
             id: decode::id("apps.id", &self.id)?,
             owner: decode::id("apps.owner", &self.owner)?,

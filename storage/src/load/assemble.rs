@@ -6,7 +6,7 @@ use rookery_domain::{event::Event, id::AppId};
 
 use super::{
     Head, LoadOptions, LoadedApp, LoadedRow, PoisonRow, Tombstone,
-    record::{app_columns, app_record},
+    record::{app_columns, stored},
 };
 use crate::{
     codec::{self, Columns, Read, event_columns},
@@ -63,7 +63,8 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
+        let record =
+            stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
         let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,

@@ -7,6 +7,7 @@
 //! is known; nothing here knows of replies, actors or permissions.
 
 mod app_record;
+mod batch;
 mod failure;
 mod health;
 mod postgres;

@@ -1,18 +1,21 @@
 //! What the writer promises about groups that meet no fault but each other.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rookery_domain::event::EventType;
 use rookery_storage::{
     apps,
-    commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState},
+    commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState, Ticket},
     idempotency, versions,
 };
 
 use super::kit::{
     Draft, Hold, deploy, deploy_with, is_pending, keys, load, picture, start, start_at,
 };
-use crate::support::{NOW, at_once, contract, row, writer};
+use crate::support::{NOW, TestDb, at_once, contract, on_sqlite, row, writer};
 
 contract! {
     async fn a_group_is_visible_once_it_is_settled_and_not_before(test: &TestDb) {
@@ -242,4 +245,71 @@ contract! {
         }
         assert_eq!(kept, [false, true, false, false]);
     }
+
+    async fn a_ticket_that_panics_takes_nobody_with_it(test: &TestDb) {
+        struct Bomb;
+        impl Ticket for Bomb {
+            fn settle(self: Box<Self>, _: Outcome) {
+                panic!("a ticket's own bug");
+            }
+        }
+        let (first, second) = (deploy(test, "one").await, deploy(test, "two").await);
+        let writer = start(&test.db).await;
+        let hold = Hold::on(test, first).await;
+        let bomb = Draft::new(first, 1).create(row("a", "{}"));
+        // Its own receiver never hears of it.
+        let lost = bomb.with(|group| group.ticket = Box::new(Bomb)).submit(&writer);
+        let other = Draft::new(second, 1).create(row("a", "{}")).submit(&writer);
+        drop(hold);
+        assert_eq!(other.await, Ok(Outcome::Committed));
+        assert!(lost.await.is_err());
+        writer.barrier().await;
+        assert_eq!(keys(&load(&test.db, first).await), ["a"]);
+        assert!(writer.health().ok);
+    }
+
+    async fn the_cold_path_gets_its_turn_while_apps_write(test: &TestDb) {
+        let writer = start(&test.db).await;
+        let over = Arc::new(AtomicBool::new(false));
+        let mut apps = Vec::new();
+        for number in 0..4 {
+            let app = deploy(test, &format!("app-{number}")).await;
+            let (writer, over) = (writer.clone(), Arc::clone(&over));
+            apps.push(tokio::spawn(async move {
+                let mut seq = 1;
+                while !over.load(Ordering::Acquire) {
+                    let draft = Draft::new(app, seq).create(row("a", "{}"));
+                    assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+                    seq += 1;
+                }
+                seq
+            }));
+        }
+        let first = test.db.next_epoch().await.unwrap();
+        for number in 1..=20 {
+            assert_eq!(test.db.next_epoch().await.unwrap(), Epoch(first.0 + number));
+        }
+        over.store(true, Ordering::Release);
+        for app in apps {
+            assert!(app.await.unwrap() > 1);
+        }
+    }
+}
+
+#[test]
+fn the_log_of_sqlite_is_moved_to_the_file_every_few_dozen_commits() {
+    on_sqlite(async |test| {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        for seq in 1..=150 {
+            let draft = Draft::new(app, seq).create(row("a", "{}"));
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        }
+        writer.drain().await;
+        let health = writer.health();
+        assert_eq!(health.batches, 150);
+        assert!(health.checkpoints >= 3);
+        assert!(health.wal_bytes > 0 && health.wal_bytes < 8 << 20, "{}", health.wal_bytes);
+        assert!(!health.wal_alarm);
+    });
 }

@@ -96,7 +96,7 @@ impl Draft {
                 previous_editor: Some(writer()),
             }),
             data: data.map(Box::from),
-            silent: self.0.seq % 2 == 0,
+            silent: self.0.seq.is_multiple_of(2),
         }));
         self
     }

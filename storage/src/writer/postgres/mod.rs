@@ -5,6 +5,7 @@
 //! statements, and this task, which nobody cancels, runs it to its end.
 
 mod batch;
+mod columns;
 mod statement;
 mod steps;
 
@@ -18,7 +19,8 @@ use sqlx::{Connection as _, PgConnection};
 use self::batch::{Ended, Session};
 use super::{
     Shared,
-    queue::{Batch, LaneStatus, Stage},
+    batch::{Batch, Stage},
+    queue::LaneStatus,
 };
 use crate::{commit::Abort, db::PostgresDb};
 

@@ -10,9 +10,9 @@ use crate::{
     error::StorageError,
     faults::{Faults, Point},
     writer::{
+        batch::{Batch, Stage},
         failure::Failure,
         health::Counters,
-        queue::{Batch, Stage},
     },
 };
 
