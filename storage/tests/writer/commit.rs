@@ -15,7 +15,7 @@ use rookery_storage::{
 use super::kit::{
     Draft, Hold, deploy, deploy_with, is_pending, keys, load, picture, start, start_at,
 };
-use crate::support::{NOW, TestDb, at_once, contract, on_sqlite, row, writer};
+use crate::support::{NOW, at_once, contract, on_sqlite, row, writer};
 
 contract! {
     async fn a_group_is_visible_once_it_is_settled_and_not_before(test: &TestDb) {
