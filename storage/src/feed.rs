@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rookery_domain::{Timestamp, event::Event, id::AppId};
 
 use crate::{
-    codec::{self, event_columns, record},
+    codec::{self, Columns, Read, event_columns, record},
     db::{Db, Tx, args},
-    error::Result,
+    error::{Result, StorageError},
 };
 
 /// Events that one call of [`events_after`] gives at most.
@@ -18,7 +18,12 @@ pub const EVENTS_PAGE_MAX: u32 = 1_000;
 /// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it.
 pub const PRUNE_CHUNK: u32 = 500;
 
-record!(EventRecord, Event, codec::event);
+record!(EventRecord, (u64, Read<Event>), numbered);
+
+/// The event, and its number also when it cannot be read.
+fn numbered(columns: &impl Columns) -> Read<(u64, Read<Event>)> {
+    Ok((columns.number(0)?, codec::event(columns)))
+}
 
 /// A page of the stored feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +42,7 @@ pub struct EventPage {
 /// sees an event before the rows it speaks of.
 ///
 /// # Errors
-/// Any [`crate::StorageError`].
+/// Any [`StorageError`].
 pub async fn events_after(
     db: &Db,
     app: AppId,
@@ -59,10 +64,13 @@ pub async fn events_after(
         .await?;
     let full = records.len() >= limit as usize;
     let mut events = Vec::with_capacity(records.len());
-    for EventRecord(event) in records {
+    let mut last = after;
+    for EventRecord(record) in records {
+        let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
+        last = seq;
         match event {
             Ok(event) => events.push(Arc::new(event)),
-            Err(why) => tracing::error!(app.id = %app, why, "a stored event cannot be read"),
+            Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
         }
     }
     // Read after the events: a floor that rises in between makes the reader start anew, where
@@ -70,10 +78,7 @@ pub async fn events_after(
     let floor: Option<(i64,)> =
         db.optional("select floor_seq from app_head where app_id = $1", args![app]).await?;
     let floor_seq = floor.map_or(0, |(floor,)| floor.max(0).cast_unsigned());
-    let through = match events.last() {
-        Some(last) if full => last.seq,
-        _ => max_seq.max(after),
-    };
+    let through = if full { last } else { max_seq.max(after) };
     Ok(EventPage { events, through, floor_seq })
 }
 
@@ -102,7 +107,7 @@ pub struct Pruned {
 /// an app without head.
 ///
 /// # Errors
-/// Any [`crate::StorageError`].
+/// Any [`StorageError`].
 pub async fn prune(db: &Db, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
     db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
 }

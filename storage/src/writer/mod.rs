@@ -7,6 +7,7 @@
 //! is known; nothing here knows of replies, actors or permissions.
 
 mod app_record;
+mod batch;
 mod failure;
 mod health;
 mod postgres;
@@ -164,10 +165,14 @@ impl Writer {
     /// As [`Writer::start`]; the lane stays dead.
     pub fn restart(&self) -> Result<()> {
         for (lane, queue) in self.0.shared.queues.iter().enumerate() {
-            if matches!(*queue.status().borrow(), LaneStatus::Dead(_)) {
-                self.start_lane(lane)?;
-                self.0.shared.counters.restarted();
+            if !queue.revive() {
+                continue;
             }
+            if let Err(error) = self.start_lane(lane) {
+                queue.status().send_replace(LaneStatus::Dead(error.to_string()));
+                return Err(error);
+            }
+            self.0.shared.counters.restarted();
         }
         Ok(())
     }

@@ -8,14 +8,14 @@ use std::time::Instant;
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgArguments, query_with};
 
 use super::{
-    statement,
+    columns, statement,
     steps::{Step, commit, needs_transaction, steps},
 };
 use crate::{
     commit::{Abort, Group, Outcome},
     error::StorageError,
     faults::{Fault, Point},
-    writer::{Shared, app_record, failure::Failure, queue::Batch},
+    writer::{Shared, app_record, batch::Batch, failure::Failure},
 };
 
 /// Why the lane cannot go on with this connection, or at all.
@@ -66,7 +66,7 @@ impl Session<'_> {
     async fn statement(&mut self, batch: &mut Batch<'_>, plain: &[usize]) -> Result<(), Failure> {
         self.pass(Point::BeforeBegin)?;
         let groups = numbered(batch, plain);
-        let arguments = statement::arguments(self.shared.epoch, groups)
+        let arguments = columns::arguments(self.shared.epoch, groups)
             .map_err(|error| Failure::Refused(error.to_string()))?;
         self.pass(Point::BeforeCommit)?;
         tell(batch, plain, &Outcome::Unknown);

@@ -5,6 +5,7 @@
 //! statements, and this task, which nobody cancels, runs it to its end.
 
 mod batch;
+mod columns;
 mod statement;
 mod steps;
 
@@ -18,7 +19,8 @@ use sqlx::{Connection as _, PgConnection};
 use self::batch::{Ended, Session};
 use super::{
     Shared,
-    queue::{Batch, LaneStatus, Stage},
+    batch::{Batch, Stage},
+    queue::LaneStatus,
 };
 use crate::{commit::Abort, db::PostgresDb};
 
@@ -28,7 +30,6 @@ const PROBE_AFTER: Duration = Duration::from_secs(10);
 
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
-    shared.queues[lane].status().send_replace(LaneStatus::Running);
     let run = Lane { db, shared: Arc::clone(&shared), connection: None, used: Instant::now() };
     let work = tokio::spawn(run.run(lane));
     tokio::spawn(async move {

@@ -34,7 +34,6 @@ const FRAME_HEADER_BYTES: u64 = 24;
 /// Starts the lane's thread.
 pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<(), StorageError> {
     let connection = open(&db, &shared)?;
-    shared.queues[lane].status().send_replace(LaneStatus::Running);
     let started = thread::Builder::new().name("rookery-writer".into()).spawn({
         let shared = Arc::clone(&shared);
         move || {
