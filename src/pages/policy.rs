@@ -34,7 +34,6 @@ const ASKABLE: &[(Capability, &str)] = &[
 /// Browser features that no app gets, because no manifest discloses them.
 const NEVER: &[&str] = &[
     "accelerometer",
-    "bluetooth",
     "browsing-topics",
     "display-capture",
     "gyroscope",
