@@ -1,5 +1,18 @@
-//! The server.
+//! The server: HTTP in front of the rooms that decide and remember.
+//!
+//! Here are the router, the extractors, one small module per route, pages and sign-in. What is not
+//! here: rules (`rookery-domain`), SQL (`rookery-storage`), actors (`rookery-actors`).
 
-#![warn(missing_docs)]
-
+pub mod cli;
+pub mod config;
+pub mod error;
+pub mod http;
+pub mod log;
+pub mod openapi;
 pub mod pages;
+pub mod router;
+pub mod routes;
+pub mod server;
+pub mod state;
+
+pub use server::{Hooks, Server, start};

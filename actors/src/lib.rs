@@ -1,1 +1,16 @@
-//! The runtime.
+//! The runtime of Rookery: one supervised actor per live app, its registry, the feed, and what
+//! spans apps and accounts.
+//!
+//! Handlers ask; an app's actor decides; the writer makes it durable; only then does anyone hear
+//! the answer. Nothing here knows HTTP, and nothing outside knows ractor.
+
+pub mod accounts;
+pub mod app;
+mod env;
+pub mod feed;
+pub mod registry;
+pub mod store;
+pub mod supervision;
+
+pub use env::RuntimeOptions;
+pub use registry::{AppHandle, Apps};

@@ -78,7 +78,7 @@ pub struct AppRecord {
     /// Whether the app may talk to any internet service.
     pub unrestricted: bool,
     /// The owner's retention overrides by collection, per axis.
-    pub retention: BTreeMap<String, RetentionOverride>,
+    pub retention: BTreeMap<String, Retention>,
     /// The history its feed cursors belong to.
     pub history: HistoryId,
     /// When it was deployed first.
@@ -91,30 +91,20 @@ pub struct AppRecord {
     pub purge_at: Option<Timestamp>,
 }
 
-/// An owner's override of a collection's retention: per axis absent (the author's default holds),
-/// or set.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RetentionOverride {
-    /// Replaces the author's `maxAgeDays`.
-    pub max_age_days: Option<u32>,
-    /// Replaces the author's `maxRows`.
-    pub max_rows: Option<u64>,
-}
-
-impl RetentionOverride {
-    /// The bounds in force over the author's default.
-    #[must_use]
-    pub const fn over(self, author: Retention) -> Retention {
-        Retention {
-            max_age_days: match self.max_age_days {
-                Some(days) => Some(days),
-                None => author.max_age_days,
-            },
-            max_rows: match self.max_rows {
-                Some(rows) => Some(rows),
-                None => author.max_rows,
-            },
+impl AppRecord {
+    /// Changes who reaches the app. `share` (hash and sealed form of a new share token) is used
+    /// when this makes the app `link`; leaving `link` clears the token.
+    pub fn set_visibility(&mut self, visibility: Visibility, share: Option<([u8; 32], Arc<str>)>) {
+        let was = std::mem::replace(&mut self.visibility, visibility);
+        match visibility {
+            Visibility::Link if was == Visibility::Link && self.share_hash.is_some() => {}
+            Visibility::Link => {
+                (self.share_hash, self.share_sealed) = share.unzip();
+            }
+            Visibility::Private | Visibility::Public => {
+                self.share_hash = None;
+                self.share_sealed = None;
+            }
         }
     }
 }

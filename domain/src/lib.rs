@@ -6,15 +6,34 @@
 //! randomness come in as arguments.
 
 pub mod access;
+pub mod advisory;
 pub mod app;
+pub mod budget;
+pub mod challenge;
+pub mod cli_version;
+pub mod compat;
+pub mod email;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod json;
 pub mod limits;
 pub mod manifest;
+pub mod patch;
 pub mod principal;
+pub mod query;
+pub mod redirect;
+pub mod retention;
 pub mod row;
+pub mod row_key;
+pub mod schema;
+pub mod sealed;
+pub mod secret;
+pub mod slug;
 pub mod time;
+pub mod timezone;
+pub mod unique;
+pub mod version_tag;
 
 pub use error::{Error, ErrorCode, Result};
 pub use principal::{Principal, PrincipalKind};

@@ -136,6 +136,8 @@ pub enum Caller {
     Human {
         /// The human.
         human: HumanId,
+        /// SHA-256 of the share token it came by, where it came by one.
+        share: Option<[u8; 32]>,
     },
     /// An anonymous visitor.
     Anonymous {
@@ -143,6 +145,8 @@ pub enum Caller {
         participant: ParticipantId,
         /// Keyed hash of the client's network (never the address itself), for write budgets.
         network: u64,
+        /// SHA-256 of the share token it came by, where it came by one.
+        share: Option<[u8; 32]>,
     },
     /// The holder of a grant link.
     Grant {
@@ -175,7 +179,7 @@ impl Caller {
     pub const fn principal(&self) -> Principal {
         match self {
             Self::Agent { agent, .. } => Principal::new(PrincipalKind::Agent, agent.uuid()),
-            Self::Human { human } => Principal::new(PrincipalKind::Human, human.uuid()),
+            Self::Human { human, .. } => Principal::new(PrincipalKind::Human, human.uuid()),
             Self::Anonymous { participant, .. } | Self::Preview { participant, .. } => {
                 Principal::new(PrincipalKind::Anonymous, participant.uuid())
             }
@@ -194,7 +198,7 @@ impl Caller {
     pub const fn account(&self) -> Option<HumanId> {
         match self {
             Self::Agent { owner, .. } => *owner,
-            Self::Human { human } => Some(*human),
+            Self::Human { human, .. } => Some(*human),
             _ => None,
         }
     }

@@ -6,7 +6,14 @@
 
 use std::{fmt, sync::Arc};
 
-use rookery_domain::{Timestamp, app::AppRecord, event::Event, id::AppId, row::Row};
+use rookery_domain::{
+    Timestamp,
+    app::AppRecord,
+    event::{Event, EventType},
+    id::AppId,
+    row::Row,
+};
+use sha2::{Digest as _, Sha256};
 
 /// Which process start may write: drawn at start from a counter in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +47,60 @@ pub struct Group {
     pub ticket: Box<dyn Ticket>,
 }
 
+impl Group {
+    /// The app's id as its column holds it.
+    pub(crate) fn app_bytes(&self) -> [u8; 16] {
+        self.app.uuid().into_bytes()
+    }
+
+    /// About how many bytes it writes, for the bound on a batch.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let rows: usize = self.rows.iter().map(|write| write.row.data.len()).sum();
+        let events: usize =
+            self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
+        let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
+        let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
+        let version = version.map_or(0, |version| {
+            let assets: usize = version.assets.iter().map(|asset| asset.bytes.len()).sum();
+            version.html.len() + version.manifest.len() + assets
+        });
+        rows + events + answers + version
+    }
+
+    /// Whether this group purges the row, so that nothing in it may keep its content.
+    pub(crate) fn scrubs(&self, collection: &str, key: &str) -> bool {
+        self.scrubs.iter().any(|scrub| *scrub.collection == *collection && *scrub.key == *key)
+    }
+
+    /// What is stored as the event's data. A delete or a purge shows none; an event that a later
+    /// purge of the same group scrubs is stored without it from the start.
+    pub(crate) fn stored_content<'e>(&self, event: &'e Event) -> Option<&'e str> {
+        let content = content(event)?;
+        let Some(change) = &event.change else { return Some(content) };
+        let purged_later = self.scrubs(&change.collection, &change.row.key)
+            && self.events.iter().any(|later| {
+                later.seq > event.seq
+                    && later.kind == EventType::RowPurged
+                    && later.change.as_ref().is_some_and(|gone| {
+                        gone.collection == change.collection && gone.row.key == change.row.key
+                    })
+            });
+        (!purged_later).then_some(content)
+    }
+
+    /// The answers that may be stored: none that quotes a row purged in the same group.
+    pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
+        self.idempotency.iter().filter(|answer| match (&answer.collection, &answer.row_key) {
+            (Some(collection), Some(key)) => !self.scrubs(collection, key),
+            (Some(collection), None) => {
+                !self.scrubs.iter().any(|scrub| scrub.collection == *collection)
+            }
+            (None, _) => true,
+        })
+    }
+}
+
 impl fmt::Debug for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Group")
@@ -48,6 +109,15 @@ impl fmt::Debug for Group {
             .field("seq", &self.seq)
             .field("rows", &self.rows.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// What an event would keep as its data, before purges are looked at.
+fn content(event: &Event) -> Option<&str> {
+    match (&event.kind, &event.change) {
+        (EventType::RowDeleted | EventType::RowPurged, _) => None,
+        (_, Some(change)) => Some(&change.row.data),
+        (_, None) => event.data.as_deref(),
     }
 }
 
@@ -130,6 +200,18 @@ impl RowState {
         }
     }
 
+    /// The state with this number and time in storage, if there is one.
+    #[must_use]
+    pub const fn from_code(code: i64, at: Option<Timestamp>) -> Option<Self> {
+        Some(match (code, at) {
+            (0, _) => Self::Live,
+            (1, Some(at)) => Self::Trashed(at),
+            (2, Some(at)) => Self::Purged(at),
+            (3, _) => Self::Detached,
+            _ => return None,
+        })
+    }
+
     /// When it left the live rows, where that has a time.
     #[must_use]
     pub const fn at(self) -> Option<Timestamp> {
@@ -149,6 +231,16 @@ pub struct RowWrite {
     pub row: Arc<Row>,
     /// Live, trashed, purged or detached.
     pub state: RowState,
+}
+
+impl RowWrite {
+    /// What is stored as the row's data: nothing once it is purged.
+    pub(crate) fn stored_data(&self) -> Option<&str> {
+        match self.state {
+            RowState::Purged(_) => None,
+            _ => Some(&self.row.data),
+        }
+    }
 }
 
 /// A row whose content leaves the stored events and the idempotency records that quote it.
@@ -249,6 +341,18 @@ pub struct Asset {
     pub content_type: String,
     /// Its content.
     pub bytes: Arc<[u8]>,
+    /// SHA-256 of the content: its address in storage. Made with the asset, so that no lane of
+    /// the writer spends its time on it.
+    pub sha256: [u8; 32],
+}
+
+impl Asset {
+    /// An asset with this content.
+    #[must_use]
+    pub fn new(path: String, content_type: String, bytes: Arc<[u8]>) -> Self {
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { path, content_type, bytes, sha256 }
+    }
 }
 
 impl fmt::Debug for Asset {

@@ -4,4 +4,33 @@
 //! (the group-commit writer and loading an app), written by hand for each database. What is not
 //! here: rules, actors, reply ports. Outcomes are reported to an opaque [`commit::Ticket`].
 
+pub mod agents;
+pub mod apps;
+pub mod backup;
+pub mod claims;
+mod codec;
 pub mod commit;
+pub mod db;
+mod decode;
+pub mod devices;
+pub mod directory;
+pub mod error;
+pub mod expiry;
+pub mod faults;
+pub mod feed;
+pub mod humans;
+pub mod idempotency;
+pub mod idempotency_global;
+pub mod links;
+pub mod load;
+pub mod meta;
+pub mod participants;
+pub mod session_grants;
+pub mod sessions;
+pub mod trash;
+pub mod versions;
+pub mod writer;
+
+pub use db::{DatabaseUrl, Db, StorageOptions};
+pub use error::StorageError;
+pub use writer::{Writer, WriterOptions};

@@ -1,8 +1,156 @@
 //! The manifest (part 2.2): what an app declares, parsed and checked.
 //!
-//! [`model`] is what the rest of the house works with. What is not here: whether a new manifest
-//! may replace an old one (`compat`), and who may do what under it (`access`).
+//! [`parse`] admits a manifest or refuses it with the first failing *kind* of violation. A kind is
+//! an error code at one step, and the steps are always taken in this order:
+//!
+//! 1. `manifest_too_large`: the manifest's bytes;
+//! 2. `manifest_invalid`: an object with known members of the right JSON types;
+//! 3. `too_many_collections`, `too_many_external_hosts`, `too_many_embeds`;
+//! 4. `collection_name_invalid`;
+//! 5. `manifest_invalid`: known members of collections, permissions, event types and `$defs`;
+//! 6. `manifest_too_large`, then `collection_schema_invalid`: the schemas under `$defs`, used or
+//!    not, and the references to them;
+//! 7. `manifest_invalid`: roles;
+//! 8. `permission_role_invalid`;
+//! 9. `manifest_invalid`: unique, appendOnly, anonWriteBudget, antiAbuse, relations, retention;
+//! 10. `capability_invalid`, `external_host_invalid`, `embed_invalid`;
+//! 11. `notify_invalid`, `notify_channel_not_enabled`, `notify_push_requires_public`,
+//!     `notify_submitter_not_enabled`, `schedule_invalid`, `webhook_invalid`, `ingest_invalid`,
+//!     `agent_task_invalid`.
+//!
+//! `details.path` is the JSON pointer of the first violation (of the place where a missing member
+//! belongs), `details.violations` lists the violations of that kind, at most
+//! [`VIOLATIONS_MAX`].
+//!
+//! What is not here: whether a new manifest may replace an old one (`compat`), and who may do what
+//! under it (`access`).
 
+mod collections;
+mod hosts;
+mod members;
 pub mod model;
+mod permissions;
+mod roles;
+pub mod rules;
+mod schemas;
+mod shape;
+mod violations;
 
+use serde_json::Value;
+
+use crate::{Error, ErrorCode, Result, limits::Limits};
+pub use hosts::covers_host;
+use members::Scope;
 pub use model::*;
+pub use rules::Rules;
+pub use violations::VIOLATIONS_MAX;
+
+/// What the rules need to know from outside the manifest.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ParseContext<'a> {
+    /// Hosts that serve this app, without scheme or port: its own origin and its custom domains.
+    pub own_hosts: &'a [&'a str],
+    /// The visibility that holds when the manifest declares none: the request's, or the app's
+    /// present one. `None` means private.
+    pub visibility: Option<Visibility>,
+}
+
+/// Parses and checks a manifest. `raw_len` is the length of its text in bytes, as it was sent.
+///
+/// # Errors
+/// The first failing kind, in the order that this module's page lists.
+pub fn parse(
+    value: &Value,
+    raw_len: usize,
+    limits: &Limits,
+    context: &ParseContext<'_>,
+) -> Result<Manifest> {
+    if raw_len > limits.max_manifest_bytes {
+        let message = format!(
+            "the manifest has {raw_len} bytes, at most {} are allowed",
+            limits.max_manifest_bytes
+        );
+        return Err(violations::one(ErrorCode::ManifestTooLarge, "", message));
+    }
+    build(value, limits, context, schemas::Mode::Check)
+}
+
+/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since, and the
+/// hosts that an app has got since, do not turn a running app away, and no schema is compiled.
+///
+/// # Errors
+/// `manifest_invalid` and its siblings if the stored text is not what was admitted.
+pub fn reload(value: &Value) -> Result<Manifest> {
+    let unbounded = Limits {
+        max_collections_per_app: usize::MAX,
+        max_external_hosts: usize::MAX,
+        max_embeds: usize::MAX,
+        max_schema_bytes: usize::MAX,
+        row_bytes_max: usize::MAX,
+        notify_external_enabled: true,
+        ..Limits::default()
+    };
+    // Push rules were checked against the visibility of their deploy, which may have changed.
+    let context = ParseContext { own_hosts: &[], visibility: Some(Visibility::Public) };
+    build(value, &unbounded, &context, schemas::Mode::Trust)
+}
+
+fn build(
+    value: &Value,
+    limits: &Limits,
+    context: &ParseContext<'_>,
+    mode: schemas::Mode,
+) -> Result<Manifest> {
+    let top = shape::top_level(value)?;
+    top.check_counts(limits)?;
+    collections::check_names(&top)?;
+    shape::inner(&top)?;
+    let schemas = schemas::check(&top, limits, mode)?;
+    let roles = roles::parse(&top)?;
+    let mut permissions = permissions::parse(&top, &roles)?;
+    let collections = collections::parse(&top, &schemas, &mut permissions)?;
+    let events = collections::events(&top, &schemas);
+    let capabilities = shape::capabilities(&top)?;
+    let external_hosts =
+        hosts::parse_list(&top, "externalHosts", ErrorCode::ExternalHostInvalid, context)?;
+    let embeds = hosts::parse_list(&top, "embeds", ErrorCode::EmbedInvalid, context)?;
+    let visibility = top.visibility;
+    let scope = Scope {
+        collections: &collections,
+        schemas: &schemas,
+        roles: &roles,
+        public: visibility.or(context.visibility) == Some(Visibility::Public),
+        external_sending: limits.notify_external_enabled,
+    };
+    let rules = rules::parse(&top, &scope)?;
+    let webhook_targets = rules.webhooks.iter().map(|rule| rule.url.to_string()).collect();
+    let inactive = rules.pointers();
+    Ok(Manifest {
+        collections,
+        roles,
+        events,
+        capabilities,
+        external_hosts,
+        embeds,
+        cdn: top.cdn,
+        visibility,
+        webhook_targets,
+        rules: (!inactive.is_empty()).then(|| Box::new(rules)),
+        inactive,
+    })
+}
+
+impl Manifest {
+    /// The collection `name`.
+    ///
+    /// # Errors
+    /// `collection_not_found`.
+    pub fn collection(&self, name: &str) -> Result<&std::sync::Arc<Collection>> {
+        self.collections.get(name).ok_or_else(|| {
+            Error::new(
+                ErrorCode::CollectionNotFound,
+                format!("no collection {} in the manifest", violations::quoted_text(name)),
+            )
+        })
+    }
+}

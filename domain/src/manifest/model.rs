@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::rules::Rules;
 use crate::access::SubjectList;
 
 /// A whole manifest.
@@ -25,8 +26,11 @@ pub struct Manifest {
     pub cdn: bool,
     /// The declared visibility; `None` leaves it to the request, then to `private`.
     pub visibility: Option<Visibility>,
-    /// Outbound webhook target URLs, for the disclosure gate.
+    /// Outbound webhook target URLs, normalised, one per `webhooks` rule and in its order: what
+    /// the disclosure gate compares.
     pub webhook_targets: Vec<String>,
+    /// Rules of features that react to rows; `None` when there is none, as in most apps.
+    pub rules: Option<Box<Rules>>,
     /// JSON pointers of the rules that are valid but not active yet.
     pub inactive: Vec<String>,
 }
@@ -58,7 +62,7 @@ pub struct Collection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaSource {
     /// The name under `$defs`.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its text, minified; equal schemas have equal text.
     pub text: Arc<str>,
     /// SHA-256 of `text`: the key of the shared cache of compiled validators.
@@ -131,6 +135,18 @@ pub enum Capability {
     Microphone,
     /// `geolocation`
     Geolocation,
+}
+
+impl Capability {
+    /// The name in the manifest.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Camera => "camera",
+            Self::Microphone => "microphone",
+            Self::Geolocation => "geolocation",
+        }
+    }
 }
 
 /// Who can reach an app at all.

@@ -1,0 +1,75 @@
+//! Rows of an account over all its apps, reserved in memory when a row is decided and given back
+//! when its commit aborts. The first app of an account that wakes seeds the number from storage.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use parking_lot::Mutex;
+use rookery_domain::{Error, ErrorCode, Result, id::HumanId};
+use rookery_storage::StorageError;
+use tokio::sync::OnceCell;
+
+use crate::store::AppStore;
+
+/// What counts of one account.
+#[derive(Debug, Default)]
+pub struct Account {
+    rows: AtomicI64,
+}
+
+impl Account {
+    /// Reserves `n` rows.
+    ///
+    /// # Errors
+    /// `account_quota_exceeded` when that would be more than `rows_max`.
+    pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
+        let reserved = self.rows.fetch_update(Ordering::AcqRel, Ordering::Acquire, |rows| {
+            let after = rows.saturating_add_unsigned(n);
+            (after <= rows_max as i64).then_some(after)
+        });
+        reserved.map(|_| ()).map_err(|_| {
+            Error::new(
+                ErrorCode::AccountQuotaExceeded,
+                format!("the account's apps hold {rows_max} rows together, which is its limit"),
+            )
+            .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
+        })
+    }
+
+    /// Counts rows that came or went otherwise.
+    pub(crate) fn add(&self, delta: i64) {
+        self.rows.fetch_add(delta, Ordering::AcqRel);
+    }
+
+    /// Rows counted now, uncommitted ones included.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Acquire).max(0) as u64
+    }
+}
+
+/// The accounts of which an app has been awake since the process started.
+#[derive(Default)]
+pub(crate) struct Accounts(Mutex<HashMap<HumanId, Arc<OnceCell<Arc<Account>>>>>);
+
+impl Accounts {
+    /// The account of `owner`, seeded from storage the first time.
+    pub(crate) async fn get(
+        &self,
+        owner: HumanId,
+        store: &dyn AppStore,
+    ) -> Result<Arc<Account>, StorageError> {
+        let cell = self.0.lock().entry(owner).or_default().clone();
+        cell.get_or_try_init(|| async {
+            let rows = store.account_rows(owner).await?;
+            Ok(Arc::new(Account { rows: AtomicI64::new(rows as i64) }))
+        })
+        .await
+        .cloned()
+    }
+}

@@ -1,0 +1,306 @@
+//! The actor of one live app: it takes a message, decides, and lets the writer make it durable.
+//!
+//! It never waits for I/O. At most one group is with the writer; the next one fills meanwhile.
+//! Outcomes come back as messages. `handle` only dispatches: one method for each message.
+
+use std::{collections::VecDeque, sync::Arc, time::Instant};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use rookery_domain::{Error, Result, app::AppStatus};
+use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
+use tracing::{debug, warn};
+
+use super::{
+    decide::decide,
+    group::{InFlight, seal},
+    message::{Ask, IdempotencyKey, Message, Reply, ReplyPort, Request, StoredAnswer},
+    render,
+    working::{Undo, Working},
+};
+use crate::{
+    env::Env,
+    registry::slot::{Live, Slot},
+};
+
+/// The behaviour; all state is in [`App`].
+pub(crate) struct AppActor;
+
+/// What an incarnation starts from.
+pub(crate) struct Birth {
+    pub(crate) env: Arc<Env>,
+    pub(crate) slot: Arc<Slot>,
+    pub(crate) working: Working,
+    pub(crate) incarnation: u64,
+    /// Filled in by the starter once the actor has an address.
+    pub(crate) live: tokio::sync::oneshot::Receiver<Arc<Live>>,
+}
+
+/// The state of an incarnation.
+pub(crate) struct App {
+    env: Arc<Env>,
+    slot: Arc<Slot>,
+    working: Working,
+    incarnation: u64,
+    live: Option<Arc<Live>>,
+    waiting_live: Option<tokio::sync::oneshot::Receiver<Arc<Live>>>,
+    in_flight: Option<InFlight>,
+    groups: u64,
+    seal_asked: bool,
+    /// Requests that wait because the open group is full.
+    stash: VecDeque<Box<Request>>,
+    retired: bool,
+}
+
+impl Actor for AppActor {
+    type Msg = Message;
+    type State = App;
+    type Arguments = Birth;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Message>,
+        birth: Birth,
+    ) -> Result<App, ActorProcessingErr> {
+        Ok(App {
+            env: birth.env,
+            slot: birth.slot,
+            working: birth.working,
+            incarnation: birth.incarnation,
+            live: None,
+            waiting_live: Some(birth.live),
+            in_flight: None,
+            groups: 0,
+            seal_asked: false,
+            stash: VecDeque::new(),
+            retired: false,
+        })
+    }
+
+    async fn post_start(
+        &self,
+        _: ActorRef<Message>,
+        app: &mut App,
+    ) -> Result<(), ActorProcessingErr> {
+        if let Some(live) = app.waiting_live.take() {
+            app.live = Some(live.await?);
+        }
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Message>,
+        message: Message,
+        app: &mut App,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Request(request) => app.request(&myself, request),
+            Message::Seal => {
+                app.seal_asked = false;
+                app.seal(&myself);
+            }
+            Message::Settled(group, outcome) => app.settled(&myself, group, outcome),
+            Message::Rest => app.rest(&myself),
+            #[cfg(feature = "faults")]
+            Message::Panic => panic!("injected"),
+        }
+        Ok(())
+    }
+}
+
+impl App {
+    fn request(&mut self, myself: &ActorRef<Message>, request: Box<Request>) {
+        if self.retired {
+            // Dropped: it bounces to the next incarnation.
+            return;
+        }
+        if !self.stash.is_empty() || self.working.open.is_full() {
+            self.stash.push_back(request);
+            return;
+        }
+        self.begin(*request);
+        self.ask_seal(myself);
+    }
+
+    /// Decides one request. Its answer waits with the open group whenever anything that is not
+    /// durable may have gone into it.
+    fn begin(&mut self, request: Request) {
+        let Some((ask, mut port)) = request.begin() else { return };
+        let answer = self.answer(*ask);
+        if self.in_flight.is_none() && !self.working.open.writes() {
+            port.send(answer);
+            return;
+        }
+        port.decided();
+        self.working.open.replies.push((port, answer));
+    }
+
+    fn answer(&mut self, ask: Ask) -> Result<Reply> {
+        if ask.deadline <= Instant::now() {
+            return Err(Error::unavailable("the request waited too long to be begun"));
+        }
+        if let Some(key) = &ask.idempotency
+            && let Some(stored) = self.working.private.answers.replay(key)?
+        {
+            return Ok(Reply::Replayed(stored));
+        }
+        let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
+        if let Some(key) = ask.idempotency {
+            self.keep_answer(&key, &reply);
+        }
+        Ok(reply)
+    }
+
+    fn keep_answer(&mut self, key: &IdempotencyKey, reply: &Reply) {
+        let (answer, quoted) = render::stored(reply, &key.location_base);
+        let StoredAnswer { status, location, body } = answer.clone();
+        self.working.private.answers.remember(key, self.working.root.seq, answer);
+        self.working.open.journal.push(Undo::Answer(key.scope));
+        self.working.open.idempotency.push(IdempotencyWrite {
+            scope: key.scope,
+            body_hash: key.body_hash,
+            status,
+            location,
+            body,
+            created_at: self.env.clock.now(),
+            collection: key.collection.clone(),
+            row_key: quoted,
+        });
+    }
+
+    /// Has the open group sealed once everything that is queued already has joined it.
+    fn ask_seal(&mut self, myself: &ActorRef<Message>) {
+        let pending = self.working.open.writes() || !self.working.open.replies.is_empty();
+        if self.in_flight.is_none() && pending && !self.seal_asked {
+            self.seal_asked = myself.send_message(Message::Seal).is_ok();
+        }
+    }
+
+    fn seal(&mut self, myself: &ActorRef<Message>) {
+        if self.in_flight.is_some() {
+            return;
+        }
+        if !self.working.open.writes() {
+            // Answers that waited for a group which has ended since.
+            release(std::mem::take(&mut self.working.open.replies));
+            return;
+        }
+        self.groups += 1;
+        let root = Arc::new(self.working.root.clone());
+        let open = std::mem::take(&mut self.working.open);
+        let prev = self.published_seq();
+        let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
+        self.in_flight = Some(in_flight);
+        self.env.store.submit(group);
+    }
+
+    fn published_seq(&self) -> u64 {
+        self.live.as_ref().map_or(0, |live| live.root.load().seq)
+    }
+
+    fn settled(&mut self, myself: &ActorRef<Message>, group: u64, outcome: Outcome) {
+        let Some(in_flight) = self.in_flight.take_if(|one| one.number == group) else { return };
+        match outcome {
+            Outcome::Committed => self.committed(myself, in_flight),
+            Outcome::Aborted(Abort::Fenced) => {
+                // Another incarnation wrote: this one is not the app's actor any more.
+                warn!(app.id = %self.slot.id, "fenced: the app's head moved");
+                self.fail(in_flight, &Error::unavailable("the app moved; try again"));
+                self.leave(myself);
+            }
+            Outcome::Aborted(abort) => {
+                warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
+                self.fail(in_flight, &aborted(&abort));
+                self.unstash(myself);
+            }
+            Outcome::Unknown | Outcome::StoreBroken => {
+                // The replies say "unknown" as they are dropped; the next incarnation reads the
+                // truth. The open group was never handed over.
+                drop(in_flight);
+                self.leave(myself);
+            }
+        }
+    }
+
+    fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
+        let InFlight { root, replies, .. } = in_flight;
+        if !Arc::ptr_eq(&self.slot.record.load(), &root.record) {
+            self.slot.record.store(root.record.clone());
+        }
+        let destroyed = root.record.status == AppStatus::Purging;
+        if let Some(live) = &self.live {
+            live.root.store(root);
+        }
+        release(replies);
+        self.slot.hub.wake();
+        if destroyed {
+            self.retired = true;
+            self.slot.destroy();
+            myself.stop(None);
+            return;
+        }
+        self.unstash(myself);
+    }
+
+    /// Nothing of the group in flight nor of the open one was applied: back to what is published.
+    fn fail(&mut self, in_flight: InFlight, error: &Error) {
+        let open = std::mem::take(&mut self.working.open);
+        self.working.undo(open.journal);
+        self.working.undo(in_flight.journal);
+        if let Some(live) = &self.live {
+            self.working.root = (**live.root.load()).clone();
+        }
+        for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
+            port.send(Err(error.clone()));
+        }
+    }
+
+    /// Takes requests that waited for room into the open group, and goes on.
+    fn unstash(&mut self, myself: &ActorRef<Message>) {
+        while !self.working.open.is_full()
+            && let Some(request) = self.stash.pop_front()
+        {
+            self.begin(*request);
+        }
+        self.seal(myself);
+    }
+
+    /// Stops, if nobody needs the app now.
+    fn rest(&mut self, myself: &ActorRef<Message>) {
+        let pending = self.in_flight.is_some()
+            || self.working.open.writes()
+            || !self.working.open.replies.is_empty()
+            || !self.stash.is_empty()
+            || self.slot.hub.present() > 0;
+        if !pending {
+            debug!(app.id = %self.slot.id, "hibernates");
+            self.leave(myself);
+        }
+    }
+
+    /// Leaves in order. What is still queued bounces to the next incarnation.
+    fn leave(&mut self, myself: &ActorRef<Message>) {
+        self.retired = true;
+        self.slot.retire(self.incarnation);
+        myself.stop(None);
+    }
+}
+
+fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {
+    for (port, answer) in replies {
+        port.send(answer);
+    }
+}
+
+fn aborted(abort: &Abort) -> Error {
+    match abort {
+        Abort::Full => Error::unavailable("no space is left to write to"),
+        Abort::SlugTaken => Error::new(
+            rookery_domain::ErrorCode::SlugTaken,
+            "another app has taken this slug meanwhile",
+        ),
+        Abort::Fenced | Abort::Refused(_) => {
+            Error::unavailable("the write could not be made durable")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Idempotency as the actor sees it: answers it has given lately, so that two requests with one
+//! key that run at the same time are told apart although storage knows neither yet.
+//!
+//! Older answers are in storage. A sender asks there first and says at which seq it did; if this
+//! memory does not reach back that far, it must ask again.
+
+use std::collections::{HashMap, VecDeque};
+
+use rookery_domain::{Error, ErrorCode, Result};
+
+use super::message::{IdempotencyKey, StoredAnswer};
+
+/// Answers kept in memory.
+const ANSWERS_MAX: usize = 256;
+
+/// Answers lately given, by scope.
+#[derive(Default)]
+pub(crate) struct Answers {
+    by_scope: HashMap<[u8; 32], Remembered>,
+    order: VecDeque<([u8; 32], u64)>,
+    /// The seq after which every answer is still here.
+    floor: u64,
+}
+
+struct Remembered {
+    body_hash: [u8; 32],
+    answer: StoredAnswer,
+}
+
+impl Answers {
+    /// An empty memory of an app whose durable seq is `seq`.
+    pub(crate) fn since(seq: u64) -> Self {
+        Self { floor: seq, ..Self::default() }
+    }
+
+    /// The answer to replay for `key`, if it was given before.
+    ///
+    /// # Errors
+    /// `conflict` when the key came with another body; `unavailable` when this memory cannot tell
+    /// and storage must be asked again.
+    pub(crate) fn replay(&self, key: &IdempotencyKey) -> Result<Option<StoredAnswer>> {
+        match self.by_scope.get(&key.scope) {
+            Some(known) if known.body_hash == key.body_hash => Ok(Some(known.answer.clone())),
+            Some(_) => Err(reused()),
+            None if key.checked_at_seq < self.floor => {
+                Err(Error::unavailable("the idempotency key must be looked up again"))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Remembers an answer given at `seq`.
+    pub(crate) fn remember(&mut self, key: &IdempotencyKey, seq: u64, answer: StoredAnswer) {
+        let known = Remembered { body_hash: key.body_hash, answer };
+        if self.by_scope.insert(key.scope, known).is_none() {
+            self.order.push_back((key.scope, seq));
+        }
+        while self.order.len() > ANSWERS_MAX {
+            if let Some((scope, seq)) = self.order.pop_front() {
+                self.by_scope.remove(&scope);
+                self.floor = self.floor.max(seq);
+            }
+        }
+    }
+
+    /// Forgets an answer that was never committed.
+    pub(crate) fn forget(&mut self, scope: &[u8; 32]) {
+        self.by_scope.remove(scope);
+        self.order.retain(|(kept, _)| kept != scope);
+    }
+
+    /// Forgets all of them: a purge may have destroyed what they quote.
+    pub(crate) fn forget_all(&mut self, seq: u64) {
+        *self = Self::since(seq);
+    }
+}
+
+/// `conflict`: the key was used with another body.
+#[must_use]
+pub fn reused() -> Error {
+    Error::new(
+        ErrorCode::Conflict,
+        "this Idempotency-Key was used before with another request body",
+    )
+}

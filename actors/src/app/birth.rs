@@ -1,0 +1,156 @@
+//! From what storage holds to what an actor starts with.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use rookery_domain::{
+    Error, Result, Timestamp,
+    budget::{BudgetCounters, BudgetRecord, BudgetScope},
+    json,
+    manifest::{self, Manifest},
+    row::Row,
+    timezone::Zone,
+};
+use rookery_storage::{
+    commit::{BudgetWrite, RowState},
+    load::{LoadedApp, PoisonRow, Tombstone},
+};
+
+use super::{
+    answers::Answers,
+    deploy::index,
+    group::Open,
+    root::{Root, Shelf, Tail},
+    rows::{Digest, DigestMap, Rows},
+    working::{Private, PrivateShelf, Tomb, TombKind, Working},
+};
+use crate::{accounts::Account, env::Env};
+
+/// The state of a new incarnation.
+///
+/// # Errors
+/// `internal` when the stored manifest is none: the app cannot be served, its neighbours can.
+pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Account>) -> Result<Working> {
+    for poison in &loaded.poison {
+        tracing::error!(
+            app.id = %loaded.record.id,
+            row.collection = poison.collection,
+            row.key = poison.key,
+            reason = poison.reason,
+            "a stored row cannot be read and was set aside"
+        );
+    }
+    let manifest = read_manifest(&loaded.manifest).map_err(|error| {
+        tracing::error!(app.id = %loaded.record.id, %error, "the stored manifest cannot be read");
+        Error::internal(false)
+    })?;
+    let manifest = Arc::new(manifest);
+    let last_at = latest(&loaded);
+    let mut rows: HashMap<Arc<str>, Vec<Arc<Row>>> = HashMap::new();
+    for row in loaded.rows {
+        rows.entry(row.collection).or_default().push(row.row);
+    }
+    let (mut collections, mut shelves) = (Vec::new(), Vec::new());
+    for (name, decl) in &manifest.collections {
+        let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
+        let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+        // Storage never holds two live rows with one value; were it so, the later one holds it.
+        let unique = index(&decl.unique, &rows)
+            .unwrap_or_else(|_| vec![DigestMap::default(); decl.unique.len()]);
+        let trashed = loaded.counts.get(name).map_or(0, |totals| totals.trashed);
+        collections.push(Shelf { decl: decl.clone(), rows, trashed });
+        shelves.push(PrivateShelf { schema, unique });
+    }
+    let detached: BTreeMap<Arc<str>, u64> = loaded
+        .counts
+        .iter()
+        .filter(|(_, totals)| totals.detached > 0)
+        .map(|(name, totals)| (name.clone(), totals.detached))
+        .collect();
+    let mut tail = Tail::default();
+    for event in loaded.tail {
+        tail.push(event);
+    }
+    let zone = Zone::parse(&loaded.record.timezone).unwrap_or(Zone::UTC);
+    let seq = loaded.head.last_seq;
+    let private = Private {
+        shelves,
+        tombs: tombs(loaded.tombstones, &loaded.poison),
+        events: events(env, &manifest)?,
+        budgets: BudgetCounters::load(loaded.budgets.into_iter().map(budget_record)),
+        zone,
+        spent: loaded.spent_challenges.iter().map(|spent| (spent.id, spent.expires_at)).collect(),
+        answers: Answers::since(seq),
+    };
+    let root = Root {
+        seq,
+        floor_seq: loaded.head.floor_seq,
+        record: Arc::new(loaded.record),
+        manifest,
+        totals: loaded.head.totals,
+        detached: Arc::new(detached),
+        collections,
+        tail,
+    };
+    Ok(Working { root, private, open: Open::default(), account, last_at })
+}
+
+/// Reads a manifest that was checked when it was deployed.
+///
+/// # Errors
+/// Those of its rules, if the stored text is not what was admitted.
+pub(crate) fn read_manifest(text: &str) -> Result<Manifest> {
+    manifest::reload(&json::parse(text.as_bytes())?)
+}
+
+fn events(
+    env: &Env,
+    manifest: &Manifest,
+) -> Result<BTreeMap<Arc<str>, Option<Arc<rookery_domain::schema::CompiledSchema>>>> {
+    manifest
+        .events
+        .iter()
+        .map(|(kind, decl)| {
+            let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+            Ok((kind.clone(), schema))
+        })
+        .collect()
+}
+
+fn tombs(stored: Vec<Tombstone>, poison: &[PoisonRow]) -> HashMap<Arc<str>, DigestMap<Tomb>> {
+    let mut tombs: HashMap<Arc<str>, DigestMap<Tomb>> = HashMap::new();
+    for one in stored {
+        let kind = match one.state {
+            RowState::Trashed(_) => TombKind::Trashed,
+            RowState::Purged(_) => TombKind::Purged,
+            RowState::Detached | RowState::Live => TombKind::Detached,
+        };
+        let bytes = u32::try_from(one.bytes).unwrap_or(u32::MAX);
+        let tomb = Tomb { version: one.version, kind, bytes };
+        tombs.entry(one.collection).or_default().insert(Digest::of(&one.key), tomb);
+    }
+    for one in poison {
+        let tomb = Tomb { version: 0, kind: TombKind::Poison, bytes: 0 };
+        let of_collection = tombs.entry(one.collection.as_str().into()).or_default();
+        of_collection.insert(Digest::of(&one.key), tomb);
+    }
+    tombs
+}
+
+fn budget_record(write: BudgetWrite) -> BudgetRecord {
+    let scope = match write.network {
+        0 => BudgetScope::App,
+        network => BudgetScope::Network(network),
+    };
+    BudgetRecord { collection: write.collection, scope, day: write.day, count: write.count }
+}
+
+/// The latest time in the app's history, so that a clock that was set back gives no row a place
+/// before rows that are older.
+fn latest(loaded: &LoadedApp) -> Timestamp {
+    let rows = loaded.rows.iter().map(|row| row.row.updated_at);
+    let events = loaded.tail.iter().map(|event| event.at);
+    rows.chain(events).max().unwrap_or_default()
+}

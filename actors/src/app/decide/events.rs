@@ -1,0 +1,43 @@
+//! Custom events (contract part 6).
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    event::{Event, EventType},
+    json::Object,
+};
+
+use super::{Decision, violated};
+
+impl Decision<'_> {
+    /// Writes a custom event of a declared type to the feed.
+    pub(super) fn send_event(&mut self, kind: &str, data: &Object) -> Result<Arc<Event>> {
+        if self.standing.read_only || self.standing.allowlist.is_some() {
+            return Err(Error::new(ErrorCode::Forbidden, "this credential sends no events"));
+        }
+        let schema = self.working.private.events.get(kind).cloned().ok_or_else(|| {
+            Error::new(
+                ErrorCode::UnknownEventType,
+                format!("the manifest declares no event type {kind:?}"),
+            )
+        })?;
+        let max = self.env.limits.max_event_data_bytes;
+        if data.text().len() > max {
+            return Err(Error::new(
+                ErrorCode::PayloadTooLarge,
+                format!("`data` has {} bytes; an event holds at most {max}", data.text().len()),
+            ));
+        }
+        if let Some(schema) = schema {
+            schema.validate(data.value()).map_err(|violations| {
+                let what = format!("the data does not fit the schema of event `{kind}`");
+                violated(ErrorCode::SchemaViolation, &what, &violations)
+            })?;
+        }
+        let at = self.working.stamp(self.now);
+        let (who, silent) = (self.standing.principal, self.silent());
+        let kind = EventType::Custom(kind.into());
+        Ok(self.working.emit(kind, who, at, None, Some(data.text().into()), silent))
+    }
+}

@@ -1,0 +1,186 @@
+//! The app itself: settings, trash, closing, waking, retention overrides.
+
+use std::{sync::Arc, time::Duration};
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    app::{AppRecord, AppStatus},
+    event::EventType,
+    manifest::{Retention, Visibility},
+    retention::{self, RetentionPatch},
+    timezone::Zone,
+};
+use rookery_storage::commit::AppWrite;
+use serde_json::json;
+
+use super::Decision;
+use crate::app::{
+    deploy::unrestricted,
+    message::{AppOp, Reply},
+    standing::writable,
+};
+
+impl Decision<'_> {
+    /// Decides an operation on the app as a whole: the owner's, or a worker's.
+    pub(super) fn app(&mut self, op: AppOp) -> Result<Reply> {
+        if !self.standing.is_owner() {
+            return Err(Error::new(ErrorCode::Forbidden, "only the owner may do this"));
+        }
+        match op {
+            AppOp::Delete => return self.trash_app(),
+            AppOp::Restore => return self.restore_app(),
+            AppOp::Close => return self.close(),
+            AppOp::Destroy => return self.destroy(),
+            AppOp::PurgeTrash(rows) => return Ok(Reply::Count(self.purge_trash(&rows))),
+            _ => writable(&self.working.root.record)?,
+        }
+        match op {
+            AppOp::Deploy(plan) => {
+                self.deploy(&plan).map(|report| Reply::Deployed(Box::new(report)))
+            }
+            AppOp::Settings { visibility, share, timezone } => {
+                self.settings(visibility, share, timezone)
+            }
+            AppOp::Migration(on) => Ok(self.migration(on)),
+            AppOp::Retention { collection, patch } => self.retention(&collection, patch),
+            AppOp::Woken => {
+                let at = self.working.stamp(self.now);
+                let who = self.standing.principal;
+                let event = self.working.emit(EventType::AppWoken, who, at, None, None, false);
+                Ok(Reply::Event(event))
+            }
+            AppOp::Prune => Ok(Reply::Count(self.prune())),
+            _ => Err(Error::internal(false)),
+        }
+    }
+
+    fn settings(
+        &mut self,
+        visibility: Option<Visibility>,
+        share: Option<([u8; 32], Arc<str>)>,
+        timezone: Option<Arc<str>>,
+    ) -> Result<Reply> {
+        let mut record = AppRecord::clone(&self.working.root.record);
+        if let Some(visibility) = visibility {
+            record.set_visibility(visibility, share);
+        }
+        if let Some(timezone) = timezone {
+            record.timezone = timezone;
+        }
+        if record.unrestricted && record.visibility != Visibility::Private {
+            return Err(unrestricted());
+        }
+        let changed = json!({
+            "visibility": record.visibility.as_str(),
+            "timezone": &*record.timezone,
+        });
+        if record == *self.working.root.record {
+            return Ok(Reply::App(self.working.root.record.clone()));
+        }
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(changed.to_string().into())))
+    }
+
+    fn migration(&mut self, on: Option<Duration>) -> Reply {
+        let mut record = AppRecord::clone(&self.working.root.record);
+        record.migration_until = on.map(|ttl| self.now.plus_seconds(ttl.as_secs() as i64));
+        let data = json!({"migration_mode": on.is_some()}).to_string().into();
+        self.rewrite(record, EventType::AppUpdated, Some(data))
+    }
+
+    fn retention(&mut self, collection: &str, patch: RetentionPatch) -> Result<Reply> {
+        let shelf = self.shelf(collection)?;
+        let mut record = AppRecord::clone(&self.working.root.record);
+        let owner = patch.apply(record.retention.remove(collection).unwrap_or_default())?;
+        if owner != Retention::default() {
+            record.retention.insert(collection.to_owned(), owner);
+        }
+        let effective = retention::effective(self.decl(shelf).retention, owner);
+        let data = json!({"retention": {"collection": collection}}).to_string().into();
+        self.rewrite(record, EventType::AppUpdated, Some(data));
+        Ok(Reply::Retention(effective))
+    }
+
+    fn trash_app(&mut self) -> Result<Reply> {
+        let record = &self.working.root.record;
+        if record.status == AppStatus::Deleted {
+            return Ok(Reply::App(record.clone()));
+        }
+        writable(record)?;
+        let mut record = AppRecord::clone(record);
+        let days = i64::from(self.env.limits.deleted_app_retention_days);
+        record.status = AppStatus::Deleted;
+        record.deleted_at = Some(self.now);
+        record.purge_at = Some(self.now.plus_seconds(days * 86_400));
+        Ok(self.rewrite(record, EventType::AppDeleted, None))
+    }
+
+    fn restore_app(&mut self) -> Result<Reply> {
+        let record = &self.working.root.record;
+        match record.status {
+            AppStatus::Live => return Ok(Reply::App(record.clone())),
+            AppStatus::Deleted => {}
+            AppStatus::Closed | AppStatus::Purging => {
+                writable(record)?;
+            }
+        }
+        let mut record = AppRecord::clone(record);
+        record.status = AppStatus::Live;
+        record.deleted_at = None;
+        record.purge_at = None;
+        Ok(self.rewrite(record, EventType::AppRestored, None))
+    }
+
+    fn close(&mut self) -> Result<Reply> {
+        let record = &self.working.root.record;
+        match record.status {
+            AppStatus::Closed => return Ok(Reply::App(record.clone())),
+            AppStatus::Purging => return Err(Error::app_not_found()),
+            AppStatus::Live | AppStatus::Deleted => {}
+        }
+        let mut record = AppRecord::clone(record);
+        record.status = AppStatus::Closed;
+        let data = json!({"status": "closed"}).to_string().into();
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
+    }
+
+    /// The last thing an app does: from here on it answers as if it had never been.
+    fn destroy(&mut self) -> Result<Reply> {
+        let record = &self.working.root.record;
+        match record.status {
+            AppStatus::Purging => return Ok(Reply::App(record.clone())),
+            AppStatus::Deleted => {}
+            AppStatus::Live | AppStatus::Closed => {
+                return Err(Error::new(
+                    ErrorCode::Conflict,
+                    "only a deleted app can be purged: delete it first",
+                ));
+            }
+        }
+        let mut record = AppRecord::clone(record);
+        record.status = AppStatus::Purging;
+        Ok(self.write_record(record))
+    }
+
+    /// Replaces the record and tells the feed.
+    pub(crate) fn rewrite(
+        &mut self,
+        record: AppRecord,
+        kind: EventType,
+        data: Option<Box<str>>,
+    ) -> Reply {
+        let at = self.working.stamp(self.now);
+        let who = self.standing.principal;
+        self.working.emit(kind, who, at, None, data, false);
+        self.write_record(AppRecord { updated_at: at, ..record })
+    }
+
+    fn write_record(&mut self, record: AppRecord) -> Reply {
+        let version = self.working.open.app_write.take().and_then(|write| write.version);
+        self.working.open.app_write = Some(Box::new(AppWrite { record: record.clone(), version }));
+        if record.timezone != self.working.root.record.timezone {
+            self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
+        }
+        self.working.root.record = Arc::new(record);
+        Reply::App(self.working.root.record.clone())
+    }
+}

@@ -1,0 +1,46 @@
+//! What the workers ask for: pruning by retention, and emptying the trash.
+
+use std::sync::Arc;
+
+use rookery_domain::{retention, row::Row};
+
+use super::Decision;
+
+/// Rows that one sweep takes; the next one goes on.
+const SWEEP_ROWS_MAX: usize = 500;
+
+impl Decision<'_> {
+    /// Moves rows beyond their collection's bounds to the trash, the oldest first.
+    pub(super) fn prune(&mut self) -> u64 {
+        let mut pruned = 0;
+        for shelf in 0..self.working.root.collections.len() {
+            for row in self.due(shelf).iter().take(SWEEP_ROWS_MAX - pruned) {
+                self.trash(shelf, row);
+                pruned += 1;
+            }
+        }
+        pruned as u64
+    }
+
+    fn due(&self, shelf: usize) -> Vec<Arc<Row>> {
+        let shelf = &self.working.root.collections[shelf];
+        let owner = self.working.root.record.retention.get(&*shelf.decl.name).copied();
+        let bounds = retention::effective(shelf.decl.retention, owner.unwrap_or_default());
+        let created = shelf.rows.iter().map(|row| row.created_at);
+        let impact = retention::prune_impact(bounds, self.now, shelf.rows.len() as u64, created);
+        shelf.rows.iter().take(impact.rows as usize).cloned().collect()
+    }
+
+    /// Purges rows that have been in the trash long enough, where they still are.
+    pub(super) fn purge_trash(&mut self, rows: &[(Box<str>, Box<str>)]) -> u64 {
+        let mut purged = 0;
+        for (collection, key) in rows.iter().take(SWEEP_ROWS_MAX) {
+            let Some(shelf) = self.working.root.position(collection) else { continue };
+            let live = self.working.root.collections[shelf].rows.get(key).is_some();
+            if !live && self.purge(shelf, key).is_ok() {
+                purged += 1;
+            }
+        }
+        purged
+    }
+}

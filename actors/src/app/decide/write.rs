@@ -1,0 +1,278 @@
+//! Create, upsert and update.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::{Access, Authorship},
+    budget::{BudgetRecord, BudgetScope},
+    event::EventType,
+    id::RowId,
+    json::Object,
+    manifest::Collection,
+    patch,
+    principal::Caller,
+    row::Row,
+    unique::UniqueKey,
+};
+use rookery_storage::commit::BudgetWrite;
+use serde_json::{Value, json};
+
+use super::{Decision, sighted};
+use crate::app::{
+    message::{NewRow, RowFate, RowReply, UpsertRow},
+    rows::Digest,
+    working::{TombKind, Undo},
+};
+
+impl Decision<'_> {
+    /// Creates a row, or answers with the visible one at its key.
+    pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
+        let decl = self.decl(shelf);
+        let existing = match &item.key {
+            Some(key) => self.working.root.collections[shelf].rows.get(key).cloned(),
+            None => None,
+        };
+        let authorship = existing.as_deref().map(Authorship::from);
+        Access::new(&self.standing, &decl).create(authorship)?;
+        if let Some(row) = existing {
+            return Ok(RowReply { row, fate: RowFate::Existed });
+        }
+        let (data, value) = item.data.into_parts();
+        self.check_row_size(&data)?;
+        self.check_schema(shelf, &value)?;
+        let key = item.key.unwrap_or_else(|| RowId::new().to_string().into());
+        let digest = Digest::of(&key);
+        let tomb = self.working.tomb(&decl.name, digest);
+        if tomb.is_some_and(|t| matches!(t.kind, TombKind::Detached | TombKind::Poison)) {
+            return Err(Error::new(
+                ErrorCode::Conflict,
+                format!("a row that is kept but not served holds the key {key:?}"),
+            ));
+        }
+        let freed = tomb.map_or(0, |tomb| u64::from(tomb.bytes));
+        let counted = tomb.is_some_and(|tomb| tomb.bytes > 0);
+        let bytes = (key.len() + data.len()) as u64;
+        self.under_budget(&decl, |decision| {
+            decision.check_unique(shelf, &decl, &value, digest)?;
+            decision.check_quota(bytes, freed, !counted)
+        })?;
+
+        let at = self.working.stamp(self.now);
+        let who = self.standing.principal;
+        let row = Arc::new(Row {
+            key,
+            data,
+            version: tomb.map_or(0, |tomb| tomb.version) + 1,
+            creator: who,
+            editor: who,
+            created_at: at,
+            updated_at: at,
+        });
+        let silent = self.silent();
+        let after = sighted(row.clone(), Some(&value));
+        self.working.put(shelf, None, &after, EventType::RowCreated, who, at, silent);
+        Ok(RowReply { row, fate: RowFate::Created })
+    }
+
+    /// Creates a row, or merges into the one that holds the same value of the field `on`.
+    pub(super) fn upsert(&mut self, shelf: usize, item: UpsertRow) -> Result<RowReply> {
+        let decl = self.decl(shelf);
+        let field = decl.unique.iter().position(|field| **field == *item.on).ok_or_else(|| {
+            Error::invalid(format!("`on`: {:?} is not a unique field of `{}`", item.on, decl.name))
+        })?;
+        let form = UniqueKey::of_field(item.data.value(), &item.on).ok_or_else(|| {
+            Error::invalid(format!("`data.{}` must be set: it is the field to upsert on", item.on))
+        })?;
+        let held = self.working.holder(shelf, field, &form);
+        let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
+        match row {
+            None => self.create(shelf, NewRow { key: None, data: item.data }),
+            Some(row) => self.change(shelf, &decl, row, item.data, false, None),
+        }
+    }
+
+    /// Changes the row at `key`.
+    pub(super) fn update(
+        &mut self,
+        shelf: usize,
+        key: &str,
+        data: Object,
+        replace: bool,
+        if_match: Option<u32>,
+    ) -> Result<RowReply> {
+        let decl = self.decl(shelf);
+        let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
+            Access::new(&self.standing, &decl).update(None)?;
+            return Err(Error::row_not_found());
+        };
+        self.change(shelf, &decl, row, data, replace, if_match)
+    }
+
+    fn change(
+        &mut self,
+        shelf: usize,
+        decl: &Collection,
+        row: Arc<Row>,
+        data: Object,
+        replace: bool,
+        if_match: Option<u32>,
+    ) -> Result<RowReply> {
+        Access::new(&self.standing, decl).update(Some(Authorship::from(&*row)))?;
+        if decl.append_only {
+            return Err(append_only(decl));
+        }
+        check_version(&row, if_match)?;
+        let needs_before = !replace || !decl.unique.is_empty() || !decl.relations.is_empty();
+        let before = if needs_before { Self::value_of(&row) } else { Value::Null };
+        let data = patch::apply(before.clone(), data, replace)?;
+        let who = self.standing.principal;
+        patch::check_relations(decl, &before, data.value(), row.creator, who)?;
+        let (data, value) = data.into_parts();
+        self.check_row_size(&data)?;
+        self.check_schema(shelf, &value)?;
+        let bytes = (row.key.len() + data.len()) as u64;
+        self.under_budget(decl, |decision| {
+            decision.check_unique(shelf, decl, &value, Digest::of(&row.key))?;
+            decision.check_quota(bytes, row.stored_bytes(), false)
+        })?;
+
+        let at = self.working.stamp(self.now);
+        let after = Arc::new(Row {
+            key: row.key.clone(),
+            data,
+            version: row.version + 1,
+            creator: row.creator,
+            editor: who,
+            created_at: row.created_at,
+            updated_at: at,
+        });
+        let silent = self.silent();
+        self.working.put(
+            shelf,
+            Some(&sighted(row, Some(&before))),
+            &sighted(after.clone(), Some(&value)),
+            EventType::RowUpdated,
+            who,
+            at,
+            silent,
+        );
+        Ok(RowReply { row: after, fate: RowFate::Updated })
+    }
+
+    /// `payload_too_large` for data over the per-row cap.
+    fn check_row_size(&self, data: &str) -> Result<()> {
+        let max = self.env.limits.row_bytes_max;
+        if data.len() <= max {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::PayloadTooLarge,
+            format!("`data` has {} bytes; a row holds at most {max}", data.len()),
+        ))
+    }
+
+    /// Spends one anonymous write of the collection's budget, if it has one and the caller is
+    /// subject to it, and gives it back when the last checks refuse.
+    fn under_budget(
+        &mut self,
+        decl: &Collection,
+        last_checks: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (Some(budget), Caller::Anonymous { network, .. }) =
+            (&decl.anon_write_budget, self.caller)
+        else {
+            return last_checks(self);
+        };
+        let private = &mut self.working.private;
+        let spent =
+            private.budgets.reserve(&decl.name, budget, *network, self.now, &private.zone)?;
+        if let Err(error) = last_checks(self) {
+            self.working.private.budgets.give_back(&spent);
+            return Err(error);
+        }
+        let records = self.working.private.budgets.records(&spent);
+        self.working.open.budgets.extend(records.into_iter().flatten().map(budget_write));
+        self.working.open.journal.push(Undo::Budget(spent));
+        Ok(())
+    }
+
+    /// `unique_conflict` when another live row holds one of the values.
+    pub(super) fn check_unique(
+        &self,
+        shelf: usize,
+        decl: &Collection,
+        value: &Value,
+        key: Digest,
+    ) -> Result<()> {
+        for (field, name) in decl.unique.iter().enumerate() {
+            let Some(form) = UniqueKey::of_field(value, name) else { continue };
+            if self.working.holder(shelf, field, &form).is_some_and(|holder| holder != key) {
+                return Err(Error::new(
+                    ErrorCode::UniqueConflict,
+                    format!("another row of `{}` holds this value of `{name}`", decl.name),
+                )
+                .with_details(json!({"field": &**name})));
+            }
+        }
+        Ok(())
+    }
+
+    /// `app_quota_exceeded` or `account_quota_exceeded`; reserves a row of the account when
+    /// `another` row comes to count.
+    fn check_quota(&mut self, bytes: u64, freed: u64, another: bool) -> Result<()> {
+        let limits = &self.env.limits;
+        let totals = self.working.root.totals;
+        if another && totals.rows() >= limits.max_rows_per_app {
+            return Err(app_quota("rows", limits.max_rows_per_app));
+        }
+        if bytes > freed && totals.bytes + bytes - freed > limits.max_storage_bytes_per_app {
+            return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
+        }
+        if another {
+            self.working.account.reserve(1, limits.max_rows_per_account)?;
+            self.working.open.journal.push(Undo::Rows(1));
+        }
+        Ok(())
+    }
+}
+
+fn budget_write(record: BudgetRecord) -> BudgetWrite {
+    let BudgetRecord { collection, scope, day, count } = record;
+    let network = match scope {
+        BudgetScope::App => 0,
+        BudgetScope::Network(network) => network,
+    };
+    BudgetWrite { collection, network, day, count }
+}
+
+/// `conflict` with the row as the caller may see it, when `if_match` is another version.
+pub(super) fn check_version(row: &Row, if_match: Option<u32>) -> Result<()> {
+    match if_match {
+        Some(version) if version != row.version => {
+            let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
+            Err(Error::new(
+                ErrorCode::Conflict,
+                format!("`if_match` is {version}, but the row's version is {}", row.version),
+            )
+            .with_details(json!({"current": current})))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `append_only`.
+pub(super) fn append_only(decl: &Collection) -> Error {
+    Error::new(
+        ErrorCode::AppendOnly,
+        format!("`{}` is append-only: its rows can be created but not changed", decl.name),
+    )
+}
+
+fn app_quota(dimension: &str, limit: u64) -> Error {
+    Error::new(
+        ErrorCode::AppQuotaExceeded,
+        format!("the app is at its limit of {limit} {dimension}"),
+    )
+    .with_details(json!({"dimension": dimension, "limit": limit}))
+}

@@ -1,0 +1,308 @@
+//! Deploying a version over an app that has rows: what would break, and how the rows come over.
+//!
+//! The plan is made outside the actor (parsing, compiling); the gate is decided against the
+//! newest rows, in the actor or, for a dry run, on a published root. Nothing is changed before
+//! everything is known to fit.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    compat::{self, Break, LiveRows},
+    event::{EventType, RowChange},
+    manifest::{Manifest, SchemaSource, Visibility},
+    row::Row,
+    schema::CompiledSchema,
+    unique::UniqueKey,
+};
+use rookery_storage::commit::{AppWrite, Asset, NewVersion, RowState, RowWrite};
+use serde_json::{Value, json};
+
+use super::{
+    decide::Decision,
+    root::{Root, Shelf},
+    rows::{Digest, DigestMap, Rows},
+    working::{PrivateShelf, TombKind, Undo},
+};
+
+/// A version ready to be deployed: checked and compiled, but not yet held against the rows.
+#[derive(Debug)]
+pub struct DeployPlan {
+    /// The version it was made from: what it carries over is that one's.
+    pub base_version: u32,
+    /// The manifest.
+    pub manifest: Arc<Manifest>,
+    /// Its text.
+    pub manifest_text: Arc<str>,
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The assets.
+    pub assets: Arc<[Asset]>,
+    /// Compiled row schemas by collection.
+    pub schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
+    /// Compiled schemas of custom events by type.
+    pub events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
+    /// The new visibility, where the request or the manifest names one.
+    pub visibility: Option<Visibility>,
+    /// The share token to use when this makes the app `link`: its hash and sealed form.
+    pub share: Option<([u8; 32], Arc<str>)>,
+    /// The new timezone.
+    pub timezone: Option<Arc<str>>,
+    /// Go on in spite of breaks.
+    pub force: bool,
+    /// Detached rows of the collections that the manifest declares, as storage had them.
+    pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
+}
+
+/// What a deploy did, or would do.
+#[derive(Debug, Clone)]
+pub struct DeployReport {
+    /// The version's number.
+    pub version: u32,
+    /// What it breaks (empty unless forced or a dry run).
+    pub breaks: Vec<Break>,
+    /// Rows that were served and are not any more.
+    pub detached: u64,
+    /// Rows that were detached and are served again.
+    pub reattached: u64,
+}
+
+/// How the rows come over: made without changing anything.
+struct Carry {
+    shelves: Vec<Shelf>,
+    private: Vec<PrivateShelf>,
+    detach: Vec<(Arc<str>, Arc<Row>)>,
+    reattach: Vec<(Arc<str>, Arc<Row>)>,
+}
+
+struct Gate<'a> {
+    root: &'a Root,
+    plan: &'a DeployPlan,
+}
+
+impl LiveRows for Gate<'_> {
+    fn count(&self, collection: &str) -> u64 {
+        self.root.live_rows(collection).unwrap_or(0)
+    }
+
+    fn failing(&self, collection: &str, _: &SchemaSource) -> u64 {
+        let (Some(shelf), Some(schema)) =
+            (self.root.shelf(collection), self.plan.schemas.get(collection))
+        else {
+            return 0;
+        };
+        shelf.rows.iter().filter(|row| !fits(schema, row)).count() as u64
+    }
+}
+
+/// What deploying `plan` over `root` would do, without doing it.
+///
+/// # Errors
+/// `unique_backfill_conflict`: no force helps against it.
+pub fn dry_run(root: &Root, plan: &DeployPlan) -> Result<DeployReport> {
+    let breaks = compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan });
+    let carry = carry(root, plan, |_, _| true)?;
+    Ok(DeployReport {
+        version: root.record.version + 1,
+        breaks,
+        detached: carry.detach.len() as u64,
+        reattached: carry.reattach.len() as u64,
+    })
+}
+
+/// The row one version on: whoever follows the feed by version hears of its coming and going.
+fn next_version(row: &Row) -> Arc<Row> {
+    Arc::new(Row { version: row.version + 1, ..row.clone() })
+}
+
+fn fits(schema: &CompiledSchema, row: &Row) -> bool {
+    serde_json::from_str::<Value>(&row.data).is_ok_and(|value| schema.validate(&value).is_ok())
+}
+
+/// Lays out the rows under the plan's manifest. `is_detached` says whether a row that storage
+/// listed as detached still is, at that version.
+fn carry(
+    root: &Root,
+    plan: &DeployPlan,
+    is_detached: impl Fn(&str, &Row) -> bool,
+) -> Result<Carry> {
+    let mut carry = Carry { shelves: vec![], private: vec![], detach: vec![], reattach: vec![] };
+    for shelf in &root.collections {
+        if !plan.manifest.collections.contains_key(&shelf.decl.name) {
+            let name = &shelf.decl.name;
+            carry.detach.extend(shelf.rows.iter().map(|row| (name.clone(), row.clone())));
+        }
+    }
+    for (name, decl) in &plan.manifest.collections {
+        let old = root.shelf(name);
+        let schema = plan.schemas.get(name);
+        let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
+        let hash = |source: &Option<SchemaSource>| source.as_ref().map(|source| source.hash);
+        if let (Some(old), Some(schema)) = (old, schema)
+            && hash(&old.decl.schema) != hash(&decl.schema)
+        {
+            for row in old.rows.iter().filter(|row| !fits(schema, row)) {
+                rows.remove(&row.key);
+                carry.detach.push((name.clone(), row.clone()));
+            }
+        }
+        let mut unique = index(&decl.unique, &rows).map_err(|field| backfill(name, field))?;
+        for row in plan.detached.get(name).into_iter().flatten() {
+            let fits = schema.is_none_or(|schema| fits(schema, row));
+            if fits && is_detached(name, row) && enter(&decl.unique, &mut unique, row) {
+                let row = next_version(row);
+                rows.put(row.clone());
+                carry.reattach.push((name.clone(), row));
+            }
+        }
+        carry.shelves.push(Shelf { decl: decl.clone(), rows, trashed: 0 });
+        carry.private.push(PrivateShelf { schema: schema.cloned(), unique });
+    }
+    Ok(carry)
+}
+
+/// The unique indexes over `rows`, or the field of which two rows share a value.
+pub(crate) fn index<'a>(
+    fields: &'a [Arc<str>],
+    rows: &Rows,
+) -> Result<Vec<DigestMap<Digest>>, &'a str> {
+    let mut unique = vec![DigestMap::default(); fields.len()];
+    if fields.is_empty() {
+        return Ok(unique);
+    }
+    for row in rows.iter() {
+        let value: Value = serde_json::from_str(&row.data).unwrap_or(Value::Null);
+        for (field, index) in fields.iter().zip(&mut unique) {
+            let Some(form) = UniqueKey::of_field(&value, field) else { continue };
+            if index.insert(Digest::of(form.as_str()), Digest::of(&row.key)).is_some() {
+                return Err(field);
+            }
+        }
+    }
+    Ok(unique)
+}
+
+/// Enters a row into the indexes, or leaves them alone and says false when a value is taken.
+fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bool {
+    let value: Value = serde_json::from_str(&row.data).unwrap_or(Value::Null);
+    let forms: Vec<_> = fields
+        .iter()
+        .map(|field| UniqueKey::of_field(&value, field).map(|form| Digest::of(form.as_str())))
+        .collect();
+    let taken = |(form, index): (&Option<Digest>, &DigestMap<Digest>)| {
+        form.is_some_and(|form| index.contains_key(&form))
+    };
+    if forms.iter().zip(unique.iter()).any(taken) {
+        return false;
+    }
+    for (form, index) in forms.into_iter().zip(unique) {
+        if let Some(form) = form {
+            index.insert(form, Digest::of(&row.key));
+        }
+    }
+    true
+}
+
+fn backfill(collection: &str, field: &str) -> Error {
+    Error::new(
+        ErrorCode::UniqueBackfillConflict,
+        format!("live rows of `{collection}` share a value of `{field}`, so it cannot be unique"),
+    )
+    .with_details(json!({"collection": collection, "field": field}))
+}
+
+impl Decision<'_> {
+    /// Deploys `plan`, or refuses it and changes nothing.
+    pub(super) fn deploy(&mut self, plan: &DeployPlan) -> Result<DeployReport> {
+        let root = &self.working.root;
+        if root.record.version != plan.base_version {
+            return Err(Error::unavailable("another version was deployed meanwhile"));
+        }
+        if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
+            return Err(unrestricted());
+        }
+        let breaks = compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan });
+        if !breaks.is_empty() && !plan.force {
+            return Err(compat::refusal(&breaks));
+        }
+        let carry = carry(root, plan, |collection, row| {
+            self.working
+                .tomb(collection, Digest::of(&row.key))
+                .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
+        })?;
+        let report = DeployReport {
+            version: root.record.version + 1,
+            breaks,
+            detached: carry.detach.len() as u64,
+            reattached: carry.reattach.len() as u64,
+        };
+        self.apply(plan, carry);
+        Ok(report)
+    }
+
+    fn apply(&mut self, plan: &DeployPlan, carry: Carry) {
+        let working = &mut *self.working;
+        let shelves = std::mem::replace(&mut working.private.shelves, carry.private);
+        let events = std::mem::replace(&mut working.private.events, plan.events.clone());
+        working.open.journal.push(Undo::Shelves(Box::new((shelves, events))));
+        working.root.manifest = plan.manifest.clone();
+        working.root.collections = carry.shelves;
+        for shelf in &mut working.root.collections {
+            let tombs = working.private.tombs.get(&shelf.decl.name);
+            let trashed = tombs.into_iter().flat_map(|tombs| tombs.values());
+            shelf.trashed = trashed.filter(|tomb| tomb.kind == TombKind::Trashed).count() as u64;
+        }
+        let who = self.standing.principal;
+        let at = working.stamp(self.now);
+        for (collection, row) in carry.detach {
+            working.root.totals.live -= 1;
+            working.root.totals.bytes -= row.stored_bytes();
+            let left = next_version(&row);
+            working.bury(&collection, left.clone(), RowState::Detached);
+            let change = RowChange { collection, row: left, previous_editor: None };
+            working.emit(EventType::RowDeleted, who, at, Some(change), None, false);
+        }
+        for (collection, row) in carry.reattach {
+            working.drop_tomb(&collection, Digest::of(&row.key));
+            working.root.totals.live += 1;
+            working.root.totals.bytes += row.stored_bytes();
+            let change = RowChange {
+                collection: collection.clone(),
+                row: row.clone(),
+                previous_editor: None,
+            };
+            working.emit(EventType::RowRestored, who, at, Some(change), None, false);
+            working.open.rows.push(RowWrite { collection, row, state: RowState::Live });
+        }
+        let mut record = (*working.root.record).clone();
+        record.version += 1;
+        if let Some(visibility) = plan.visibility {
+            record.set_visibility(visibility, plan.share.clone());
+        }
+        if let Some(timezone) = &plan.timezone {
+            record.timezone = timezone.clone();
+        }
+        let number = record.version;
+        let data = json!({"version": number}).to_string().into();
+        self.rewrite(record, EventType::AppDeployed, Some(data));
+        let version = NewVersion {
+            number,
+            html: plan.html.clone(),
+            manifest: plan.manifest_text.clone(),
+            assets: plan.assets.clone(),
+            by: self.standing.principal,
+            created_at: self.now,
+            drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
+        };
+        let record = (*self.working.root.record).clone();
+        self.working.open.app_write = Some(Box::new(AppWrite { record, version: Some(version) }));
+    }
+}
+
+/// `conflict`: an unrestricted app stays private.
+pub(crate) fn unrestricted() -> Error {
+    Error::new(
+        ErrorCode::Conflict,
+        "this app is unrestricted, so it must stay private: turn that off first",
+    )
+}

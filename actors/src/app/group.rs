@@ -1,0 +1,166 @@
+//! The open group, which fills while another one is with the writer, and the sealed one.
+//!
+//! Everything in an open group is append-only, so returning to a mark is truncation. Sealing
+//! keeps the last write of each row and counter: the writer sees each once.
+
+use std::{collections::HashSet, sync::Arc};
+
+use ractor::ActorRef;
+use rookery_domain::{Result, event::Event, id::AppId};
+use rookery_storage::commit::{
+    AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub, SpentChallenge,
+    Ticket,
+};
+
+use super::{
+    message::{Message, Reply, ReplyPort},
+    root::Root,
+    rows::Digest,
+    working::Undo,
+};
+
+/// Requests that may join one group.
+const GROUP_REQUESTS_MAX: usize = 512;
+/// Bytes of row data and payloads that one group may hold before it takes no more requests.
+const GROUP_BYTES_MAX: usize = 4 << 20;
+
+/// What is decided and not yet with the writer.
+#[derive(Default)]
+pub(crate) struct Open {
+    pub(crate) rows: Vec<RowWrite>,
+    pub(crate) scrubs: Vec<Scrub>,
+    pub(crate) events: Vec<Arc<Event>>,
+    pub(crate) budgets: Vec<BudgetWrite>,
+    pub(crate) spent: Vec<SpentChallenge>,
+    pub(crate) idempotency: Vec<IdempotencyWrite>,
+    pub(crate) app_write: Option<Box<AppWrite>>,
+    pub(crate) journal: Vec<Undo>,
+    /// Answers that wait for what they were computed from, errors too.
+    pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
+}
+
+/// How far an open group had come.
+pub(crate) struct OpenMark {
+    rows: usize,
+    scrubs: usize,
+    events: usize,
+    budgets: usize,
+    spent: usize,
+    idempotency: usize,
+    app_write: bool,
+    journal: usize,
+}
+
+impl Open {
+    /// How far it has come.
+    pub(crate) fn mark(&self) -> OpenMark {
+        OpenMark {
+            rows: self.rows.len(),
+            scrubs: self.scrubs.len(),
+            events: self.events.len(),
+            budgets: self.budgets.len(),
+            spent: self.spent.len(),
+            idempotency: self.idempotency.len(),
+            app_write: self.app_write.is_some(),
+            journal: self.journal.len(),
+        }
+    }
+
+    /// Drops what came after `mark`; the steps to take back are returned.
+    pub(crate) fn truncate(&mut self, mark: &OpenMark) -> Vec<Undo> {
+        self.rows.truncate(mark.rows);
+        self.scrubs.truncate(mark.scrubs);
+        self.events.truncate(mark.events);
+        self.budgets.truncate(mark.budgets);
+        self.spent.truncate(mark.spent);
+        self.idempotency.truncate(mark.idempotency);
+        if !mark.app_write {
+            self.app_write = None;
+        }
+        self.journal.split_off(mark.journal)
+    }
+
+    /// Whether there is anything to make durable.
+    pub(crate) fn writes(&self) -> bool {
+        !self.rows.is_empty()
+            || !self.events.is_empty()
+            || !self.spent.is_empty()
+            || !self.idempotency.is_empty()
+            || self.app_write.is_some()
+    }
+
+    /// Whether it takes no more requests until it is sealed.
+    pub(crate) fn is_full(&self) -> bool {
+        self.replies.len() >= GROUP_REQUESTS_MAX
+            || self.rows.iter().map(|write| write.row.data.len()).sum::<usize>() > GROUP_BYTES_MAX
+    }
+}
+
+/// A group that is with the writer.
+pub(crate) struct InFlight {
+    pub(crate) number: u64,
+    /// What is published when it commits.
+    pub(crate) root: Arc<Root>,
+    pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
+    pub(crate) journal: Vec<Undo>,
+}
+
+/// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
+/// seq, `root` the state after the group.
+pub(crate) fn seal(
+    app: AppId,
+    number: u64,
+    prev_seq: u64,
+    root: Arc<Root>,
+    open: Open,
+    actor: ActorRef<Message>,
+) -> (Group, InFlight) {
+    let Open { rows, scrubs, events, budgets, spent, idempotency, app_write, journal, mut replies } =
+        open;
+    for (port, _) in &mut replies {
+        port.sealed();
+    }
+    let group = Group {
+        app,
+        prev_seq,
+        seq: root.seq,
+        totals: root.totals,
+        rows: last_of_each(rows, |write| (write.collection.clone(), Digest::of(&write.row.key))),
+        scrubs,
+        events,
+        budgets: last_of_each(budgets, |write| (write.collection.clone(), write.network)),
+        spent_challenges: spent,
+        idempotency,
+        app_write,
+        ticket: Box::new(GroupTicket { number, actor }),
+    };
+    (group, InFlight { number, root, replies, journal })
+}
+
+/// The last entry for each key, in order.
+fn last_of_each<T, K: Eq + std::hash::Hash>(mut list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    if list.len() > 1 {
+        let mut seen = HashSet::with_capacity(list.len());
+        let mut kept: Vec<T> = std::mem::take(&mut list)
+            .into_iter()
+            .rev()
+            .filter(|one| seen.insert(key(one)))
+            .collect();
+        kept.reverse();
+        list = kept;
+    }
+    list
+}
+
+/// Brings a group's outcome back to the actor that sealed it. If that one is gone, nobody needs
+/// it: the replies went with the actor, and the next incarnation reads the truth.
+struct GroupTicket {
+    number: u64,
+    actor: ActorRef<Message>,
+}
+
+impl Ticket for GroupTicket {
+    fn settle(self: Box<Self>, outcome: Outcome) {
+        let _ = self.actor.send_message(Message::Settled(self.number, outcome));
+    }
+}

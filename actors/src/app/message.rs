@@ -1,0 +1,398 @@
+//! What an app's actor is asked, and what it answers.
+//!
+//! A request names its [`Caller`], never a role: the actor resolves that against its newest
+//! state. Requests that an actor leaves behind when it stops or crashes bounce back to whoever
+//! sent them, whole, and are sent to the next incarnation.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rookery_domain::{
+    Error, Result, Timestamp,
+    app::AppRecord,
+    event::Event,
+    json::Object,
+    manifest::{Retention, Visibility},
+    principal::Caller,
+    retention::RetentionPatch,
+    row::Row,
+};
+use rookery_storage::commit::Outcome;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::deploy::{DeployPlan, DeployReport};
+
+/// What arrives in an app actor's mailbox.
+pub(crate) enum Message {
+    /// Somebody wants something.
+    Request(Box<Request>),
+    /// Seal the open group: sent by the actor to itself, behind whatever is queued already.
+    Seal,
+    /// The group with this number ended.
+    Settled(u64, Outcome),
+    /// Stop, if nothing is pending and nobody waits.
+    Rest,
+    /// Panic (a test's injected fault).
+    #[cfg(feature = "faults")]
+    Panic,
+}
+
+/// One operation on an app.
+#[derive(Debug, Clone)]
+pub enum Op {
+    /// Create a row, or answer with the one at the key.
+    Create {
+        /// The collection.
+        collection: Box<str>,
+        /// The row.
+        item: NewRow,
+        /// The value of the challenge header.
+        challenge: Option<Box<str>>,
+    },
+    /// Create a row, or update the one that holds the same value of a unique field.
+    Upsert {
+        /// The collection.
+        collection: Box<str>,
+        /// The row.
+        item: UpsertRow,
+        /// The value of the challenge header.
+        challenge: Option<Box<str>>,
+    },
+    /// Change a row's data.
+    Update {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+        /// A merge patch (RFC 7396), or the whole new data.
+        data: Object,
+        /// `data` replaces instead of being merged.
+        replace: bool,
+        /// The version the caller has seen.
+        if_match: Option<u32>,
+    },
+    /// Move a row to the trash.
+    Delete {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        target: DeleteRow,
+    },
+    /// Bring a row back from the trash.
+    Restore {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+        /// Its content, read from storage by the sender; fits only if the version still does.
+        trashed: Option<Arc<Row>>,
+    },
+    /// Destroy a row's content.
+    Purge {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+    },
+    /// Create or upsert many rows.
+    BatchWrite {
+        /// The collection.
+        collection: Box<str>,
+        /// The rows, in order.
+        items: Vec<WriteRow>,
+        /// All or none.
+        atomic: bool,
+        /// The value of the challenge header.
+        challenge: Option<Box<str>>,
+    },
+    /// Move many rows to the trash.
+    BatchDelete {
+        /// The collection.
+        collection: Box<str>,
+        /// The rows, in order.
+        items: Vec<DeleteRow>,
+        /// All or none.
+        atomic: bool,
+    },
+    /// Send a custom event.
+    Emit {
+        /// Its declared type.
+        kind: Box<str>,
+        /// Its data.
+        data: Object,
+    },
+    /// Something about the app itself.
+    App(AppOp),
+}
+
+/// A row to create.
+#[derive(Debug, Clone)]
+pub struct NewRow {
+    /// Its key; drawn when absent.
+    pub key: Option<Box<str>>,
+    /// Its data.
+    pub data: Object,
+}
+
+/// A row to create, or to merge into the one that holds the same value of `on`.
+#[derive(Debug, Clone)]
+pub struct UpsertRow {
+    /// A unique field of the collection.
+    pub on: Box<str>,
+    /// Its data.
+    pub data: Object,
+}
+
+/// One entry of a batch.
+#[derive(Debug, Clone)]
+pub enum WriteRow {
+    /// As [`Op::Create`].
+    Create(NewRow),
+    /// As [`Op::Upsert`].
+    Upsert(UpsertRow),
+}
+
+/// A row to delete.
+#[derive(Debug, Clone)]
+pub struct DeleteRow {
+    /// Its key.
+    pub key: Box<str>,
+    /// The version the caller has seen.
+    pub if_match: Option<u32>,
+}
+
+/// An operation on the app as a whole. The owner's routes and the workers send these.
+#[derive(Debug, Clone)]
+pub enum AppOp {
+    /// Deploy a version.
+    Deploy(Arc<DeployPlan>),
+    /// Change settings.
+    Settings {
+        /// New visibility.
+        visibility: Option<Visibility>,
+        /// The share token to use when this makes the app `link`: its hash and sealed form.
+        share: Option<([u8; 32], Arc<str>)>,
+        /// New timezone.
+        timezone: Option<Arc<str>>,
+    },
+    /// Turn migration mode on for so long, or off.
+    Migration(Option<Duration>),
+    /// Set or clear the owner's retention override of a collection.
+    Retention {
+        /// The collection.
+        collection: Box<str>,
+        /// What changes, per axis.
+        patch: RetentionPatch,
+    },
+    /// Move the app to the trash.
+    Delete,
+    /// Bring it back.
+    Restore,
+    /// Take it down.
+    Close,
+    /// Record that `POST wake` woke it.
+    Woken,
+    /// Prune rows beyond their retention bounds.
+    Prune,
+    /// Purge these rows of the trash, which have been there long enough.
+    PurgeTrash(Vec<(Box<str>, Box<str>)>),
+    /// Mark it as being destroyed: the last thing it ever does.
+    Destroy,
+}
+
+/// What an operation answers.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// A row, after the operation.
+    Row(RowReply),
+    /// What is left of a purged row.
+    Purged(Tombstone),
+    /// Results of a batch, one for each entry in order.
+    Batch(Vec<Result<RowReply>>),
+    /// The event that was written.
+    Event(Arc<Event>),
+    /// The app's record, after the operation.
+    App(Arc<AppRecord>),
+    /// What a deploy did, or why it did not.
+    Deployed(Box<DeployReport>),
+    /// Bounds in force after a retention change.
+    Retention(Retention),
+    /// Rows that a worker's operation touched.
+    Count(u64),
+    /// A first answer, replayed for its idempotency key.
+    Replayed(StoredAnswer),
+}
+
+/// A row and how it came about.
+#[derive(Debug, Clone)]
+pub struct RowReply {
+    /// The row as it is now.
+    pub row: Arc<Row>,
+    /// How it came about.
+    pub fate: RowFate,
+}
+
+/// How the row of a reply came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowFate {
+    /// It is new.
+    Created,
+    /// It was there already; nothing was written.
+    Existed,
+    /// It was written.
+    Updated,
+    /// It went to the trash then.
+    Deleted(Timestamp),
+    /// It came back from the trash.
+    Restored,
+}
+
+/// What a purge leaves: no content.
+#[derive(Debug, Clone)]
+pub struct Tombstone {
+    /// The row's key.
+    pub key: Box<str>,
+    /// Its last version.
+    pub version: u32,
+    /// When it was destroyed.
+    pub purged_at: Timestamp,
+}
+
+/// An answer as the idempotency record keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// HTTP status.
+    pub status: u16,
+    /// The `Location` header.
+    pub location: Option<String>,
+    /// The body.
+    pub body: String,
+}
+
+/// What makes a repeated request the same request (contract part 1, "Idempotency").
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    /// SHA-256 of principal, route, app and key.
+    pub scope: [u8; 32],
+    /// SHA-256 of the body.
+    pub body_hash: [u8; 32],
+    /// The collection whose rows the answer will quote, so that a purge finds it.
+    pub collection: Option<Arc<str>>,
+    /// What the keys of created rows are appended to for `Location`.
+    pub location_base: String,
+    /// The app's published seq when storage was asked for this scope and knew none.
+    pub checked_at_seq: u64,
+}
+
+/// What is asked, apart from who waits for the answer.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) caller: Caller,
+    pub(crate) op: Op,
+    pub(crate) idempotency: Option<IdempotencyKey>,
+    /// From then on it is not begun any more.
+    pub(crate) deadline: Instant,
+}
+
+/// How a request ended.
+pub(crate) enum Answer {
+    /// With this answer.
+    Done(Result<Reply>),
+    /// The actor stopped before it began: ask the next incarnation.
+    Bounced(Box<Ask>),
+}
+
+/// One message's content, with whoever waits for it and its place in the queue.
+pub(crate) struct Request {
+    ask: Option<Box<Ask>>,
+    port: Option<oneshot::Sender<Answer>>,
+    permits: Option<Permits>,
+}
+
+/// A request's place in the queue: one of the app's mailbox, and its bytes of the global budget.
+/// Travels with the request into its group and is given back when that is settled.
+pub(crate) struct Permits {
+    pub(crate) _mailbox: OwnedSemaphorePermit,
+    pub(crate) _bytes: OwnedSemaphorePermit,
+}
+
+impl Request {
+    /// A request and the end at which its answer arrives.
+    pub(crate) fn new(ask: Box<Ask>, permits: Permits) -> (Self, oneshot::Receiver<Answer>) {
+        let (port, receiver) = oneshot::channel();
+        (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
+    }
+
+    /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.
+    pub(crate) fn begin(mut self) -> Option<(Box<Ask>, ReplyPort)> {
+        let ask = self.ask.take()?;
+        let port = ReplyPort {
+            port: self.port.take(),
+            _permits: self.permits.take(),
+            stage: Stage::Deciding,
+        };
+        Some((ask, port))
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let (Some(ask), Some(port)) = (self.ask.take(), self.port.take()) {
+            // Whoever asked may have left.
+            let _ = port.send(Answer::Bounced(ask));
+        }
+    }
+}
+
+/// How far a begun request has come: what to say of it if its actor dies now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its own rules are running: they are what failed.
+    Deciding,
+    /// Decided, not yet with the writer: certainly not applied.
+    Open,
+    /// With the writer.
+    Sealed,
+}
+
+/// Answers one request, exactly once: also when it is dropped.
+pub(crate) struct ReplyPort {
+    port: Option<oneshot::Sender<Answer>>,
+    _permits: Option<Permits>,
+    stage: Stage,
+}
+
+impl ReplyPort {
+    /// The decision stands, uncommitted.
+    pub(crate) fn decided(&mut self) {
+        self.stage = Stage::Open;
+    }
+
+    /// The writer has it.
+    pub(crate) fn sealed(&mut self) {
+        self.stage = Stage::Sealed;
+    }
+
+    /// Answers.
+    pub(crate) fn send(mut self, answer: Result<Reply>) {
+        if let Some(port) = self.port.take() {
+            // Whoever asked may have left; what was decided stands all the same.
+            let _ = port.send(Answer::Done(answer));
+        }
+    }
+}
+
+impl Drop for ReplyPort {
+    fn drop(&mut self) {
+        if let Some(port) = self.port.take() {
+            let error = match self.stage {
+                Stage::Deciding => Error::internal(false),
+                Stage::Open => Error::unavailable("the app restarted before this was applied"),
+                Stage::Sealed => Error::internal(true),
+            };
+            let _ = port.send(Answer::Done(Err(error)));
+        }
+    }
+}

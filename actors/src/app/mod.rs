@@ -1,0 +1,15 @@
+//! One app: its actor, what it knows, how it decides, and what it publishes for everybody else.
+
+pub(crate) mod actor;
+mod answers;
+pub(crate) mod birth;
+pub(crate) mod decide;
+pub mod deploy;
+mod group;
+pub mod message;
+pub mod read;
+pub mod render;
+pub mod root;
+mod rows;
+mod standing;
+mod working;

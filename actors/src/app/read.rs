@@ -1,0 +1,329 @@
+//! Reads: they take the published root and are done, beside everything the actor does.
+//!
+//! What a caller may see is decided here against that root, with the same rules the actor uses.
+//! Long scans run on a small pool of their own, so that they never hold up a writer.
+
+use std::{cmp::Ordering, hash::Hasher as _, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    access::{Access, Authorship, RowScope, Standing, read_rights},
+    principal::Caller,
+    query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
+    row::{Row, write_json_string},
+};
+use tokio::sync::Semaphore;
+
+use super::{
+    root::{Root, Shelf},
+    standing::{readable, standing},
+};
+use crate::registry::{AppHandle, failed};
+
+/// Rows above which a scan leaves the request's own thread.
+const INLINE_SCAN_ROWS_MAX: usize = 2_000;
+/// Long scans at a time, over all apps.
+static SCANS: Semaphore = Semaphore::const_new(2);
+
+/// What a list asks for.
+#[derive(Debug, Clone)]
+pub struct ListQuery {
+    /// Filter and sort.
+    pub rows: RowQuery,
+    /// Rows on the page.
+    pub limit: PageLimit,
+    /// Where the page begins: the token of the page before.
+    pub cursor: Option<String>,
+    /// The owner sees rows in the trash as well.
+    pub include_deleted: bool,
+}
+
+/// A page of rows.
+#[derive(Debug)]
+pub struct RowPage {
+    /// `{"items": [...], "next_cursor": ..., "feed_cursor": ...}`.
+    pub body: String,
+    /// Strong entity tag of the body.
+    pub etag: String,
+}
+
+/// A row as one caller sees it.
+#[derive(Debug, Clone)]
+pub struct SeenRow {
+    /// The row.
+    pub row: Arc<Row>,
+    /// When it went to the trash, if it did.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// A caller in front of one published state.
+pub(crate) struct View {
+    pub(crate) root: Arc<Root>,
+    pub(crate) standing: Standing,
+}
+
+impl View {
+    /// # Errors
+    /// Those of [`standing`] and [`readable`].
+    pub(crate) fn new(root: Arc<Root>, caller: &Caller) -> Result<Self> {
+        let standing = standing(&root.record, caller)?;
+        readable(&root.record, &standing)?;
+        Ok(Self { root, standing })
+    }
+
+    /// A number of everything the caller reads here and now; tokens are bound to it.
+    pub(crate) fn rights(&self) -> u64 {
+        read_rights(&self.standing, &self.root.manifest)
+    }
+
+    pub(crate) fn feed_cursor(&self, seq: u64) -> FeedCursor {
+        FeedCursor { history: self.root.record.history, seq, rights: self.rights() }
+    }
+
+    fn shelf(&self, collection: &str) -> Result<&Shelf> {
+        self.root.shelf(collection).ok_or_else(|| {
+            Error::new(
+                ErrorCode::CollectionNotFound,
+                format!("the manifest declares no collection {collection:?}"),
+            )
+        })
+    }
+}
+
+impl AppHandle {
+    pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
+        View::new(self.root().await?, caller)
+    }
+
+    /// One row by key.
+    ///
+    /// # Errors
+    /// `collection_not_found`, `credential_scope_forbidden`, `row_not_found`.
+    pub async fn row(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        key: &str,
+        include_deleted: bool,
+    ) -> Result<SeenRow> {
+        let view = self.view(caller).await?;
+        let shelf = view.shelf(collection)?;
+        let row = shelf.rows.get(key).cloned();
+        let access = Access::new(&view.standing, &shelf.decl);
+        if row.is_none() && include_deleted {
+            access.trash()?;
+            let store = &self.env().store;
+            let trashed = store.trashed_row(self.id(), collection, key).await.map_err(failed)?;
+            return trashed.ok_or_else(Error::row_not_found);
+        }
+        access.read(row.as_deref().map(Authorship::from))?;
+        row.map(|row| SeenRow { row, deleted_at: None }).ok_or_else(Error::row_not_found)
+    }
+
+    /// Live rows the caller may count.
+    ///
+    /// # Errors
+    /// `collection_not_found`, `credential_scope_forbidden`, `collection_count_forbidden`.
+    pub async fn count(&self, caller: &Caller, collection: &str) -> Result<u64> {
+        let view = self.view(caller).await?;
+        let shelf = view.shelf(collection)?;
+        Ok(match Access::new(&view.standing, &shelf.decl).count()? {
+            RowScope::All => shelf.rows.len() as u64,
+            scope => {
+                shelf.rows.iter().filter(|row| scope.admits(Authorship::from(&***row))).count()
+                    as u64
+            }
+        })
+    }
+
+    /// The entity tag that [`AppHandle::rows`] would answer with, without looking at a row.
+    ///
+    /// # Errors
+    /// As [`AppHandle::rows`], as far as permissions go.
+    pub async fn rows_etag(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        query: &ListQuery,
+    ) -> Result<String> {
+        let view = self.view(caller).await?;
+        Access::new(&view.standing, &view.shelf(collection)?.decl).list()?;
+        Ok(etag(&view, collection, query))
+    }
+
+    /// A page of rows.
+    ///
+    /// # Errors
+    /// `collection_not_found`, `credential_scope_forbidden`, `collection_read_forbidden`;
+    /// `invalid_request` for a cursor that does not belong here.
+    pub async fn rows(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        query: ListQuery,
+    ) -> Result<RowPage> {
+        let view = self.view(caller).await?;
+        let shelf = view.shelf(collection)?;
+        let access = Access::new(&view.standing, &shelf.decl);
+        let scope = access.list()?;
+        let mut trash = Vec::new();
+        if query.include_deleted {
+            access.trash()?;
+            trash = self.env().store.trash(self.id(), collection).await.map_err(failed)?;
+        }
+        let binding = PageBinding {
+            app: self.id(),
+            collection,
+            caller: view.standing.principal,
+            rights: view.rights(),
+            query: &query.rows,
+            include_deleted: query.include_deleted,
+        };
+        let key = &self.env().key;
+        let cursor = query
+            .cursor
+            .as_deref()
+            .map(|token| PageCursor::parse(token, key, &binding))
+            .transpose()?;
+        let etag = etag(&view, collection, &query);
+        let after = cursor.as_ref().map(|cursor| cursor.after.clone());
+        let scan = Scan {
+            shelf: shelf.clone(),
+            trash,
+            scope,
+            query: query.rows.clone(),
+            after,
+            limit: query.limit.get(),
+        };
+        let (rows, more) = if scan.is_long() {
+            let _permit = SCANS.acquire().await.map_err(|_| Error::internal(false))?;
+            tokio::task::spawn_blocking(move || scan.run())
+                .await
+                .map_err(|_| Error::internal(false))?
+        } else {
+            scan.run()
+        };
+        let feed = cursor.map_or_else(|| view.feed_cursor(view.root.seq), |cursor| cursor.feed);
+        let next = rows.last().filter(|_| more).and_then(|last| {
+            let after = query.rows.place(&last.row)?;
+            Some(PageCursor { after, feed }.to_token(key, &binding))
+        });
+        Ok(RowPage { body: page_body(&rows, next.as_deref(), &feed.to_token(key)), etag })
+    }
+}
+
+/// One walk over a collection.
+struct Scan {
+    shelf: Shelf,
+    trash: Vec<SeenRow>,
+    scope: RowScope,
+    query: RowQuery,
+    after: Option<SortKey>,
+    limit: usize,
+}
+
+impl Scan {
+    fn is_long(&self) -> bool {
+        self.shelf.rows.len() > INLINE_SCAN_ROWS_MAX
+            && (self.query.has_filter()
+                || self.query.creation_order().is_none()
+                || self.scope != RowScope::All)
+    }
+
+    /// The rows of the page, and whether there are more behind it.
+    fn run(self) -> (Vec<SeenRow>, bool) {
+        match self.query.creation_order() {
+            Some(newest_first) if self.trash.is_empty() => self.in_creation_order(newest_first),
+            _ => self.sorted(),
+        }
+    }
+
+    fn in_creation_order(&self, newest_first: bool) -> (Vec<SeenRow>, bool) {
+        let rows = &self.shelf.rows;
+        let after = self
+            .after
+            .as_ref()
+            .and_then(|after| Some((Timestamp(after.first_integer()?), after.key())));
+        match (newest_first, after) {
+            (false, None) => self.take(rows.iter()),
+            (false, Some((at, key))) => self.take(rows.after(at, key)),
+            (true, None) => self.take(rows.iter().rev()),
+            (true, Some((at, key))) => self.take(rows.before(at, key)),
+        }
+    }
+
+    fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> (Vec<SeenRow>, bool) {
+        let mut matching = rows
+            .filter(|row| self.scope.admits(Authorship::from(&***row)) && self.query.matches(row));
+        let page: Vec<_> = matching
+            .by_ref()
+            .take(self.limit)
+            .map(|row| SeenRow { row: row.clone(), deleted_at: None })
+            .collect();
+        let more = page.len() == self.limit && matching.next().is_some();
+        (page, more)
+    }
+
+    fn sorted(self) -> (Vec<SeenRow>, bool) {
+        let live = self
+            .shelf
+            .rows
+            .iter()
+            .filter(|row| self.scope.admits(Authorship::from(&***row)))
+            .map(|row| SeenRow { row: row.clone(), deleted_at: None });
+        let mut places: Vec<(SortKey, SeenRow)> = live
+            .chain(self.trash)
+            .filter_map(|seen| Some((self.query.place(&seen.row)?, seen)))
+            .filter(|(place, _)| {
+                let behind = |after| self.query.compare(place, after) == Ordering::Greater;
+                self.after.as_ref().is_none_or(behind)
+            })
+            .collect();
+        let more = places.len() > self.limit;
+        if more {
+            places.select_nth_unstable_by(self.limit, |a, b| self.query.compare(&a.0, &b.0));
+            places.truncate(self.limit);
+        }
+        places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
+        (places.into_iter().map(|(_, seen)| seen).collect(), more)
+    }
+}
+
+fn page_body(rows: &[SeenRow], next: Option<&str>, feed: &str) -> String {
+    let bytes: usize = rows.iter().map(|seen| seen.row.data.len() + 300).sum();
+    let mut body = String::with_capacity(bytes + 256);
+    body.push_str("{\"items\":[");
+    for (i, seen) in rows.iter().enumerate() {
+        if i > 0 {
+            body.push(',');
+        }
+        seen.row.write_json(seen.deleted_at, &mut body);
+    }
+    body.push_str("],\"next_cursor\":");
+    match next {
+        Some(next) => write_json_string(next, &mut body),
+        None => body.push_str("null"),
+    }
+    body.push_str(",\"feed_cursor\":");
+    write_json_string(feed, &mut body);
+    body.push('}');
+    body
+}
+
+/// An entity tag of what a query gives a caller at a point of the app's history: the body need
+/// not be made to know that it has not changed.
+fn etag(view: &View, collection: &str, query: &ListQuery) -> String {
+    let mut hash = rustc_hash::FxHasher::default();
+    hash.write(view.root.record.history.uuid().as_bytes());
+    hash.write_u64(view.root.seq);
+    hash.write_u64(view.rights());
+    hash.write(collection.as_bytes());
+    hash.write_u8(0);
+    hash.write(query.rows.filter_text().as_bytes());
+    hash.write_u8(0);
+    hash.write(query.rows.sort_text().as_bytes());
+    hash.write_usize(query.limit.get());
+    hash.write(query.cursor.as_deref().unwrap_or_default().as_bytes());
+    hash.write_u8(u8::from(query.include_deleted));
+    format!("\"{:x}-{:016x}\"", view.root.seq, hash.finish())
+}

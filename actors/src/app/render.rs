@@ -1,0 +1,123 @@
+//! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
+//! the same to the letter.
+
+use rookery_domain::{Error, error::ErrorCode};
+use serde_json::{Value, json};
+
+use super::message::{Reply, RowFate, RowReply, StoredAnswer, Tombstone};
+
+/// The status and body of a row's answer.
+#[must_use]
+pub fn row(reply: &RowReply) -> (u16, String) {
+    let status = if reply.fate == RowFate::Created { 201 } else { 200 };
+    let mut body = String::new();
+    write_row(reply, &mut body);
+    (status, body)
+}
+
+fn write_row(reply: &RowReply, out: &mut String) {
+    let deleted_at = match reply.fate {
+        RowFate::Deleted(at) => Some(at),
+        _ => None,
+    };
+    reply.row.write_json(deleted_at, out);
+}
+
+/// `{"key", "version", "purged_at"}`.
+#[must_use]
+pub fn tombstone(tombstone: &Tombstone) -> String {
+    json!({
+        "key": &*tombstone.key,
+        "version": tombstone.version,
+        "purged_at": tombstone.purged_at,
+    })
+    .to_string()
+}
+
+/// `{"results": [{"index", "status", "row" | "error"}]}`.
+#[must_use]
+pub fn batch(results: &[rookery_domain::Result<RowReply>]) -> String {
+    let mut body = String::from("{\"results\":[");
+    for (index, result) in results.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        body.push_str("{\"index\":");
+        body.push_str(&index.to_string());
+        body.push_str(",\"status\":");
+        match result {
+            Ok(reply) => {
+                body.push_str(if reply.fate == RowFate::Created { "201" } else { "200" });
+                body.push_str(",\"row\":");
+                write_row(reply, &mut body);
+            }
+            Err(error) => {
+                body.push_str(&error.code.status().to_string());
+                body.push_str(",\"error\":");
+                body.push_str(&item_error(error).to_string());
+            }
+        }
+        body.push('}');
+    }
+    body.push_str("]}");
+    body
+}
+
+/// The members of an error that belong to one item of a batch: the envelope's own (request id,
+/// documentation address) belong to the request.
+fn item_error(error: &Error) -> Value {
+    let code: ErrorCode = error.code;
+    let mut item = json!({
+        "code": code.as_str(),
+        "status": code.status(),
+        "message": error.message,
+        "hint": code.hint(),
+        "retryable": code.retryable(),
+    });
+    if let Some(details) = &error.details {
+        item["details"] = (**details).clone();
+    }
+    if let Some(required) = &error.required {
+        item["required"] = json!(required);
+    }
+    item
+}
+
+/// The answer to keep for an idempotency key, and the key of the single row it quotes. Created
+/// rows are found at `location_base` plus their key.
+#[must_use]
+pub(crate) fn stored(reply: &Reply, location_base: &str) -> (StoredAnswer, Option<Box<str>>) {
+    let answer = |status, location, body| StoredAnswer { status, location, body };
+    match reply {
+        Reply::Row(reply) => {
+            let (status, body) = row(reply);
+            let location =
+                (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
+            (answer(status, location, body), Some(reply.row.key.clone()))
+        }
+        Reply::Batch(results) => (answer(200, None, batch(results)), None),
+        Reply::Event(event) => {
+            let mut body = json!({"seq": event.seq, "type": event.kind.name(), "at": event.at});
+            body["by"] = json!(event.by);
+            (answer(201, None, body.to_string()), None)
+        }
+        Reply::Replayed(stored) => (stored.clone(), None),
+        // No other operation takes an idempotency key through the actor.
+        _ => (answer(204, None, String::new()), None),
+    }
+}
+
+/// `text` as one segment of a path (RFC 3986, section 3.3): everything but unreserved characters
+/// is percent-encoded.
+#[must_use]
+pub fn path_segment(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,139 @@
+//! An app as everybody else sees it: an immutable snapshot, published after a commit.
+//!
+//! Reads take the newest root and are done; they never meet the actor. The actor's own working
+//! copy is a root too, one that is ahead by what is not durable yet.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{
+    app::AppRecord,
+    event::Event,
+    manifest::{Collection, Manifest},
+};
+use rookery_storage::commit::Totals;
+
+use super::rows::Rows;
+
+/// Events kept in memory behind the newest one.
+pub(crate) const TAIL_EVENTS_MAX: usize = 128;
+/// Bytes of row data and payloads that those events may hold.
+pub(crate) const TAIL_BYTES_MAX: usize = 16 << 10;
+
+/// One app at one point of its history. Cloning shares everything.
+#[derive(Clone)]
+pub struct Root {
+    /// The number of the newest event it includes.
+    pub seq: u64,
+    /// Events up to this number are no longer kept.
+    pub floor_seq: u64,
+    /// The app's record.
+    pub record: Arc<AppRecord>,
+    /// The manifest in force.
+    pub manifest: Arc<Manifest>,
+    /// What counts towards the quota.
+    pub totals: Totals,
+    /// Rows kept but not served, by collection; declared ones and removed ones.
+    pub(crate) detached: Arc<BTreeMap<Arc<str>, u64>>,
+    pub(crate) collections: Vec<Shelf>,
+    pub(crate) tail: Tail,
+}
+
+/// A declared collection and its rows.
+#[derive(Clone)]
+pub(crate) struct Shelf {
+    pub(crate) decl: Arc<Collection>,
+    pub(crate) rows: Rows,
+    /// Rows in the trash.
+    pub(crate) trashed: u64,
+}
+
+impl Root {
+    /// Where the collection `name` stands, if the manifest declares it.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.collections.binary_search_by(|shelf| (*shelf.decl.name).cmp(name)).ok()
+    }
+
+    pub(crate) fn shelf(&self, name: &str) -> Option<&Shelf> {
+        self.position(name).map(|i| &self.collections[i])
+    }
+
+    /// Live rows of a declared collection.
+    #[must_use]
+    pub fn live_rows(&self, collection: &str) -> Option<u64> {
+        self.shelf(collection).map(|shelf| shelf.rows.len() as u64)
+    }
+
+    /// What the app's record lists of each collection, the declared ones and those that a forced
+    /// deploy detached.
+    #[must_use]
+    pub fn collection_counts(&self) -> Vec<CollectionCounts> {
+        let declared = self.collections.iter().map(|shelf| CollectionCounts {
+            name: shelf.decl.name.clone(),
+            live: shelf.rows.len() as u64,
+            deleted: shelf.trashed,
+            detached: self.detached.get(&shelf.decl.name).copied().unwrap_or(0),
+        });
+        let removed = self.detached.iter().filter(|(name, _)| self.position(name).is_none()).map(
+            |(name, n)| CollectionCounts { name: name.clone(), live: 0, deleted: 0, detached: *n },
+        );
+        declared.chain(removed).collect()
+    }
+}
+
+/// Numbers of one collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionCounts {
+    /// The collection.
+    pub name: Arc<str>,
+    /// Rows served.
+    pub live: u64,
+    /// Rows in the trash.
+    pub deleted: u64,
+    /// Rows kept but not served.
+    pub detached: u64,
+}
+
+/// The newest events, oldest first, without gaps.
+#[derive(Clone, Default)]
+pub(crate) struct Tail {
+    events: imbl::Vector<Arc<Event>>,
+    bytes: usize,
+}
+
+impl Tail {
+    /// Appends the next event and lets the oldest go while the bounds are exceeded.
+    pub(crate) fn push(&mut self, event: Arc<Event>) {
+        self.bytes += weight(&event);
+        self.events.push_back(event);
+        while self.events.len() > TAIL_EVENTS_MAX
+            || self.bytes > TAIL_BYTES_MAX && self.events.len() > 1
+        {
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= weight(&oldest);
+        }
+    }
+
+    /// Lets everything go, so that no reader finds content here that was purged.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The events after `seq`, if the tail reaches back that far.
+    pub(crate) fn after(&self, seq: u64) -> Option<impl Iterator<Item = &Arc<Event>>> {
+        let first = self.events.front()?.seq;
+        if seq + 1 < first {
+            return None;
+        }
+        Some(
+            self.events
+                .focus()
+                .narrow(((seq + 1 - first) as usize).min(self.events.len())..)
+                .into_iter(),
+        )
+    }
+}
+
+fn weight(event: &Event) -> usize {
+    event.data.as_ref().map_or(0, |data| data.len())
+        + event.change.as_ref().map_or(0, |change| change.row.data.len())
+}

@@ -1,0 +1,67 @@
+//! What a caller is in this app right now: resolved anew for every request and at every
+//! publication, so that a change of permissions holds at once, also for those who wait.
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::{Standing, Tier},
+    app::{AppRecord, AppStatus},
+    manifest::Visibility,
+    principal::Caller,
+};
+
+/// Resolves `caller` against the app's record.
+///
+/// # Errors
+/// `unauthorized` for an outsider of a private app, or of a shared one without the share token in
+/// force; `app_not_found` for an agent of somebody else.
+pub fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
+    let tier = |tier| Standing::new(caller.principal(), tier);
+    if *caller == Caller::System || caller.account() == Some(record.owner) {
+        return Ok(tier(Tier::Owner));
+    }
+    let share = match caller {
+        Caller::Agent { .. } => return Err(Error::app_not_found()),
+        Caller::Human { share, .. } | Caller::Anonymous { share, .. } => share.as_ref(),
+        Caller::Grant { .. }
+        | Caller::Preview { .. }
+        | Caller::Credential { .. }
+        | Caller::System => None,
+    };
+    let admitted = match record.visibility {
+        Visibility::Public => true,
+        // The hash of a secret: comparing it tells nothing about the secret.
+        Visibility::Link => share.is_some() && share == record.share_hash.as_ref(),
+        Visibility::Private => false,
+    };
+    if admitted {
+        Ok(tier(Tier::Visitor))
+    } else {
+        Err(Error::new(ErrorCode::Unauthorized, "this app is not open to you"))
+    }
+}
+
+/// Checks that the app takes part in the world at all, as far as writes are concerned.
+///
+/// # Errors
+/// `soft_deleted`, `app_closed`, `app_not_found`.
+pub fn writable(record: &AppRecord) -> Result<()> {
+    match record.status {
+        AppStatus::Live => Ok(()),
+        AppStatus::Deleted => {
+            Err(Error::new(ErrorCode::SoftDeleted, "this app is in the trash: restore it first"))
+        }
+        AppStatus::Closed => Err(Error::new(ErrorCode::AppClosed, "this app is closed")),
+        AppStatus::Purging => Err(Error::app_not_found()),
+    }
+}
+
+/// Checks that the app can be read: a closed one by its owner only.
+///
+/// # Errors
+/// `soft_deleted`, `app_closed`, `app_not_found`.
+pub fn readable(record: &AppRecord, standing: &Standing) -> Result<()> {
+    match record.status {
+        AppStatus::Closed if standing.tier == Tier::Owner => Ok(()),
+        _ => writable(record),
+    }
+}

@@ -1,0 +1,99 @@
+//! What every app actor shares: settings, the clock, the server's key, storage, compiled schemas.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rookery_domain::{
+    Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
+    sealed::ServerKey, time::Clock,
+};
+
+use crate::{accounts::Accounts, store::AppStore};
+
+/// Settings of the runtime. Units are in the names.
+#[derive(Debug, Clone)]
+pub struct RuntimeOptions {
+    /// Messages of one app that may be queued or uncommitted at a time.
+    pub mailbox_limit: usize,
+    /// Bytes of requests that may be queued or uncommitted at a time, over all apps.
+    pub inflight_bytes_max: usize,
+    /// An app nobody asks for is hibernated after this time.
+    pub idle_after: Duration,
+    /// Resident bytes above which the least recently used apps are hibernated.
+    pub memory_budget_bytes: u64,
+    /// Apps that may be loaded at a time.
+    pub wakes_max: usize,
+    /// Bytes of compiled schemas that are kept, also over hibernation.
+    pub schema_cache_bytes: u64,
+    /// Feed events kept per app.
+    pub feed_retention_events: u64,
+    /// Days that feed events are kept.
+    pub feed_retention_days: u32,
+    /// How long a request may wait to be begun.
+    pub request_timeout: Duration,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self {
+            mailbox_limit: 128,
+            inflight_bytes_max: 256 << 20,
+            idle_after: Duration::from_secs(300),
+            memory_budget_bytes: 2 << 30,
+            wakes_max: 32,
+            schema_cache_bytes: 64 << 20,
+            feed_retention_events: 10_000,
+            feed_retention_days: 30,
+            request_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What app actors share.
+pub(crate) struct Env {
+    pub(crate) options: RuntimeOptions,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Clock,
+    pub(crate) key: ServerKey,
+    pub(crate) store: Arc<dyn AppStore>,
+    pub(crate) accounts: Accounts,
+    pub(crate) schemas: Schemas,
+    /// When the process started: idle times and crash streaks count from here.
+    pub(crate) started: Instant,
+}
+
+impl Env {
+    /// Time since the process started.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+/// Compiled validators by schema hash: large, so shared by all apps that declare the same schema,
+/// and kept over hibernation within a bound of bytes.
+pub(crate) struct Schemas(moka::sync::Cache<[u8; 32], Arc<CompiledSchema>>);
+
+impl Schemas {
+    /// A cache of at most `bytes`.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let weight = |_: &[u8; 32], schema: &Arc<CompiledSchema>| {
+            u32::try_from(schema.weight_bytes()).unwrap_or(u32::MAX)
+        };
+        Self(moka::sync::Cache::builder().max_capacity(bytes).weigher(weight).build())
+    }
+
+    /// The validator of `source`.
+    ///
+    /// # Errors
+    /// `internal` when it does not compile: the manifest was checked when it was deployed.
+    pub(crate) fn get(&self, source: &SchemaSource) -> Result<Arc<CompiledSchema>> {
+        self.0.try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new)).map_err(
+            |error| {
+                tracing::error!(schema = &*source.name, %error, "a stored schema does not compile");
+                Error::internal(false)
+            },
+        )
+    }
+}

@@ -1,0 +1,169 @@
+//! Following an app (contract part 6): a page of events after a cursor, waited for if need be.
+//!
+//! Events are read from the root's tail, or from storage no further than the root's seq, so that
+//! nobody hears of a row before it can be read. Permissions are resolved again at every
+//! publication: a caller that loses its rights while it waits hears nothing more.
+
+pub(crate) mod hub;
+mod sight;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rookery_domain::{
+    Error, ErrorCode, Result, event::Event, principal::Caller, query::cursor::FeedCursor,
+};
+
+use crate::{
+    app::read::View,
+    registry::{AppHandle, failed},
+};
+use sight::Sight;
+
+/// Longest wait of one poll.
+pub const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Wait of a poll that does not say.
+pub const WAIT_DEFAULT: Duration = Duration::from_secs(25);
+/// Events that one page holds at most.
+pub const PAGE_EVENTS_MAX: usize = 200;
+/// Events read from storage at a time.
+const CHUNK_EVENTS: usize = 500;
+/// Events that one poll looks at before it answers, however few of them its caller sees.
+const SCAN_EVENTS_MAX: usize = 5_000;
+
+/// What a poll asks for.
+#[derive(Debug, Clone)]
+pub struct FeedQuery {
+    /// Where the caller stands: a token of an earlier answer or of a list. None: from now on.
+    pub since: Option<String>,
+    /// How long to wait for an event; zero answers at once.
+    pub wait: Duration,
+    /// Events on the page.
+    pub limit: usize,
+    /// Only rows of this collection.
+    pub collection: Option<String>,
+}
+
+/// A page of the feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedPage {
+    /// The events, each as its JSON text.
+    pub events: Vec<FeedEvent>,
+    /// Where to go on.
+    pub cursor: String,
+    /// Whether more events were there already.
+    pub more: bool,
+}
+
+/// One event as its caller sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedEvent {
+    /// Where to go on behind it.
+    pub cursor: String,
+    /// Its type.
+    pub kind: String,
+    /// The record.
+    pub json: String,
+}
+
+impl AppHandle {
+    /// Events after `query.since`, as `caller` may see them now.
+    ///
+    /// # Errors
+    /// `resync_required` when the cursor lies below the retention floor or what the caller may
+    /// read has changed; `invalid_request` for a token that is none; those of a read.
+    pub async fn feed(&self, caller: &Caller, query: &FeedQuery) -> Result<FeedPage> {
+        let key = &self.env().key;
+        let view = self.view(caller).await?;
+        if let Some(name) = &query.collection
+            && view.root.shelf(name).is_none()
+        {
+            return Err(Error::new(
+                ErrorCode::CollectionNotFound,
+                format!("the manifest declares no collection {name:?}"),
+            ));
+        }
+        let Some(token) = &query.since else {
+            let cursor = view.feed_cursor(view.root.seq).to_token(key);
+            return Ok(FeedPage { events: vec![], cursor, more: false });
+        };
+        let mut cursor = FeedCursor::parse(token, key)?;
+        drop(view);
+        let _presence = (!query.wait.is_zero()).then(|| self.slot.hub.enter());
+        let deadline = Instant::now() + query.wait;
+        loop {
+            let published = self.slot.hub.next();
+            let view = self.view(caller).await?;
+            check(&view, cursor)?;
+            let (events, through, more) = self.look(&view, cursor, query).await?;
+            cursor.seq = through;
+            let waited = Instant::now() >= deadline;
+            if !events.is_empty() || more || waited {
+                return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+            }
+            drop(view);
+            if tokio::time::timeout_at(deadline.into(), published).await.is_err() {
+                return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+            }
+        }
+    }
+
+    /// The visible events after the cursor, up to which number was looked, and whether there is
+    /// more behind that.
+    async fn look(
+        &self,
+        view: &View,
+        cursor: FeedCursor,
+        query: &FeedQuery,
+    ) -> Result<(Vec<FeedEvent>, u64, bool)> {
+        let mut sight = Sight::new(view, query.collection.as_deref(), &self.env().key, cursor);
+        let (mut seen, mut through) = (Vec::new(), cursor.seq);
+        let mut looked = 0;
+        while through < view.root.seq && looked < SCAN_EVENTS_MAX {
+            for event in self.chunk(view, through).await? {
+                if seen.len() == query.limit {
+                    return Ok((seen, through, true));
+                }
+                through = event.seq;
+                looked += 1;
+                seen.extend(sight.of(&event));
+            }
+        }
+        Ok((seen, through, through < view.root.seq))
+    }
+
+    async fn chunk(&self, view: &View, after: u64) -> Result<Vec<Arc<Event>>> {
+        if let Some(tail) = view.root.tail.after(after) {
+            return Ok(tail.take(CHUNK_EVENTS).cloned().collect());
+        }
+        let store = &self.env().store;
+        let events = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS);
+        let events = events.await.map_err(failed)?;
+        if events.first().is_none_or(|first| first.seq != after + 1) {
+            // Pruned between the look at the root and this one.
+            return Err(resync("the events behind this cursor are no longer kept"));
+        }
+        Ok(events)
+    }
+}
+
+/// Whether a cursor still fits what is published.
+fn check(view: &View, cursor: FeedCursor) -> Result<()> {
+    let root = &view.root;
+    if cursor.history != root.record.history || cursor.seq > root.seq {
+        return Err(resync("this cursor belongs to another history of the app"));
+    }
+    if cursor.seq < root.floor_seq {
+        return Err(resync("the events behind this cursor are no longer kept"));
+    }
+    if cursor.rights != view.rights() {
+        return Err(resync("what you may read has changed since this cursor was made"));
+    }
+    Ok(())
+}
+
+fn resync(message: &str) -> Error {
+    Error::new(ErrorCode::ResyncRequired, message)
+}

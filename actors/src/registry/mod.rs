@@ -1,0 +1,278 @@
+//! The registry: where every app lives. It alone knows whether an app has an actor now, and
+//! brings it up when somebody needs it.
+//!
+//! Reading an app's record wakes nothing. What is not here: the rules of an app (`app`), and what
+//! spans apps and accounts (`control`).
+
+pub(crate) mod shards;
+pub(crate) mod slot;
+mod wake;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use parking_lot::RwLock;
+use rookery_domain::{
+    Error, Result,
+    app::{AppRecord, AppStatus},
+    id::AppId,
+    principal::Caller,
+};
+use rookery_storage::StorageError;
+use tokio::sync::Semaphore;
+
+use crate::{
+    app::{
+        message::{Answer, Ask, IdempotencyKey, Message, Op, Permits, Reply, Request},
+        root::Root,
+    },
+    env::Env,
+};
+use shards::Shards;
+use slot::{Live, Slot, SlotState};
+
+/// Incarnations that one request is tried on before it is refused.
+const INCARNATIONS_TRIED_MAX: usize = 4;
+/// How long a begun request may take to become durable before its outcome is called unknown.
+const COMMIT_GRACE: Duration = Duration::from_secs(15);
+/// Parts of the registry, so that look-ups of different apps rarely meet.
+const PARTS: usize = 16;
+/// Bytes that one request costs at least, of the global budget.
+const REQUEST_BYTES_MIN: usize = 512;
+
+/// All apps of this process. Cheap to clone.
+#[derive(Clone)]
+pub struct Apps {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) env: Arc<Env>,
+    parts: [RwLock<HashMap<AppId, Arc<Slot>>>; PARTS],
+    slugs: RwLock<HashMap<Arc<str>, AppId>>,
+    pub(crate) shards: Shards,
+    wakes: Arc<Semaphore>,
+    inflight_bytes: Arc<Semaphore>,
+    incarnations: AtomicU64,
+}
+
+/// One app, found. Cheap to clone; valid whatever becomes of the app.
+#[derive(Clone)]
+pub struct AppHandle {
+    pub(crate) apps: Apps,
+    pub(crate) slot: Arc<Slot>,
+}
+
+impl Apps {
+    pub(crate) fn new(env: Arc<Env>, shards: Shards) -> Self {
+        let wakes = Arc::new(Semaphore::new(env.options.wakes_max));
+        let inflight_bytes = Arc::new(Semaphore::new(env.options.inflight_bytes_max));
+        Self {
+            inner: Arc::new(Inner {
+                env,
+                parts: Default::default(),
+                slugs: RwLock::default(),
+                shards,
+                wakes,
+                inflight_bytes,
+                incarnations: AtomicU64::new(1),
+            }),
+        }
+    }
+
+    /// The app with this id or slug, whatever its status. Wakes nothing.
+    ///
+    /// # Errors
+    /// `app_not_found`; `unavailable` when storage does not answer.
+    pub async fn find(&self, id_or_slug: &str) -> Result<AppHandle> {
+        if let Ok(id) = id_or_slug.parse::<AppId>() {
+            return self.by_id(id).await;
+        }
+        let known = self.inner.slugs.read().get(id_or_slug).copied();
+        if let Some(id) = known {
+            return self.by_id(id).await;
+        }
+        // What cannot be a slug is not asked of storage.
+        if rookery_domain::slug::check(id_or_slug).is_err() {
+            return Err(Error::app_not_found());
+        }
+        let record = self.inner.env.store.record_by_slug(id_or_slug).await.map_err(failed)?;
+        self.adopt(record.ok_or_else(Error::app_not_found)?)
+    }
+
+    /// The app with this id.
+    ///
+    /// # Errors
+    /// As [`Apps::find`].
+    pub async fn by_id(&self, id: AppId) -> Result<AppHandle> {
+        let known = self.part(id).read().get(&id).cloned();
+        if let Some(slot) = known {
+            return self.present(slot);
+        }
+        let record = self.inner.env.store.record(id).await.map_err(failed)?;
+        self.adopt(record.ok_or_else(Error::app_not_found)?)
+    }
+
+    /// The slot of an app that storage knows, made if it is new here. A slot that is here already
+    /// is newer than any record read before.
+    pub(crate) fn adopt(&self, record: AppRecord) -> Result<AppHandle> {
+        if record.status == AppStatus::Purging {
+            return Err(Error::app_not_found());
+        }
+        let (id, slug) = (record.id, record.slug.clone());
+        let limit = self.inner.env.options.mailbox_limit;
+        let slot = self
+            .part(id)
+            .write()
+            .entry(id)
+            .or_insert_with(|| Arc::new(Slot::new(Arc::new(record), limit)))
+            .clone();
+        self.inner.slugs.write().insert(slug, id);
+        self.present(slot)
+    }
+
+    /// Forgets an app that is destroyed in storage too.
+    pub(crate) fn forget(&self, id: AppId) {
+        if let Some(slot) = self.part(id).write().remove(&id) {
+            self.inner.slugs.write().remove(&slot.record.load().slug);
+        }
+    }
+
+    /// Every slot there is, for the workers. A copy: apps come and go meanwhile.
+    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
+        self.inner
+            .parts
+            .iter()
+            .flat_map(|part| part.read().values().cloned().collect::<Vec<_>>())
+            .collect()
+    }
+
+    pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
+        AppHandle { apps: self.clone(), slot }
+    }
+
+    fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
+        if slot.record.load().status == AppStatus::Purging {
+            return Err(Error::app_not_found());
+        }
+        Ok(self.handle(slot))
+    }
+
+    fn part(&self, id: AppId) -> &RwLock<HashMap<AppId, Arc<Slot>>> {
+        &self.inner.parts[usize::from(id.uuid().as_bytes()[15]) % PARTS]
+    }
+
+    pub(crate) fn next_incarnation(&self) -> u64 {
+        self.inner.incarnations.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl AppHandle {
+    /// The app's id.
+    #[must_use]
+    pub fn id(&self) -> AppId {
+        self.slot.id
+    }
+
+    /// Its record as last published. Wakes nothing.
+    #[must_use]
+    pub fn record(&self) -> Arc<AppRecord> {
+        self.slot.record.load_full()
+    }
+
+    /// Whether an actor runs for it, or why not.
+    #[must_use]
+    pub fn state(&self) -> SlotState {
+        self.slot.state()
+    }
+
+    /// Its published state, if it is live now. Wakes nothing.
+    #[must_use]
+    pub fn peek(&self) -> Option<Arc<Root>> {
+        self.slot.root()
+    }
+
+    /// Its published state; wakes it if need be.
+    ///
+    /// # Errors
+    /// `unavailable`, `app_not_found`.
+    pub async fn root(&self) -> Result<Arc<Root>> {
+        self.slot.touch(self.env().uptime());
+        match self.slot.root() {
+            Some(root) => Ok(root),
+            None => Ok(self.live().await?.root.load_full()),
+        }
+    }
+
+    /// Asks the app's actor for `op` and waits until the answer is durable.
+    ///
+    /// `bytes` is what the request's body weighs. Once begun, it runs to its end whatever becomes
+    /// of this future.
+    ///
+    /// # Errors
+    /// What the app's rules answer; `unavailable` when it was certainly not applied (too many
+    /// requests, no space, restarts); `internal` with `details.outcome` when nobody can tell.
+    pub async fn apply(
+        &self,
+        caller: Caller,
+        op: Op,
+        idempotency: Option<IdempotencyKey>,
+        bytes: usize,
+    ) -> Result<Reply> {
+        self.slot.touch(self.env().uptime());
+        let deadline = Instant::now() + self.env().options.request_timeout;
+        let mut ask = Box::new(Ask { caller, op, idempotency, deadline });
+        for _ in 0..INCARNATIONS_TRIED_MAX {
+            let permits = self.admit(bytes)?;
+            let live = self.live().await?;
+            let (request, answer) = Request::new(ask, permits);
+            // An actor that is gone hands the message back by dropping it.
+            let _ = live.actor.send_message(Message::Request(Box::new(request)));
+            match tokio::time::timeout_at((deadline + COMMIT_GRACE).into(), answer).await {
+                Ok(Ok(Answer::Done(reply))) => return reply,
+                Ok(Ok(Answer::Bounced(back))) => {
+                    ask = back;
+                    self.slot.gone(live.incarnation).await;
+                }
+                // Dropped unsent cannot happen: a port answers as it is dropped.
+                Ok(Err(_)) | Err(_) => return Err(Error::internal(true)),
+            }
+        }
+        Err(Error::unavailable("the app keeps restarting"))
+    }
+
+    /// A place in the app's queue and its share of the global byte budget.
+    fn admit(&self, bytes: usize) -> Result<Permits> {
+        let mailbox = self.slot.mailbox.clone().try_acquire_owned();
+        let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
+        let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
+        match (mailbox, bytes) {
+            (Ok(mailbox), Ok(bytes)) => Ok(Permits { _mailbox: mailbox, _bytes: bytes }),
+            (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
+            (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),
+        }
+    }
+
+    pub(crate) fn env(&self) -> &Arc<Env> {
+        &self.apps.inner.env
+    }
+
+    pub(crate) async fn live(&self) -> Result<Arc<Live>> {
+        if let Some(live) = self.slot.live() {
+            return Ok(live);
+        }
+        self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
+    }
+}
+
+/// How a failed look-up is answered, logged once here.
+pub(crate) fn failed(error: StorageError) -> Error {
+    tracing::error!(%error, "storage did not answer");
+    error.into()
+}

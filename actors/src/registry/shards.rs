@@ -1,0 +1,163 @@
+//! The shard supervisors: each live app is the child of one. A child's exit reaches its
+//! supervisor, which tells the app's slot what happened and goes on: no exit ever stops a shard.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+use ractor::{
+    Actor, ActorId, ActorProcessingErr, ActorRef, ActorStatus, SpawnErr, SupervisionEvent,
+};
+use rookery_domain::id::AppId;
+use tracing::{error, info};
+
+use super::{
+    Apps, Inner,
+    slot::{Live, Slot},
+};
+use crate::{
+    app::{
+        actor::{AppActor, Birth},
+        message::Message,
+    },
+    supervision::policy::Verdict,
+};
+
+/// Shard supervisors.
+pub(crate) const SHARDS: usize = 8;
+
+/// The shards and what each one's children are.
+pub(crate) struct Shards {
+    shards: Vec<Arc<Shard>>,
+}
+
+struct Shard {
+    actor: ActorRef<Never>,
+    children: Arc<Children>,
+}
+
+type Children = Mutex<HashMap<ActorId, Child>>;
+
+struct Child {
+    inner: Weak<Inner>,
+    slot: Arc<Slot>,
+    incarnation: u64,
+}
+
+/// A shard is sent nothing: it lives on supervision events.
+pub(crate) enum Never {}
+
+struct Supervisor;
+
+impl Actor for Supervisor {
+    type Msg = Never;
+    type State = Arc<Children>;
+    type Arguments = Arc<Children>;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Never>,
+        children: Arc<Children>,
+    ) -> Result<Arc<Children>, ActorProcessingErr> {
+        Ok(children)
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<Never>,
+        event: SupervisionEvent,
+        children: &mut Arc<Children>,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorTerminated(cell, _, _) => {
+                if let Some(child) = children.lock().remove(&cell.get_id()) {
+                    // It left in order and has told its slot, unless shutdown stopped it.
+                    child.slot.retire(child.incarnation);
+                }
+            }
+            SupervisionEvent::ActorFailed(cell, cause) => {
+                let child = children.lock().remove(&cell.get_id());
+                if let Some(child) = child {
+                    crashed(&child, &cause.to_string());
+                }
+            }
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Shards {
+    /// Starts the shards under `root`.
+    ///
+    /// # Errors
+    /// When ractor cannot spawn.
+    pub(crate) async fn start(root: &ractor::ActorCell) -> Result<Self, SpawnErr> {
+        let mut shards = Vec::with_capacity(SHARDS);
+        for _ in 0..SHARDS {
+            let children = Arc::new(Children::default());
+            let (actor, _) =
+                Actor::spawn_linked(None, Supervisor, children.clone(), root.clone()).await?;
+            shards.push(Arc::new(Shard { actor, children }));
+        }
+        Ok(Self { shards })
+    }
+
+    /// Spawns an app's actor as the child of its shard.
+    pub(crate) async fn spawn(
+        &self,
+        app: AppId,
+        actor: AppActor,
+        birth: Birth,
+    ) -> Result<ActorRef<Message>, SpawnErr> {
+        let supervisor = self.of(app).actor.get_cell();
+        let (actor, _) = Actor::spawn_linked(None, actor, birth, supervisor).await?;
+        Ok(actor)
+    }
+
+    /// Has the child's exit reported to its slot, also if it exited already.
+    pub(crate) fn watch(&self, apps: &Apps, slot: &Arc<Slot>, live: &Live) {
+        let child = Child {
+            inner: Arc::downgrade(&apps.inner),
+            slot: slot.clone(),
+            incarnation: live.incarnation,
+        };
+        let children = &self.of(slot.id).children;
+        children.lock().insert(live.actor.get_id(), child);
+        if live.actor.get_status() >= ActorStatus::Stopping
+            && let Some(child) = children.lock().remove(&live.actor.get_id())
+        {
+            crashed(&child, "exited while it started");
+        }
+    }
+
+    /// Children of each shard.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        self.shards.iter().map(|shard| shard.children.lock().len()).collect()
+    }
+
+    fn of(&self, app: AppId) -> &Shard {
+        &self.shards[usize::from(app.uuid().as_bytes()[14]) % self.shards.len()]
+    }
+}
+
+/// Tells the slot, and starts the app again if the policy says so.
+fn crashed(child: &Child, cause: &str) {
+    let Some(inner) = child.inner.upgrade() else { return };
+    let uptime = inner.env.uptime();
+    let jitter = f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0;
+    let Some(verdict) = child.slot.crashed(child.incarnation, cause, uptime, jitter) else {
+        return;
+    };
+    error!(app.id = %child.slot.id, cause, ?verdict, "an app crashed");
+    if verdict == Verdict::Restart {
+        let app = Apps { inner }.handle(child.slot.clone());
+        tokio::spawn(async move {
+            if app.live().await.is_ok() {
+                info!(app.id = %app.id(), "restarted");
+            }
+        });
+    }
+}

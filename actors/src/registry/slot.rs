@@ -1,0 +1,260 @@
+//! The place of one app: whether an actor runs for it, is being started, or must not be.
+//!
+//! The slot is the single-activation lock: at most one incarnation of an app is ever live in this
+//! process (the commit fence holds the same across processes). Waking is single-flight. What is
+//! not here: how an incarnation is loaded (`wake`), and what it does (`app`).
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
+use ractor::ActorRef;
+use rookery_domain::{Error, Result, app::AppRecord, id::AppId};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::{
+    app::{message::Message, root::Root},
+    feed::hub::Hub,
+    supervision::policy::{CrashStreak, Verdict},
+};
+
+/// A running incarnation of an app.
+pub(crate) struct Live {
+    pub(crate) incarnation: u64,
+    pub(crate) actor: ActorRef<Message>,
+    pub(crate) root: ArcSwap<Root>,
+}
+
+/// The start of an incarnation, awaited by everybody who asked for the app meanwhile.
+pub(crate) type Waking = Shared<BoxFuture<'static, Result<Arc<Live>>>>;
+
+/// What an operator sees of a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SlotState {
+    /// No actor, none wanted.
+    Dormant,
+    /// An actor is being started.
+    Waking,
+    /// An actor runs.
+    Live,
+    /// It crashed too often; the next start is allowed in this time.
+    BackingOff(Duration),
+    /// It crashed again and again; it stays down until somebody lifts this.
+    Quarantined {
+        /// What the last crash said.
+        cause: String,
+    },
+    /// Destroyed.
+    Gone,
+}
+
+enum Stage {
+    Dormant,
+    Waking(Waking),
+    Live,
+    BackingOff(Instant),
+    Quarantined(String),
+    Gone,
+}
+
+/// The place of one app in the registry.
+pub(crate) struct Slot {
+    pub(crate) id: AppId,
+    pub(crate) record: ArcSwap<AppRecord>,
+    pub(crate) hub: Arc<Hub>,
+    /// One permit for each message queued or uncommitted.
+    pub(crate) mailbox: Arc<Semaphore>,
+    live: ArcSwapOption<Live>,
+    stage: Mutex<Stage>,
+    crashes: Mutex<CrashStreak>,
+    /// Notified when an incarnation has left.
+    left: Notify,
+    /// Milliseconds since process start at which somebody last asked for the app.
+    used_ms: AtomicU64,
+}
+
+impl Slot {
+    pub(crate) fn new(record: Arc<AppRecord>, mailbox_limit: usize) -> Self {
+        Self {
+            id: record.id,
+            record: ArcSwap::new(record),
+            hub: Arc::default(),
+            mailbox: Arc::new(Semaphore::new(mailbox_limit)),
+            live: ArcSwapOption::empty(),
+            stage: Mutex::new(Stage::Dormant),
+            crashes: Mutex::default(),
+            left: Notify::new(),
+            used_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// The running incarnation, if there is one now.
+    pub(crate) fn live(&self) -> Option<Arc<Live>> {
+        self.live.load_full()
+    }
+
+    /// The published root of the running incarnation, if there is one now.
+    pub(crate) fn root(&self) -> Option<Arc<Root>> {
+        self.live.load().as_ref().map(|live| live.root.load_full())
+    }
+
+    /// The running incarnation, started by `start` if there is none. Everybody who asks while it
+    /// starts waits for the same start.
+    ///
+    /// # Errors
+    /// `unavailable` while the app backs off, is quarantined or cannot be loaded;
+    /// `app_not_found` once it is gone.
+    pub(crate) async fn wake(&self, start: impl FnOnce() -> Waking) -> Result<Arc<Live>> {
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let waking = {
+            let mut stage = self.stage.lock();
+            match &*stage {
+                // It came up between the look and the lock.
+                Stage::Live if let Some(live) = self.live() => return Ok(live),
+                Stage::Waking(waking) => waking.clone(),
+                Stage::Gone => return Err(Error::app_not_found()),
+                Stage::Quarantined(_) => return Err(quarantined()),
+                Stage::BackingOff(until) if *until > Instant::now() => {
+                    return Err(backing_off(*until));
+                }
+                Stage::Dormant | Stage::BackingOff(_) | Stage::Live => {
+                    let waking = start();
+                    *stage = Stage::Waking(waking.clone());
+                    waking
+                }
+            }
+        };
+        waking.await
+    }
+
+    /// An incarnation is ready. False when the app was destroyed while it started: it must stop.
+    pub(crate) fn woke(&self, live: Arc<Live>) -> bool {
+        let mut stage = self.stage.lock();
+        if matches!(*stage, Stage::Gone) {
+            return false;
+        }
+        *stage = Stage::Live;
+        self.live.store(Some(live));
+        true
+    }
+
+    /// A start failed without a crash (storage did not answer): the next request tries again.
+    pub(crate) fn start_failed(&self) {
+        let mut stage = self.stage.lock();
+        if matches!(*stage, Stage::Waking(_)) {
+            *stage = Stage::Dormant;
+        }
+    }
+
+    /// The incarnation leaves in order (idle, unknown outcome, shutdown). Nothing it still has
+    /// queued will be begun.
+    pub(crate) fn retire(&self, incarnation: u64) {
+        let mut stage = self.stage.lock();
+        if self.live().is_some_and(|live| live.incarnation == incarnation) {
+            *stage = Stage::Dormant;
+            self.live.store(None);
+            drop(stage);
+            self.left.notify_waiters();
+        }
+    }
+
+    /// The incarnation crashed. Returns what is to happen, or `None` when it had left already.
+    pub(crate) fn crashed(
+        &self,
+        incarnation: u64,
+        cause: &str,
+        since_start: Duration,
+        jitter: f64,
+    ) -> Option<Verdict> {
+        let mut stage = self.stage.lock();
+        let current = self.live().map(|live| live.incarnation);
+        if current.is_some_and(|current| current != incarnation) || matches!(*stage, Stage::Gone) {
+            return None;
+        }
+        let verdict = self.crashes.lock().crashed(since_start, jitter);
+        *stage = match verdict {
+            Verdict::Restart => Stage::Dormant,
+            Verdict::Backoff(wait) => Stage::BackingOff(Instant::now() + wait),
+            Verdict::Quarantine => Stage::Quarantined(cause.to_owned()),
+        };
+        self.live.store(None);
+        drop(stage);
+        self.left.notify_waiters();
+        Some(verdict)
+    }
+
+    /// Lifts a quarantine or a wait; the streak starts anew. False when there was none.
+    pub(crate) fn lift(&self) -> bool {
+        let mut stage = self.stage.lock();
+        let held = matches!(*stage, Stage::Quarantined(_) | Stage::BackingOff(_));
+        if held {
+            *stage = Stage::Dormant;
+            *self.crashes.lock() = CrashStreak::default();
+        }
+        held
+    }
+
+    /// The app is destroyed: nothing wakes it any more.
+    pub(crate) fn destroy(&self) {
+        *self.stage.lock() = Stage::Gone;
+        self.live.store(None);
+        self.left.notify_waiters();
+        self.hub.wake();
+    }
+
+    /// Returns once `incarnation` is not the running one any more.
+    pub(crate) async fn gone(&self, incarnation: u64) {
+        loop {
+            let left = self.left.notified();
+            if self.live.load().as_ref().is_none_or(|live| live.incarnation != incarnation) {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    /// What an operator sees.
+    pub(crate) fn state(&self) -> SlotState {
+        match &*self.stage.lock() {
+            Stage::Dormant => SlotState::Dormant,
+            Stage::Waking(_) => SlotState::Waking,
+            Stage::Live => SlotState::Live,
+            Stage::BackingOff(until) => {
+                SlotState::BackingOff(until.saturating_duration_since(Instant::now()))
+            }
+            Stage::Quarantined(cause) => SlotState::Quarantined { cause: cause.clone() },
+            Stage::Gone => SlotState::Gone,
+        }
+    }
+
+    /// Notes that somebody asked for the app.
+    pub(crate) fn touch(&self, since_start: Duration) {
+        self.used_ms.store(since_start.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// How long ago somebody last asked for the app.
+    pub(crate) fn idle_for(&self, since_start: Duration) -> Duration {
+        since_start.saturating_sub(Duration::from_millis(self.used_ms.load(Ordering::Relaxed)))
+    }
+}
+
+#[cold]
+fn quarantined() -> Error {
+    Error::unavailable("this app keeps crashing and was taken out of service")
+}
+
+#[cold]
+fn backing_off(until: Instant) -> Error {
+    let wait = until.saturating_duration_since(Instant::now()).as_secs() + 1;
+    Error::unavailable("this app crashed and restarts shortly")
+        .with_details(serde_json::json!({"retry_after_s": wait}))
+}

@@ -1,0 +1,84 @@
+//! Bringing an app up: once, however many ask.
+//!
+//! First a barrier through the writer's queue, so that what a crashed incarnation left there has
+//! landed or never will; then everything is loaded; only then is the actor born. All of it runs
+//! in a task of its own, so nobody who gives up waiting takes the others' wake with them.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use futures::FutureExt as _;
+use rookery_domain::{Error, Result};
+
+use super::{
+    Apps, failed,
+    slot::{Live, Slot, Waking},
+};
+use crate::app::{
+    actor::{AppActor, Birth},
+    birth,
+};
+
+/// Begins to start an incarnation of `slot`'s app.
+pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
+    let (apps, slot) = (apps.clone(), slot.clone());
+    let task = tokio::spawn(async move {
+        let started = std::time::Instant::now();
+        let woken = wake(&apps, &slot).await;
+        match &woken {
+            Ok(_) => tracing::debug!(
+                app.id = %slot.id,
+                wake.micros = started.elapsed().as_micros() as u64,
+                "woke"
+            ),
+            Err(_) => slot.start_failed(),
+        }
+        woken
+    });
+    async move {
+        match task.await {
+            Ok(woken) => woken,
+            // It panicked or was cancelled by shutdown.
+            Err(_) => Err(Error::unavailable("the app could not be started")),
+        }
+    }
+    .boxed()
+    .shared()
+}
+
+async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
+    let inner = &apps.inner;
+    let env = &inner.env;
+    let _permit = inner
+        .wakes
+        .acquire()
+        .await
+        .map_err(|_| Error::unavailable("the service is shutting down"))?;
+    env.store.barrier().await;
+    let loaded = env.store.load(slot.id).await.map_err(failed)?;
+    let Some(loaded) = loaded else {
+        slot.destroy();
+        return Err(Error::app_not_found());
+    };
+    let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
+    let working = birth::working(env, loaded, account)?;
+    let root = Arc::new(working.root.clone());
+    slot.record.store(root.record.clone());
+
+    let incarnation = apps.next_incarnation();
+    let (tell, live) = tokio::sync::oneshot::channel();
+    let birth = Birth { env: env.clone(), slot: slot.clone(), working, incarnation, live };
+    let actor = inner.shards.spawn(slot.id, AppActor, birth).await.map_err(|error| {
+        tracing::error!(app.id = %slot.id, %error, "an app's actor did not start");
+        Error::unavailable("the app could not be started")
+    })?;
+    let live = Arc::new(Live { incarnation, actor: actor.clone(), root: ArcSwap::new(root) });
+    if !slot.woke(live.clone()) {
+        actor.stop(None);
+        return Err(Error::app_not_found());
+    }
+    inner.shards.watch(apps, slot, &live);
+    // The actor waits for this before it takes its first message.
+    let _ = tell.send(live.clone());
+    Ok(live)
+}

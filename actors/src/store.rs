@@ -1,0 +1,172 @@
+//! What an app needs of storage, as one interface: the real one, or a test's, which commits,
+//! aborts, forgets and dies in an order that a seed decides.
+
+use std::sync::Arc;
+
+use futures::{FutureExt as _, future::BoxFuture};
+use rookery_domain::{
+    app::AppRecord,
+    event::Event,
+    id::{AppId, HumanId},
+    row::Row,
+    time::Clock,
+};
+use rookery_storage::{
+    Db, StorageError, apps,
+    commit::Group,
+    feed, idempotency,
+    idempotency_global::StoredAnswer,
+    load::{self, LoadOptions, LoadedApp},
+    trash,
+    writer::Writer,
+};
+
+use crate::app::{read::SeenRow, root::TAIL_EVENTS_MAX};
+
+/// An answer of storage, on its way.
+pub type Stored<T> = BoxFuture<'static, Result<T, StorageError>>;
+
+/// The storage of apps, as the runtime sees it.
+pub trait AppStore: Send + Sync + 'static {
+    /// Hands a sealed group to the writer. Returns at once; the group's ticket hears the end.
+    fn submit(&self, group: Group);
+
+    /// Completes when every group submitted before has ended.
+    fn barrier(&self) -> BoxFuture<'static, ()>;
+
+    /// Everything an incarnation starts from; `None` when there is no such app (any more).
+    fn load(&self, app: AppId) -> Stored<Option<LoadedApp>>;
+
+    /// The record of an app by its id.
+    fn record(&self, app: AppId) -> Stored<Option<AppRecord>>;
+
+    /// The record of an app by its slug.
+    fn record_by_slug(&self, slug: &str) -> Stored<Option<AppRecord>>;
+
+    /// Rows of all apps of an account: live, trashed and detached.
+    fn account_rows(&self, owner: HumanId) -> Stored<u64>;
+
+    /// Events with `after < seq <= through`, in order, at most `limit`.
+    fn events(&self, app: AppId, after: u64, through: u64, limit: usize)
+    -> Stored<Vec<Arc<Event>>>;
+
+    /// The content of a row in the trash.
+    fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>>;
+
+    /// All rows of a collection that are in the trash: no more than the app's quota.
+    fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>>;
+
+    /// The detached rows of a collection.
+    fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>>;
+
+    /// The first answer that was given for an idempotency scope, while it is kept.
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>>;
+}
+
+/// The real one: the database and its writer.
+pub struct SqlStore {
+    db: Db,
+    writer: Writer,
+    clock: Clock,
+}
+
+impl SqlStore {
+    /// Over `db`, with `writer` for commits.
+    #[must_use]
+    pub const fn new(db: Db, writer: Writer, clock: Clock) -> Self {
+        Self { db, writer, clock }
+    }
+
+    fn run<T, F, Fut>(&self, query: F) -> Stored<T>
+    where
+        F: FnOnce(Db) -> Fut,
+        Fut: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        query(self.db.clone()).boxed()
+    }
+}
+
+impl AppStore for SqlStore {
+    fn submit(&self, group: Group) {
+        self.writer.submit(group);
+    }
+
+    fn barrier(&self) -> BoxFuture<'static, ()> {
+        let writer = self.writer.clone();
+        async move { writer.barrier().await }.boxed()
+    }
+
+    fn load(&self, app: AppId) -> Stored<Option<LoadedApp>> {
+        let options = LoadOptions { now: self.clock.now(), tail_events: TAIL_EVENTS_MAX as u32 };
+        self.run(|db| async move { load::load_app(&db, app, options).await })
+    }
+
+    fn record(&self, app: AppId) -> Stored<Option<AppRecord>> {
+        self.run(|db| async move { apps::by_id(&db, app).await })
+    }
+
+    fn record_by_slug(&self, slug: &str) -> Stored<Option<AppRecord>> {
+        let slug = slug.to_owned();
+        self.run(|db| async move { apps::by_slug(&db, &slug).await })
+    }
+
+    fn account_rows(&self, owner: HumanId) -> Stored<u64> {
+        self.run(|db| async move { Ok(apps::account_sums(&db, owner).await?.rows) })
+    }
+
+    fn events(
+        &self,
+        app: AppId,
+        after: u64,
+        through: u64,
+        limit: usize,
+    ) -> Stored<Vec<Arc<Event>>> {
+        self.run(move |db| async move {
+            Ok(feed::events_after(&db, app, after, through, limit as u32).await?.events)
+        })
+    }
+
+    fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {
+        let (collection, key) = (collection.to_owned(), key.to_owned());
+        self.run(
+            move |db| async move { Ok(trash::find(&db, app, &collection, &key).await?.map(seen)) },
+        )
+    }
+
+    fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>> {
+        let collection = collection.to_owned();
+        self.run(move |db| async move {
+            let (mut rows, mut cursor) = (Vec::new(), None);
+            loop {
+                let page =
+                    trash::list(&db, app, &collection, cursor, trash::TRASH_PAGE_MAX).await?;
+                let full = page.len() == trash::TRASH_PAGE_MAX as usize;
+                cursor = page.last().map(|last| trash::TrashCursor {
+                    deleted_at: last.deleted_at,
+                    key: last.row.key.clone(),
+                });
+                rows.extend(page.into_iter().map(seen));
+                if !full {
+                    return Ok(rows);
+                }
+            }
+        })
+    }
+
+    fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {
+        let collection = collection.to_owned();
+        self.run(move |db| async move {
+            let kept = trash::detached(&db, app, &[&collection]).await?;
+            Ok(kept.into_iter().map(|kept| Arc::new(kept.row)).collect())
+        })
+    }
+
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>> {
+        let now = self.clock.now();
+        self.run(move |db| async move { idempotency::find(&db, scope, now).await })
+    }
+}
+
+fn seen(trashed: trash::TrashedRow) -> SeenRow {
+    SeenRow { row: Arc::new(trashed.row), deleted_at: Some(trashed.deleted_at) }
+}

@@ -1,0 +1,194 @@
+//! Decisions: may this caller do this, and if not, which refusal (contract part 2, "Which
+//! refusal"; part 7). An allowed path allocates nothing.
+//!
+//! The order inside one decision is the contract's: the credential's own bounds, then a row that
+//! is absent or hidden, then the governing list. What comes after (challenge, append-only,
+//! versions, schema, budgets) is not here.
+
+use super::{Authorship, CollectionGrant, Operation, RowScope, Standing, Subject};
+use crate::{Error, ErrorCode, Result, access::SubjectList, manifest::Collection};
+
+/// A caller in front of a collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Access<'a> {
+    standing: &'a Standing,
+    collection: &'a Collection,
+}
+
+impl<'a> Access<'a> {
+    /// What `standing` may do in `collection`.
+    #[must_use]
+    pub const fn new(standing: &'a Standing, collection: &'a Collection) -> Self {
+        Self { standing, collection }
+    }
+
+    /// The rows that a list may show.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`, `collection_read_forbidden`.
+    pub fn list(&self) -> Result<RowScope> {
+        let grant = self.credential(Operation::Read)?;
+        let list = &self.collection.permissions.read;
+        match self.within(grant, RowScope::of_list(self.standing, list)) {
+            RowScope::None => Err(self.refusal(ErrorCode::CollectionReadForbidden, "read", list)),
+            scope => Ok(scope),
+        }
+    }
+
+    /// The rows that a count may count: all, or a credential's own.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`, `collection_count_forbidden`.
+    pub fn count(&self) -> Result<RowScope> {
+        let grant = self.credential(Operation::Count)?;
+        let list = &self.collection.permissions.count_read;
+        match self.within(grant, RowScope::of_list(self.standing, list)) {
+            RowScope::None => Err(self.refusal(ErrorCode::CollectionCountForbidden, "count", list)),
+            scope => Ok(scope),
+        }
+    }
+
+    /// One row by key; `None` when there is no live one.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`; `row_not_found` for an absent and a hidden row alike.
+    pub fn read(&self, row: Option<Authorship>) -> Result<()> {
+        let grant = self.credential(Operation::Read)?;
+        self.visible(grant, row).map(|_| ())
+    }
+
+    /// Create, and upsert that matches no row. `existing` is the live row at the key of a keyed
+    /// create, which is then answered instead of a new one.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`; `row_not_found` when the existing row is hidden;
+    /// `collection_write_forbidden`.
+    pub fn create(&self, existing: Option<Authorship>) -> Result<()> {
+        let grant = self.credential(Operation::Create)?;
+        if existing.is_some() {
+            self.visible(grant, existing)?;
+        }
+        let list = &self.collection.permissions.write;
+        let admitted =
+            !self.standing.read_only && RowScope::of_list(self.standing, list) == RowScope::All;
+        if admitted {
+            return Ok(());
+        }
+        Err(self.refusal(ErrorCode::CollectionWriteForbidden, "create", list))
+    }
+
+    /// Update, and upsert that matches `row`.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`, `row_not_found`, `author_not_allowed`,
+    /// `collection_write_forbidden`.
+    pub fn update(&self, row: Option<Authorship>) -> Result<()> {
+        let list = &self.collection.permissions.update;
+        self.change(Operation::Update, row, list, ErrorCode::CollectionWriteForbidden, "update")
+    }
+
+    /// Delete.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`, `row_not_found`, `author_not_allowed`,
+    /// `collection_delete_forbidden`.
+    pub fn delete(&self, row: Option<Authorship>) -> Result<()> {
+        let list = &self.collection.permissions.delete;
+        self.change(Operation::Delete, row, list, ErrorCode::CollectionDeleteForbidden, "delete")
+    }
+
+    /// The trash and restore, which are the owner's and depend on no list.
+    ///
+    /// # Errors
+    /// `forbidden`; `credential_scope_forbidden` for a service credential.
+    pub fn trash(&self) -> Result<()> {
+        self.owner_only(ErrorCode::Forbidden, "only the owner restores rows and sees deleted ones")
+    }
+
+    /// Purge of a row, which bypasses append-only and the delete list.
+    ///
+    /// # Errors
+    /// `purge_forbidden`; `credential_scope_forbidden` for a service credential.
+    pub fn purge(&self) -> Result<()> {
+        self.owner_only(ErrorCode::PurgeForbidden, "only the owner purges rows")
+    }
+
+    fn owner_only(&self, code: ErrorCode, message: &str) -> Result<()> {
+        if self.standing.is_owner() {
+            return Ok(());
+        }
+        if self.standing.allowlist.is_some() {
+            return Err(self.out_of_scope());
+        }
+        Err(Error::new(code, message))
+    }
+
+    fn change(
+        &self,
+        operation: Operation,
+        row: Option<Authorship>,
+        list: &SubjectList,
+        code: ErrorCode,
+        verb: &str,
+    ) -> Result<()> {
+        let grant = self.credential(operation)?;
+        let row = self.visible(grant, row)?;
+        let holds = |subject: &Subject| self.standing.satisfies(subject, row);
+        if !self.standing.read_only && list.iter().any(holds) {
+            return Ok(());
+        }
+        let authors_only = !list.is_empty()
+            && list.iter().all(|subject| matches!(subject, Subject::Editor { .. }));
+        let code = if authors_only { ErrorCode::AuthorNotAllowed } else { code };
+        Err(self.refusal(code, verb, list))
+    }
+
+    /// The bounds of a service credential; `None` for any other caller.
+    fn credential(&self, operation: Operation) -> Result<Option<CollectionGrant>> {
+        let Some(allowlist) = &self.standing.allowlist else { return Ok(None) };
+        match allowlist.grant(&self.collection.name) {
+            Some(grant) if grant.allows(operation) => Ok(Some(grant)),
+            _ => Err(self.out_of_scope()),
+        }
+    }
+
+    const fn within(&self, grant: Option<CollectionGrant>, scope: RowScope) -> RowScope {
+        match grant {
+            Some(grant) => scope.bounded(grant, self.standing),
+            None => scope,
+        }
+    }
+
+    /// The row, if there is one and the caller's read list shows it. A credential of scope `own`
+    /// does not see what it did not create; one that may update but not read is measured by the
+    /// owner's read list, for it is its operations that are bounded and not its sight.
+    fn visible(
+        &self,
+        grant: Option<CollectionGrant>,
+        row: Option<Authorship>,
+    ) -> Result<Authorship> {
+        let row = row.ok_or_else(Error::row_not_found)?;
+        let scope = RowScope::of_list(self.standing, &self.collection.permissions.read);
+        if self.within(grant, scope).admits(row) { Ok(row) } else { Err(Error::row_not_found()) }
+    }
+
+    #[cold]
+    fn out_of_scope(&self) -> Error {
+        Error::new(
+            ErrorCode::CredentialScopeForbidden,
+            format!("this credential does not reach that in `{}`", self.collection.name),
+        )
+    }
+
+    #[cold]
+    fn refusal(&self, code: ErrorCode, verb: &str, list: &SubjectList) -> Error {
+        let name = &self.collection.name;
+        let message = match code {
+            ErrorCode::AuthorNotAllowed => {
+                format!("only its author may {verb} this row of `{name}`")
+            }
+            _ => format!("you may not {verb} rows of `{name}`"),
+        };
+        Error::new(code, message).with_required(list.iter().map(ToString::to_string).collect())
+    }
+}

@@ -1,0 +1,218 @@
+//! What the fields of real rows look like: e-mail addresses, phone numbers, secrets by their name.
+//!
+//! A guess for a human to judge, so it counts fields and never keeps a value. What is not here:
+//! what follows from it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Rows of a sample that are looked at.
+pub const SAMPLED_ROWS_MAX: usize = 200;
+/// Fields that evidence lists for one collection.
+pub const FIELDS_MAX: usize = 50;
+/// Levels of nesting that are looked at.
+const DEPTH_MAX: usize = 4;
+/// Bytes of a field's path; a longer one is not looked at.
+const PATH_BYTES_MAX: usize = 200;
+/// Characters of the longest e-mail address (RFC 5321, 4.5.3.1).
+const EMAIL_BYTES_MAX: usize = 320;
+
+/// What is known of one collection's rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// Live rows.
+    pub rows: u64,
+    /// Rows that were looked at.
+    pub sampled: u64,
+    /// Fields that look personal or secret, by path.
+    pub fields: Vec<FieldEvidence>,
+}
+
+/// A field that looks personal or secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldEvidence {
+    /// Dotted path of the field; items of an array share their array's path.
+    pub field: String,
+    /// What it looks like.
+    pub looks_like: LooksLike,
+    /// In how many sampled rows it does.
+    pub seen: u64,
+}
+
+/// What a field can look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LooksLike {
+    /// Called like a secret, and filled.
+    Secret,
+    /// An e-mail address.
+    EmailAddress,
+    /// A phone number.
+    PhoneNumber,
+}
+
+impl LooksLike {
+    pub(super) const ALL: [Self; 3] = [Self::Secret, Self::EmailAddress, Self::PhoneNumber];
+
+    pub(super) const fn singular(self) -> &'static str {
+        match self {
+            Self::Secret => "a secret",
+            Self::EmailAddress => "an e-mail address",
+            Self::PhoneNumber => "a phone number",
+        }
+    }
+
+    pub(super) const fn plural(self) -> &'static str {
+        match self {
+            Self::Secret => "secrets",
+            Self::EmailAddress => "e-mail addresses",
+            Self::PhoneNumber => "phone numbers",
+        }
+    }
+}
+
+impl Evidence {
+    /// Looks at the data of up to [`SAMPLED_ROWS_MAX`] rows of a collection that has `rows`.
+    pub fn gather<'a>(rows: u64, sample: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut seen: BTreeMap<(String, LooksLike), u64> = BTreeMap::new();
+        let mut sampled = 0;
+        for data in sample.into_iter().take(SAMPLED_ROWS_MAX) {
+            sampled += 1;
+            let mut found = Vec::new();
+            look(data, "", "", 0, &mut found);
+            found.sort_unstable();
+            found.dedup();
+            for field in found {
+                if seen.len() < FIELDS_MAX || seen.contains_key(&field) {
+                    *seen.entry(field).or_default() += 1;
+                }
+            }
+        }
+        let fields = seen
+            .into_iter()
+            .map(|((field, looks_like), seen)| FieldEvidence { field, looks_like, seen })
+            .collect();
+        Self { rows, sampled, fields }
+    }
+
+    pub(super) fn has(&self, kind: LooksLike) -> bool {
+        self.fields.iter().any(|field| field.looks_like == kind)
+    }
+}
+
+fn look(value: &Value, path: &str, name: &str, depth: usize, found: &mut Vec<(String, LooksLike)>) {
+    if depth > DEPTH_MAX || path.len() > PATH_BYTES_MAX {
+        return;
+    }
+    match value {
+        Value::Object(map) => {
+            for (member, value) in map {
+                let path =
+                    if path.is_empty() { member.clone() } else { format!("{path}.{member}") };
+                look(value, &path, member, depth + 1, found);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                look(item, path, name, depth + 1, found);
+            }
+        }
+        Value::String(text) => {
+            let looks_like = if text.is_empty() {
+                None
+            } else if is_secret_name(name) {
+                Some(LooksLike::Secret)
+            } else if is_email(text) {
+                Some(LooksLike::EmailAddress)
+            } else {
+                is_phone(text, name).then_some(LooksLike::PhoneNumber)
+            };
+            found.extend(looks_like.map(|kind| (path.to_owned(), kind)));
+        }
+        Value::Number(number) => {
+            if is_secret_name(name) {
+                found.push((path.to_owned(), LooksLike::Secret));
+            } else if is_phone_name(name) && is_phone(&number.to_string(), name) {
+                found.push((path.to_owned(), LooksLike::PhoneNumber));
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    text.len() <= EMAIL_BYTES_MAX
+        && !local.is_empty()
+        && !local.contains('@')
+        && !text.contains(char::is_whitespace)
+        && domain.contains('.')
+        && domain.split('.').all(|label| {
+            !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+        })
+}
+
+/// 7 to 15 digits (ITU E.164) and nothing but the usual separators; without a leading `+` only in
+/// a field that is called like a phone number, because every number would do otherwise.
+fn is_phone(text: &str, name: &str) -> bool {
+    let text = text.trim();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let rest = text.strip_prefix('+').unwrap_or(text);
+    (7..=15).contains(&digits)
+        && rest.len() <= 30
+        && rest.bytes().all(|b| b.is_ascii_digit() || b" ()-./".contains(&b))
+        && (text.starts_with('+') || is_phone_name(name))
+}
+
+fn is_phone_name(name: &str) -> bool {
+    words(name).iter().any(|word| {
+        matches!(word.as_str(), "phone" | "telephone" | "tel" | "mobile" | "fax" | "whatsapp")
+    }) || squeezed(name).contains("phone")
+}
+
+fn is_secret_name(name: &str) -> bool {
+    const ANYWHERE: [&str; 12] = [
+        "password",
+        "passwd",
+        "passphrase",
+        "apikey",
+        "secretkey",
+        "privatekey",
+        "accesstoken",
+        "refreshtoken",
+        "authtoken",
+        "creditcard",
+        "cardnumber",
+        "clientsecret",
+    ];
+    const WORDS: [&str; 7] = ["secret", "token", "pwd", "cvv", "cvc", "ssn", "iban"];
+    let name_squeezed = squeezed(name);
+    ANYWHERE.iter().any(|part| name_squeezed.contains(part))
+        || words(name).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// `apiKey`, `api_key` and `API-KEY` are one name.
+fn squeezed(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name in camelCase, snake_case or kebab-case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut previous_is_lower = false;
+    for c in name.chars() {
+        let starts_word = c.is_uppercase() && previous_is_lower;
+        if (starts_word || !c.is_alphanumeric()) && words.last().is_some_and(|w| !w.is_empty()) {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        previous_is_lower = c.is_lowercase();
+    }
+    words
+}

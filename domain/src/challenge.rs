@@ -1,0 +1,216 @@
+//! Proof-of-work challenges after the ALTCHA protocol (contract part 5): a task that costs a
+//! visitor's machine a second of hashing, bound to one app and collection.
+//!
+//! The server keeps nothing to check an answer: the task is signed, and its salt says for what
+//! and until when. That an answer is taken once only is remembered elsewhere, under
+//! [`Solved::id`] until [`Solved::expires_at`].
+
+use std::fmt::Write as _;
+
+use base64::{
+    Engine as _,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use hmac::Mac as _;
+use rand::{CryptoRng, Rng as _};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Error, ErrorCode, Result, Timestamp, id::AppId, json, sealed::ServerKey};
+
+/// Seconds in which a task can be answered.
+pub const LIFETIME_S: i64 = 10 * 60;
+/// The secret number lies in `0..=MAX_NUMBER_DEFAULT`: 50,000 hashes on average, about half a
+/// second in a browser's worker.
+pub const MAX_NUMBER_DEFAULT: u64 = 100_000;
+/// Characters of an answer that is looked at at all.
+pub const ANSWER_CHARS_MAX: usize = 1_024;
+
+const ALGORITHM: &str = "SHA-256";
+const SALT_BYTES: usize = 12;
+
+/// Base64 with or without padding: clients differ.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A task as the client gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Challenge {
+    /// `SHA-256`.
+    pub algorithm: &'static str,
+    /// The hash to reach, in hexadecimal: `SHA-256(salt + number)`.
+    pub challenge: String,
+    /// The largest number worth trying.
+    pub maxnumber: u64,
+    /// Random characters and, behind `?`, expiry, app and collection.
+    pub salt: String,
+    /// HMAC-SHA-256 of `challenge`, in hexadecimal.
+    pub signature: String,
+}
+
+impl Challenge {
+    /// Makes a task for one create or upsert in `collection` of `app`.
+    #[must_use]
+    pub fn new(
+        key: &ServerKey,
+        app: AppId,
+        collection: &str,
+        now: Timestamp,
+        max_number: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Self {
+        let mut random = [0; SALT_BYTES];
+        rng.fill_bytes(&mut random);
+        let expires = now.plus_seconds(LIFETIME_S).0.div_euclid(crate::time::MICROS_PER_SECOND);
+        // The last `&` parts the salt from the number: without it, digits could move from one to
+        // the other and postpone the expiry.
+        let salt = format!("{}?expires={expires}&app={app}&collection={collection}&", hex(&random));
+        let number = rng.random_range(0..=max_number);
+        let challenge = hex(&solution(&salt, number));
+        let signature = hex(&key.challenge_mac(challenge.as_bytes()).finalize().into_bytes());
+        Self { algorithm: ALGORITHM, challenge, maxnumber: max_number, salt, signature }
+    }
+
+    /// Finds the number, as a client does, and gives the answer's text; `None` when no number up
+    /// to `maxnumber` fits.
+    #[must_use]
+    pub fn solve(&self) -> Option<String> {
+        let number =
+            (0..=self.maxnumber).find(|n| hex(&solution(&self.salt, *n)) == self.challenge)?;
+        let answer = serde_json::json!({
+            "algorithm": self.algorithm,
+            "challenge": self.challenge,
+            "number": number,
+            "salt": self.salt,
+            "signature": self.signature,
+        });
+        Some(BASE64.encode(answer.to_string()))
+    }
+}
+
+/// A right answer that has still to be found unspent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Solved {
+    /// Names the task: the same for every answer to it.
+    pub id: [u8; 32],
+    /// When it need not be remembered any longer.
+    pub expires_at: Timestamp,
+}
+
+/// What a client sends back, base64 over JSON. The protocol's own clients add members of their
+/// own (`took`), so unknown ones pass here.
+#[derive(Deserialize)]
+struct Answer {
+    algorithm: String,
+    challenge: String,
+    number: u64,
+    salt: String,
+    signature: String,
+}
+
+/// Checks the answer that came with a write; `None` when the write carried none.
+///
+/// # Errors
+/// `challenge_required` without an answer; `challenge_verification_failed` for one that is
+/// malformed, wrong, expired, forged, or made for another app or collection.
+pub fn verify(
+    key: &ServerKey,
+    app: AppId,
+    collection: &str,
+    now: Timestamp,
+    answer: Option<&str>,
+) -> Result<Solved> {
+    let Some(answer) = answer else {
+        return Err(Error::new(
+            ErrorCode::ChallengeRequired,
+            format!("writes to `{collection}` need the answer to a challenge"),
+        ));
+    };
+    check(key, app, collection, now, answer).map_err(|reason| {
+        Error::new(
+            ErrorCode::ChallengeVerificationFailed,
+            format!("the challenge answer for `{collection}` {reason}"),
+        )
+    })
+}
+
+/// The refusal of an answer that was right and has been used before.
+#[must_use]
+pub fn spent(collection: &str) -> Error {
+    Error::new(
+        ErrorCode::ChallengeVerificationFailed,
+        format!("the challenge answer for `{collection}` has already been used"),
+    )
+}
+
+fn check(
+    key: &ServerKey,
+    app: AppId,
+    collection: &str,
+    now: Timestamp,
+    answer: &str,
+) -> Result<Solved, &'static str> {
+    const MALFORMED: &str = "is malformed";
+    if answer.len() > ANSWER_CHARS_MAX {
+        return Err(MALFORMED);
+    }
+    let text = BASE64.decode(answer).map_err(|_| MALFORMED)?;
+    let answer: Answer = json::from_slice(&text).map_err(|_| MALFORMED)?;
+    if answer.algorithm != ALGORITHM {
+        return Err("uses another algorithm than SHA-256");
+    }
+    // The signature first: everything behind it was written by this server.
+    let signature: [u8; 32] = unhex(&answer.signature).ok_or(MALFORMED)?;
+    key.challenge_mac(answer.challenge.as_bytes())
+        .verify(&signature.into())
+        .map_err(|_| "was not issued here")?;
+    let id: [u8; 32] = unhex(&answer.challenge).ok_or(MALFORMED)?;
+    if solution(&answer.salt, answer.number) != id {
+        return Err("does not solve its challenge");
+    }
+    let (_, query) = answer.salt.split_once('?').ok_or(MALFORMED)?;
+    let parameter =
+        |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    if parameter("app") != Some(&app.to_string()) || parameter("collection") != Some(collection) {
+        return Err("was made for another app or collection");
+    }
+    let expires = parameter("expires").and_then(|text| text.parse().ok()).ok_or(MALFORMED)?;
+    let expires_at = Timestamp(0).plus_seconds(expires);
+    if expires_at <= now {
+        return Err("has expired");
+    }
+    Ok(Solved { id, expires_at })
+}
+
+fn solution(salt: &str, number: u64) -> [u8; 32] {
+    Sha256::new().chain_update(salt).chain_update(number.to_string()).finalize().into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let text = text.as_bytes();
+    if text.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        let digit = |c: u8| match c {
+            b'0'..=b'9' => Some(c - b'0'),
+            b'a'..=b'f' => Some(c - b'a' + 10),
+            _ => None,
+        };
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,198 @@
+//! Strict JSON (contract part 1, "Bodies"): one reading of a text, the same on every database.
+//!
+//! Refused beyond what RFC 8259 refuses: nesting deeper than [`DEPTH_MAX`], NUL, lone
+//! surrogates, members that occur twice, numbers out of range. The lexing is serde_json's; in
+//! here is what it lets pass, and the words in which a refusal names the place. What is not
+//! here: what a body means (its own type says that) and row schemas.
+
+mod check;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
+use serde_json::{Value, value::RawValue};
+
+use crate::{Error, Result};
+
+/// How deep arrays and objects may nest; the outermost one counts as 1.
+pub const DEPTH_MAX: usize = 64;
+
+/// Bytes of a refusal's message that quote the request (a member's name can be as long as a body).
+const QUOTE_BYTES_MAX: usize = 200;
+
+/// Reads any JSON value.
+///
+/// # Errors
+/// `invalid_request` that says what is wrong and at which line and column.
+pub fn parse(bytes: &[u8]) -> Result<Value> {
+    check::build(utf8(bytes)?).map_err(malformed)
+}
+
+/// Reads a request body into its type, as strictly as [`parse`].
+///
+/// # Errors
+/// `invalid_request` that names the member which is unknown, missing or of another type. A value
+/// is never quoted: it may be a secret.
+pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let text = utf8(bytes)?;
+    check::check(text).map_err(malformed)?;
+    serde_json::from_str(text).map_err(|_| mistyped::<T>(text))
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        Error::invalid(format!("invalid JSON: not UTF-8 at byte {}", error.valid_up_to()))
+    })
+}
+
+fn malformed(error: serde_json::Error) -> Error {
+    // What serde_json calls the second half of a pair that is missing.
+    let words = error.to_string().replace("unexpected end of hex escape", "lone surrogate");
+    Error::invalid(format!("invalid JSON: {}", shortened(&words)))
+}
+
+/// The words for a body that is JSON but not what was asked for. It is read once more, now
+/// with an eye on where the reader is; only a refusal pays for that.
+fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
+        return Error::invalid("the body does not have the expected shape");
+    };
+    let words = error.inner().to_string();
+    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    // What was expected is the developer's business; what was found may be a secret.
+    const QUOTING: [&str; 3] = ["invalid type: ", "invalid value: ", "unknown variant "];
+    let expected = words.rsplit_once(", expected ").map(|(_, expected)| expected);
+    let words: Cow<'_, str> = match expected {
+        Some(expected) if QUOTING.iter().any(|start| words.starts_with(start)) => {
+            format!("expected {expected}").into()
+        }
+        _ => shortened(words),
+    };
+    let path = error.path().to_string();
+    // serde names an unknown member itself; a path of one segment would say it twice.
+    if path == "." || words.starts_with("unknown field") && !path.contains(['.', '[']) {
+        Error::invalid(words)
+    } else {
+        Error::invalid(format!("`{}`: {words}", shortened(&path)))
+    }
+}
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= QUOTE_BYTES_MAX {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=QUOTE_BYTES_MAX).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    Cow::Owned(format!("{}...", &text[..end]))
+}
+
+/// A JSON object that was read strictly: its compact text, members in the order they were sent,
+/// and the same as a value. Rows keep the text; rules look at the value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    text: Box<str>,
+    value: Value,
+}
+
+impl Object {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// As [`parse`]; `invalid_request` also for any other JSON value.
+    pub fn parse(text: &str) -> Result<Self> {
+        let value = check::build(text).map_err(malformed)?;
+        if !value.is_object() {
+            return Err(Error::invalid("expected an object"));
+        }
+        Ok(Self { text: compact(text).into(), value })
+    }
+
+    /// The object that `value` is, written anew (after a merge patch).
+    ///
+    /// # Errors
+    /// `invalid_request` when it is not an object.
+    pub fn from_value(value: Value) -> Result<Self> {
+        if !value.is_object() {
+            return Err(Error::invalid("expected an object"));
+        }
+        Ok(Self { text: value.to_string().into(), value })
+    }
+
+    /// Its text, without insignificant whitespace.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its value; always `Value::Object`.
+    #[must_use]
+    pub const fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Text and value.
+    #[must_use]
+    pub fn into_parts(self) -> (Box<str>, Value) {
+        (self.text, self.value)
+    }
+}
+
+impl Serialize for Object {
+    /// Writes the value; whoever has a place for raw text uses [`Object::text`].
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+/// An [`Object`] as a member of a request body: `struct Create { key: Option<String>, data:
+/// RawObject }`. Its text is borrowed from the body while the rest is read, and read once.
+///
+/// It cannot stand below `#[serde(flatten)]`, `untagged` or an internal tag: these buffer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawObject(pub Object);
+
+impl<'de> Deserialize<'de> for RawObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Object::parse(raw.get()).map(Self).map_err(|error| serde::de::Error::custom(error.message))
+    }
+}
+
+/// `text` without whitespace between its tokens; borrowed when there is none. `text` is JSON.
+fn compact(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let mut kept = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = string_end(bytes, at),
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                out.push_str(&text[kept..at]);
+                while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                    at += 1;
+                }
+                kept = at;
+            }
+            _ => at += 1,
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+/// The position behind the string whose opening quote is at `start`.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}

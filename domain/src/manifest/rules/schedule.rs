@@ -1,0 +1,96 @@
+//! `schedules`: a notification on a day relative to a date in a row.
+//!
+//! What is not here: the calendar that finds the day.
+
+use std::sync::Arc;
+
+use super::{Area, body, subject, when};
+use crate::manifest::{
+    members::{Members, Scope, is_field, no_such_field},
+    violations::{quoted, quoted_text},
+};
+
+/// The furthest that a schedule reaches from its date, 10 years either way.
+const OFFSET_DAYS_MAX: i64 = 3_650;
+
+/// A schedule rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScheduleRule {
+    /// The collection whose rows carry the date.
+    pub collection: Arc<str>,
+    /// The field that holds the date.
+    pub date_field: Box<str>,
+    /// Days from the date: negative before, 0 on, positive after.
+    pub offset_days: i32,
+    /// Who is told; never empty.
+    pub to: Box<[ScheduleTarget]>,
+    /// A level condition.
+    pub when: Option<Box<when::When>>,
+    /// Plain-text template of the subject line.
+    pub subject: Box<str>,
+    /// Plain-text template of the body.
+    pub body: Box<str>,
+}
+
+/// Who a schedule tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScheduleTarget {
+    /// The app's owner.
+    Owner,
+    /// Every member.
+    Members,
+}
+
+impl Area for ScheduleRule {
+    const MEMBERS: &'static [&'static str] =
+        &["collection", "dateField", "offsetDays", "to", "when", "subject", "body"];
+}
+
+pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<ScheduleRule> {
+    let collection = members.collection(scope);
+    let date_field = members.text("dateField", 128);
+    if let (Some(collection), Some(field)) = (&collection, date_field)
+        && (!is_field(field) || !scope.admits(collection, field))
+    {
+        members.refuse("dateField", no_such_field(&collection.name, field));
+    }
+    let offset_days = offset_days(&mut members);
+    let mut to = Vec::new();
+    for (path, text) in members.some_strings("to") {
+        match text {
+            "owner" => to.push(ScheduleTarget::Owner),
+            "members" => to.push(ScheduleTarget::Members),
+            _ => {
+                let message = format!("must be owner or members, not {}", quoted_text(text));
+                members.violations.push(path, message);
+            }
+        }
+    }
+    let when = when::parse(&mut members, when::Kinds::Level, collection.as_deref(), scope);
+    let subject = subject(&mut members);
+    let body = body(&mut members);
+    Some(ScheduleRule {
+        collection: Arc::clone(&collection?.name),
+        date_field: date_field?.into(),
+        offset_days: offset_days?,
+        to: to.into(),
+        when: when?,
+        subject: subject?,
+        body: body?,
+    })
+}
+
+fn offset_days(members: &mut Members<'_, '_>) -> Option<i32> {
+    let value = members.required("offsetDays")?;
+    let days = value.as_i64().filter(|days| days.abs() <= OFFSET_DAYS_MAX);
+    if days.is_none() {
+        let shown = quoted(value);
+        members.refuse(
+            "offsetDays",
+            format!(
+                "must be a whole number from -{OFFSET_DAYS_MAX} to {OFFSET_DAYS_MAX}, not {shown}"
+            ),
+        );
+    }
+    days.and_then(|days| i32::try_from(days).ok())
+}

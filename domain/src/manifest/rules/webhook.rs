@@ -1,0 +1,49 @@
+//! `webhooks`: a request to a public URL when a row is written.
+//!
+//! What is not here: the grammar of the target (`hosts`), signing and sending.
+
+use std::sync::Arc;
+
+use super::{Area, Trigger, trigger, when};
+use crate::manifest::{
+    hosts::{URL_CHARS_MAX, webhook_target},
+    members::{Members, Scope},
+    violations::quoted_text,
+};
+
+/// An outbound webhook rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebhookRule {
+    /// Which write it follows.
+    pub on: Trigger,
+    /// The collection that is watched.
+    pub collection: Arc<str>,
+    /// A level or edge condition.
+    pub when: Option<Box<when::When>>,
+    /// The target, normalised.
+    pub url: Box<str>,
+}
+
+impl Area for WebhookRule {
+    const MEMBERS: &'static [&'static str] = &["on", "collection", "when", "url"];
+}
+
+pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<WebhookRule> {
+    let on = trigger(&mut members);
+    let collection = members.collection(scope);
+    let when = when::parse(&mut members, when::Kinds::LevelOrEdge, collection.as_deref(), scope);
+    let text = members.text("url", URL_CHARS_MAX)?;
+    let url = match webhook_target(text) {
+        Ok(url) => url,
+        Err(message) => {
+            members.refuse("url", format!("{}: {message}", quoted_text(text)));
+            return None;
+        }
+    };
+    Some(WebhookRule {
+        on: on?,
+        collection: Arc::clone(&collection?.name),
+        when: when?,
+        url: url.into(),
+    })
+}

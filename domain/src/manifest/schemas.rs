@@ -1,0 +1,142 @@
+//! The schemas under `$defs`, and the references of collections and event types to them.
+//!
+//! What is not here: what a schema may hold (`schema`).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    model::SchemaSource,
+    shape::TopLevel,
+    violations::{Violations, at, quoted, quoted_text},
+};
+use crate::{
+    ErrorCode, Result,
+    limits::Limits,
+    schema::{CompiledSchema, admits_field, inspect},
+};
+
+const PREFIX: &str = "#/$defs/";
+
+/// How far the schemas are to be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A new manifest: every rule, and a trial compilation.
+    Check,
+    /// A stored one, which was checked when it was deployed.
+    Trust,
+}
+
+/// The admitted schemas by their name under `$defs`.
+pub(super) struct Schemas<'a> {
+    by_name: BTreeMap<&'a str, (SchemaSource, &'a Value)>,
+}
+
+impl Schemas<'_> {
+    /// The schema that the member `schema` of a collection or event type points to.
+    pub(super) fn of(&self, declaration: &Value) -> Option<SchemaSource> {
+        let name = referenced(declaration.get("schema")?).ok()?;
+        self.by_name.get(name.as_str()).map(|(source, _)| source.clone())
+    }
+
+    /// Whether data under `schema` can have the top-level member `field`.
+    pub(super) fn admits(&self, schema: Option<&SchemaSource>, field: &str) -> bool {
+        schema
+            .and_then(|source| self.by_name.get(&*source.name))
+            .is_none_or(|(_, schema)| admits_field(schema, field))
+    }
+}
+
+/// # Errors
+/// `manifest_too_large` for a schema beyond its bytes, else `collection_schema_invalid`.
+pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits, mode: Mode) -> Result<Schemas<'a>> {
+    let definitions = top.object("$defs");
+    let mut by_name = BTreeMap::new();
+    let mut oversize = Violations::new(ErrorCode::ManifestTooLarge);
+    for (name, schema) in definitions {
+        let source = SchemaSource::new(name, schema);
+        if source.text.len() > limits.max_schema_bytes {
+            let (length, max) = (source.text.len(), limits.max_schema_bytes);
+            oversize
+                .push(at("/$defs", name), format!("has {length} bytes, at most {max} are allowed"));
+        }
+        by_name.insert(name.as_str(), (source, schema));
+    }
+    oversize.finish()?;
+
+    let mut violations = Violations::new(ErrorCode::CollectionSchemaInvalid);
+    for place in ["collections", "events"] {
+        for (name, declaration) in top.object(place) {
+            let path = at(&at(&at("", place), name), "schema");
+            if let Some(reference) = declaration.get("schema") {
+                check_reference(reference, path, &by_name, &mut violations);
+            }
+        }
+    }
+    if mode == Mode::Check {
+        for (name, (source, schema)) in &by_name {
+            check_definition(name, source, schema, limits.row_bytes_max, &mut violations);
+        }
+    }
+    violations.finish()?;
+    Ok(Schemas { by_name })
+}
+
+fn check_definition(
+    name: &str,
+    source: &SchemaSource,
+    schema: &Value,
+    row_bytes_max: usize,
+    violations: &mut Violations,
+) {
+    let path = at("/$defs", name);
+    if !schema.is_object() {
+        return violations.push(path, format!("must be an object, not {}", quoted(schema)));
+    }
+    match inspect(schema, row_bytes_max) {
+        Err(faults) => {
+            for fault in faults {
+                violations.push(format!("{path}{}", fault.pointer), fault.message);
+            }
+        }
+        Ok(patterns) => {
+            if let Err(fault) = CompiledSchema::build(schema, patterns, source.text.len()) {
+                violations.push(format!("{path}{}", fault.pointer), fault.message);
+            }
+        }
+    }
+}
+
+fn check_reference(
+    reference: &Value,
+    path: String,
+    definitions: &BTreeMap<&str, (SchemaSource, &Value)>,
+    violations: &mut Violations,
+) {
+    match referenced(reference) {
+        Err(()) => violations
+            .push(path, format!("must be an object with a single $ref of the form {PREFIX}<Name>")),
+        Ok(name) => {
+            if !definitions.contains_key(name.as_str()) {
+                violations.push(
+                    at(&path, "$ref"),
+                    format!("there is no {} under $defs", quoted_text(&name)),
+                );
+            }
+        }
+    }
+}
+
+/// The name under `$defs` that a reference points to, unescaped as RFC 6901 has it.
+fn referenced(reference: &Value) -> std::result::Result<String, ()> {
+    let target = match reference {
+        Value::Object(map) if map.len() == 1 => map.get("$ref").and_then(Value::as_str),
+        _ => None,
+    };
+    let name = target.and_then(|target| target.strip_prefix(PREFIX)).ok_or(())?;
+    if name.is_empty() || name.contains('/') {
+        return Err(());
+    }
+    Ok(name.replace("~1", "/").replace("~0", "~"))
+}

@@ -1,0 +1,184 @@
+//! The top-level shape: known members of the right JSON types, counts, and the members that need
+//! nothing but themselves.
+//!
+//! What is not here: the content of collections, hosts and rules.
+
+use serde_json::{Map, Value};
+
+use super::{
+    model::{Capability, Visibility},
+    violations::{Violations, at, one, quoted},
+};
+use crate::{ErrorCode, Result, limits::Limits};
+
+static EMPTY_OBJECT: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+
+const OBJECTS: [&str; 4] = ["collections", "$defs", "roles", "events"];
+const ARRAYS: [&str; 8] = [
+    "capabilities",
+    "externalHosts",
+    "embeds",
+    "notify",
+    "schedules",
+    "webhooks",
+    "ingest",
+    "agentTasks",
+];
+const COLLECTION: [&str; 8] = [
+    "schema",
+    "permissions",
+    "unique",
+    "appendOnly",
+    "anonWriteBudget",
+    "antiAbuse",
+    "relations",
+    "retention",
+];
+const PERMISSIONS: [&str; 5] = ["read", "write", "update", "delete", "countRead"];
+
+/// A manifest whose top level has the right shape.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TopLevel<'a> {
+    map: &'a Map<String, Value>,
+    pub(super) cdn: bool,
+    pub(super) visibility: Option<Visibility>,
+}
+
+impl<'a> TopLevel<'a> {
+    /// The object member `name`, empty when absent.
+    pub(super) fn object(&self, name: &str) -> &'a Map<String, Value> {
+        self.map.get(name).and_then(Value::as_object).unwrap_or(&EMPTY_OBJECT)
+    }
+
+    /// The array member `name`, empty when absent.
+    pub(super) fn array(&self, name: &str) -> &'a [Value] {
+        self.map.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// # Errors
+    /// `too_many_collections`, `too_many_external_hosts` or `too_many_embeds`.
+    pub(super) fn check_counts(&self, limits: &Limits) -> Result<()> {
+        let counts = [
+            (
+                "collections",
+                self.object("collections").len(),
+                limits.max_collections_per_app,
+                ErrorCode::TooManyCollections,
+            ),
+            (
+                "externalHosts",
+                self.array("externalHosts").len(),
+                limits.max_external_hosts,
+                ErrorCode::TooManyExternalHosts,
+            ),
+            ("embeds", self.array("embeds").len(), limits.max_embeds, ErrorCode::TooManyEmbeds),
+        ];
+        for (name, count, max, code) in counts {
+            if count > max {
+                let message = format!("has {count} entries, at most {max} are allowed");
+                return Err(one(code, &at("", name), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// # Errors
+/// `manifest_invalid`: not an object, an unknown member, or a member of the wrong JSON type.
+pub(super) fn top_level(value: &Value) -> Result<TopLevel<'_>> {
+    let Value::Object(map) = value else {
+        let message = format!("must be an object, not {}", quoted(value));
+        return Err(one(ErrorCode::ManifestInvalid, "", message));
+    };
+    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
+    let mut cdn = false;
+    let mut visibility = None;
+    for (name, value) in map {
+        let expected = match name.as_str() {
+            name if OBJECTS.contains(&name) => (!value.is_object()).then_some("an object"),
+            name if ARRAYS.contains(&name) => (!value.is_array()).then_some("an array"),
+            "cdn" => {
+                cdn = value == &Value::Bool(true);
+                (!value.is_boolean()).then_some("true or false")
+            }
+            "visibility" => {
+                visibility = match value.as_str() {
+                    Some("private") => Some(Visibility::Private),
+                    Some("link") => Some(Visibility::Link),
+                    Some("public") => Some(Visibility::Public),
+                    _ => None,
+                };
+                visibility.is_none().then_some("private, link or public")
+            }
+            _ => {
+                violations.push(at("", name), "unknown member");
+                None
+            }
+        };
+        if let Some(expected) = expected {
+            violations.push(at("", name), format!("must be {expected}, not {}", quoted(value)));
+        }
+    }
+    violations.finish()?;
+    Ok(TopLevel { map, cdn, visibility })
+}
+
+/// The shape one level down: collections, their permissions, event types and `$defs`.
+///
+/// # Errors
+/// `manifest_invalid`.
+pub(super) fn inner(top: &TopLevel<'_>) -> Result<()> {
+    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
+    for (name, collection) in top.object("collections") {
+        let path = at("/collections", name);
+        known_members(collection, &path, &COLLECTION, &mut violations);
+        if let Some(permissions @ Value::Object(_)) = collection.get("permissions") {
+            known_members(permissions, &at(&path, "permissions"), &PERMISSIONS, &mut violations);
+        }
+    }
+    for (name, event) in top.object("events") {
+        let path = at("/events", name);
+        if !name.split('.').all(super::members::is_name) || name.len() > 64 {
+            violations.push(
+                path.clone(),
+                "an event type is one or more words joined by dots, each a lowercase letter, then \
+                 lowercase letters, digits, _ or -; at most 64 characters",
+            );
+        }
+        known_members(event, &path, &["schema"], &mut violations);
+    }
+    violations.finish()
+}
+
+fn known_members(value: &Value, path: &str, known: &[&str], violations: &mut Violations) {
+    // Opening reports every unknown member; nothing is read from it here.
+    let _ = super::members::Members::open(value, path.to_owned(), known, violations);
+}
+
+/// # Errors
+/// `capability_invalid`: an entry outside the three, or twice.
+pub(super) fn capabilities(top: &TopLevel<'_>) -> Result<Vec<Capability>> {
+    let mut violations = Violations::new(ErrorCode::CapabilityInvalid);
+    let mut capabilities = Vec::new();
+    for (index, value) in top.array("capabilities").iter().enumerate() {
+        let path = at("/capabilities", index);
+        let capability = match value.as_str() {
+            Some("camera") => Capability::Camera,
+            Some("microphone") => Capability::Microphone,
+            Some("geolocation") => Capability::Geolocation,
+            _ => {
+                let shown = quoted(value);
+                violations
+                    .push(path, format!("must be camera, microphone or geolocation, not {shown}"));
+                continue;
+            }
+        };
+        if capabilities.contains(&capability) {
+            violations.push(path, format!("{} is named twice", quoted(value)));
+        } else {
+            capabilities.push(capability);
+        }
+    }
+    violations.finish()?;
+    Ok(capabilities)
+}

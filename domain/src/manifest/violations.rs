@@ -1,0 +1,84 @@
+//! Collecting the violations of one kind, and turning them into the answer.
+//!
+//! What is not here: any rule of the manifest.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use crate::{Error, ErrorCode, Result};
+
+/// Violations that one answer lists; a manifest with more of them is told about the first.
+pub const VIOLATIONS_MAX: usize = 100;
+/// Characters of an offending value that a message quotes.
+const QUOTED_CHARS_MAX: usize = 64;
+
+/// The violations of one kind so far.
+#[derive(Debug)]
+pub(super) struct Violations {
+    code: ErrorCode,
+    list: Vec<(String, String)>,
+}
+
+impl Violations {
+    pub(super) const fn new(code: ErrorCode) -> Self {
+        Self { code, list: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        if self.list.len() < VIOLATIONS_MAX {
+            self.list.push((path.into(), message.into()));
+        }
+    }
+
+    /// # Errors
+    /// The kind's error, if there is any violation.
+    pub(super) fn finish(self) -> Result<()> {
+        let Some((path, message)) = self.list.first() else { return Ok(()) };
+        let place = if path.is_empty() { "the manifest" } else { path };
+        let violations: Vec<_> = self
+            .list
+            .iter()
+            .map(|(path, message)| json!({"path": path, "message": message}))
+            .collect();
+        Err(Error::new(self.code, format!("{place}: {message}"))
+            .with_details(json!({"path": path, "violations": violations})))
+    }
+}
+
+/// The error of a kind with a single violation.
+pub(super) fn one(code: ErrorCode, path: &str, message: impl Into<String>) -> Error {
+    let message = message.into();
+    let place = if path.is_empty() { "the manifest" } else { path };
+    let violations = [json!({"path": path, "message": message})];
+    Error::new(code, format!("{place}: {message}"))
+        .with_details(json!({"path": path, "violations": violations}))
+}
+
+/// The pointer of a member or item of what `base` points to (RFC 6901).
+pub(super) fn at(base: &str, token: impl Display) -> String {
+    let token = token.to_string();
+    if token.contains(['~', '/']) {
+        format!("{base}/{}", token.replace('~', "~0").replace('/', "~1"))
+    } else {
+        format!("{base}/{token}")
+    }
+}
+
+/// A value as a message shows it: JSON, cut to a bounded length.
+pub(super) fn quoted(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted_text(text),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// A text as a message shows it.
+pub(super) fn quoted_text(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARS_MAX) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

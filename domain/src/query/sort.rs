@@ -1,0 +1,177 @@
+//! The order of a list, and a row's place in it as a value that a cursor can carry.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::{
+    SORT_FIELDS_MAX, SORT_TEXT_BYTES_MAX,
+    field::{Field, Projection, SystemField, View},
+    value::{Ref, compare_numbers},
+};
+use crate::{Error, Result};
+
+/// A compiled sort.
+#[derive(Debug, Clone)]
+pub(super) struct Sort {
+    fields: Vec<(Field, bool)>,
+    text: String,
+}
+
+impl Sort {
+    /// Compiles `-created_at,title`; an empty text is `created_at`.
+    pub(super) fn parse(text: &str, projection: &mut Projection) -> Result<Self> {
+        let text = if text.is_empty() { "created_at" } else { text };
+        let mut fields: Vec<(Field, bool)> = Vec::new();
+        for part in text.split(',') {
+            let (path, descending) = part.strip_prefix('-').map_or((part, false), |p| (p, true));
+            let field = Field::parse(path, "sort", projection)?;
+            if fields.iter().any(|(known, _)| *known == field) {
+                return Err(Error::invalid(format!("`sort` names `{path}` twice")));
+            }
+            if fields.len() == SORT_FIELDS_MAX {
+                return Err(Error::invalid(format!("`sort` has at most {SORT_FIELDS_MAX} fields")));
+            }
+            fields.push((field, descending));
+        }
+        Ok(Self { fields, text: text.to_owned() })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn creation_order(&self) -> Option<bool> {
+        match self.fields[..] {
+            [(Field::System(SystemField::CreatedAt), descending)] => Some(descending),
+            _ => None,
+        }
+    }
+
+    pub(super) fn key(&self, view: &View<'_>) -> SortKey {
+        let row = view.row();
+        let values = self.fields.iter().map(|(field, _)| match field {
+            Field::System(SystemField::CreatedAt) => SortValue::number(row.created_at.0),
+            Field::System(SystemField::UpdatedAt) => SortValue::number(row.updated_at.0),
+            field => view.value(field).map_or(SortValue::Null, SortValue::of),
+        });
+        SortKey { values: values.collect(), key: row.key.clone() }
+    }
+
+    pub(super) fn compare(&self, a: &SortKey, b: &SortKey) -> Ordering {
+        for ((_, descending), (a, b)) in self.fields.iter().zip(a.values.iter().zip(&b.values)) {
+            let order = a.compare(b);
+            if order.is_ne() {
+                return if *descending { order.reverse() } else { order };
+            }
+        }
+        a.key.cmp(&b.key)
+    }
+}
+
+/// A row's place in an order: the values it is sorted by, and its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SortKey {
+    pub(super) values: Vec<SortValue>,
+    pub(super) key: Box<str>,
+}
+
+impl SortKey {
+    /// The row's key.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The row's creation time in microseconds, when that is what the order begins with.
+    #[must_use]
+    pub fn first_integer(&self) -> Option<i64> {
+        match self.values.first()? {
+            SortValue::Number(number) => number.as_i64(),
+            _ => None,
+        }
+    }
+}
+
+/// One value to sort by. The variants stand in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum SortValue {
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Box<str>),
+    Array(Box<str>),
+    Object(Box<str>),
+}
+
+impl SortValue {
+    fn number(value: i64) -> Self {
+        Self::Number(value.into())
+    }
+
+    fn of(value: Ref<'_>) -> Self {
+        match value {
+            Ref::Null => Self::Null,
+            Ref::Bool(value) => Self::Bool(value),
+            Ref::Number(value) => Self::Number(value),
+            Ref::String(text) => Self::String(cut(text)),
+            Ref::Array(items) => Self::Array(cut(&Value::from(items).to_string())),
+            Ref::Object(members) => Self::Object(cut(&Value::from(members.clone()).to_string())),
+        }
+    }
+
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Number(_) => 2,
+            Self::String(_) => 3,
+            Self::Array(_) => 4,
+            Self::Object(_) => 5,
+        }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),
+            (Self::String(a), Self::String(b))
+            | (Self::Array(a), Self::Array(b))
+            | (Self::Object(a), Self::Object(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+
+    /// Appends tag, length and text to a cursor.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let text = match self {
+            Self::Null => String::new(),
+            Self::Bool(value) => u8::from(*value).to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::String(text) | Self::Array(text) | Self::Object(text) => text.to_string(),
+        };
+        out.push(self.rank());
+        super::cursor::put_text(out, &text);
+    }
+
+    pub(super) fn decode(bytes: &mut &[u8]) -> Option<Self> {
+        let (&rank, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let text = super::cursor::take_text(bytes)?;
+        Some(match rank {
+            0 => Self::Null,
+            1 => Self::Bool(text == "1"),
+            2 => Self::Number(serde_json::from_str(text).ok()?),
+            3 => Self::String(text.into()),
+            4 => Self::Array(text.into()),
+            5 => Self::Object(text.into()),
+            _ => return None,
+        })
+    }
+}
+
+fn cut(text: &str) -> Box<str> {
+    let bounds = (0..=SORT_TEXT_BYTES_MAX.min(text.len())).rev();
+    let end = bounds.into_iter().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    text[..end].into()
+}

@@ -1,0 +1,109 @@
+//! Retention (part 2.2, contract part 5): which rows of a collection have outlived its bounds.
+//! The author's manifest gives a default, the owner overrides it per axis. What is not here: the
+//! pruning itself, which soft-deletes as `system`.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{Error, Result, Timestamp, manifest::Retention};
+
+/// The longest age bound, in days: a hundred years.
+pub const MAX_AGE_DAYS_MAX: u32 = 36_500;
+/// The largest row bound.
+pub const MAX_ROWS_MAX: u64 = 1_000_000_000;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// The bounds in force: on each axis the owner's, else the author's.
+#[must_use]
+pub fn effective(author: Retention, owner: Retention) -> Retention {
+    Retention {
+        max_age_days: owner.max_age_days.or(author.max_age_days),
+        max_rows: owner.max_rows.or(author.max_rows),
+    }
+}
+
+/// Checks declared or requested bounds.
+///
+/// # Errors
+/// The reason in words, which names the axis as `names` has it.
+pub fn check(bounds: Retention, names: [&str; 2]) -> Result<(), String> {
+    if bounds.max_age_days.is_some_and(|days| !(1..=MAX_AGE_DAYS_MAX).contains(&days)) {
+        return Err(format!("`{}` must be from 1 to {MAX_AGE_DAYS_MAX} days", names[0]));
+    }
+    if bounds.max_rows.is_some_and(|rows| !(1..=MAX_ROWS_MAX).contains(&rows)) {
+        return Err(format!("`{}` must be from 1 to {MAX_ROWS_MAX} rows", names[1]));
+    }
+    Ok(())
+}
+
+/// The body of a retention `PATCH`: an absent axis stays, `null` clears the owner's override.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionPatch {
+    /// The age axis, in days.
+    #[serde(deserialize_with = "present")]
+    pub max_age_days: Option<Option<u32>>,
+    /// The row axis.
+    #[serde(deserialize_with = "present")]
+    pub max_rows: Option<Option<u64>>,
+}
+
+/// Tells a member that is `null` from one that is absent.
+fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl RetentionPatch {
+    /// The owner's override after this patch.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the axis out of bounds.
+    pub fn apply(self, owner: Retention) -> Result<Retention> {
+        let patched = Retention {
+            max_age_days: self.max_age_days.unwrap_or(owner.max_age_days),
+            max_rows: self.max_rows.unwrap_or(owner.max_rows),
+        };
+        check(patched, ["max_age_days", "max_rows"]).map_err(Error::invalid)?;
+        Ok(patched)
+    }
+}
+
+/// What pruning would do now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PruneImpact {
+    /// Live rows that are beyond the bounds: the oldest ones by `created_at`.
+    pub rows: u64,
+}
+
+/// How many of the oldest rows have outlived `bounds` at `now`. `oldest_first` gives the creation
+/// times of the `live` rows in order and is read no further than needed; both axes prune from the
+/// old end, so the number says which rows.
+#[must_use]
+pub fn prune_impact(
+    bounds: Retention,
+    now: Timestamp,
+    live: u64,
+    oldest_first: impl IntoIterator<Item = Timestamp>,
+) -> PruneImpact {
+    let too_many = bounds.max_rows.map_or(0, |max| live.saturating_sub(max));
+    let too_old = bounds.max_age_days.map_or(0, |days| {
+        let outlived = |created_at: &Timestamp| expiry(*created_at, days) <= now;
+        oldest_first.into_iter().take_while(outlived).count() as u64
+    });
+    PruneImpact { rows: too_many.max(too_old).min(live) }
+}
+
+/// When the oldest row outlives the age axis; `None` without that axis or without rows. The row
+/// axis needs no clock: it is over its bound only right after a write.
+#[must_use]
+pub fn next_expiry(bounds: Retention, oldest: Option<Timestamp>) -> Option<Timestamp> {
+    Some(expiry(oldest?, bounds.max_age_days?))
+}
+
+const fn expiry(created_at: Timestamp, days: u32) -> Timestamp {
+    created_at.plus_seconds(days as i64 * SECONDS_PER_DAY)
+}

@@ -1,0 +1,212 @@
+//! What a schema must not hold, found by walking it as a schema before it is compiled.
+//!
+//! The walk knows which members are subschemas and which are plain data, so a property that is
+//! *called* `$ref`, or a `$ref` inside `enum`, is no reference. What is not here: whether the
+//! keywords themselves are well-formed; the metaschema decides that when compiling.
+
+use serde_json::{Map, Value};
+
+/// Characters of one `pattern` or `patternProperties` name.
+pub const PATTERN_CHARS_MAX: usize = 1_024;
+/// Patterns of one schema.
+pub const PATTERNS_MAX: usize = 64;
+/// Levels of JSON nesting of one schema.
+pub const SCHEMA_DEPTH_MAX: usize = 64;
+/// How many `unevaluatedProperties` and `unevaluatedItems` may govern the same place. Each one
+/// evaluates again what lies below it, so time grows exponentially with their nesting: 18 levels
+/// were measured at 3 s for a one-member object.
+pub const UNEVALUATED_NESTING_MAX: usize = 4;
+/// Faults that one walk reports.
+const FAULTS_MAX: usize = 20;
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// What is wrong with a schema, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// JSON pointer into the schema; empty for the schema itself.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Walks `schema` and answers how many patterns it has. `row_bytes_max` is the bound on every
+/// `maxLength`: a longer string could never be stored.
+///
+/// # Errors
+/// The faults, never an empty list: references and identifiers, another dialect, a `maxLength`
+/// beyond the row's cap, or more depth or patterns than the bounds of this module.
+pub fn inspect(schema: &Value, row_bytes_max: usize) -> Result<usize, Vec<Fault>> {
+    let mut walk = Walk { row_bytes_max, patterns: 0, faults: Vec::new() };
+    walk.schema(schema, Place { pointer: "", depth: 0, unevaluated: 0 });
+    if walk.patterns > PATTERNS_MAX {
+        walk.fault(
+            "",
+            format!("has {} patterns, at most {PATTERNS_MAX} are allowed", walk.patterns),
+        );
+    }
+    if walk.faults.is_empty() { Ok(walk.patterns) } else { Err(walk.faults) }
+}
+
+/// Whether a row under `schema` can have the top-level member `field`: `false` only when the
+/// schema is closed by `additionalProperties: false` and does not name it.
+#[must_use]
+pub fn admits_field(schema: &Value, field: &str) -> bool {
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+        && schema.get("patternProperties").is_none();
+    !closed || schema.get("properties").and_then(|fields| fields.get(field)).is_some()
+}
+
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    pointer: &'a str,
+    depth: usize,
+    unevaluated: usize,
+}
+
+/// The place `pointer`, one level below `place`.
+const fn below<'a>(place: &Place<'_>, pointer: &'a str) -> Place<'a> {
+    Place { pointer, depth: place.depth + 1, unevaluated: place.unevaluated }
+}
+
+struct Walk {
+    row_bytes_max: usize,
+    patterns: usize,
+    faults: Vec<Fault>,
+}
+
+impl Walk {
+    fn fault(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(Fault { pointer: pointer.into(), message: message.into() });
+        }
+    }
+
+    fn schema(&mut self, schema: &Value, place: Place<'_>) {
+        let Value::Object(members) = schema else { return };
+        if place.depth > SCHEMA_DEPTH_MAX {
+            return self
+                .fault(place.pointer, format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"));
+        }
+        let unevaluated = place.unevaluated + unevaluated_keywords(members);
+        if unevaluated > UNEVALUATED_NESTING_MAX {
+            return self.fault(
+                place.pointer,
+                format!("nests more than {UNEVALUATED_NESTING_MAX} unevaluated keywords"),
+            );
+        }
+        for (keyword, value) in members {
+            let pointer = format!("{}/{}", place.pointer, escaped(keyword));
+            let below = Place { pointer: &pointer, depth: place.depth + 1, unevaluated };
+            self.keyword(keyword, value, below);
+        }
+    }
+
+    fn keyword(&mut self, keyword: &str, value: &Value, place: Place<'_>) {
+        match keyword {
+            "$ref" | "$dynamicRef" | "$recursiveRef" => {
+                self.fault(place.pointer, "references are not resolved: inline the schema");
+            }
+            "$id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" => self.fault(
+                place.pointer,
+                format!("{keyword} has no use where references are not resolved: leave it out"),
+            ),
+            "$schema" if value.as_str().map(|uri| uri.trim_end_matches('#')) != Some(DIALECT) => {
+                self.fault(place.pointer, format!("the dialect is {DIALECT:?} and no other"));
+            }
+            "pattern" => {
+                if let Value::String(pattern) = value {
+                    self.pattern(pattern, place.pointer);
+                }
+            }
+            "maxLength" => self.max_length(value, place.pointer),
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions"
+            | "dependencies" => {
+                let Value::Object(map) = value else { return };
+                for (name, schema) in map {
+                    let pointer = format!("{}/{}", place.pointer, escaped(name));
+                    if keyword == "patternProperties" {
+                        self.pattern(name, &pointer);
+                    }
+                    self.schema(schema, below(&place, &pointer));
+                }
+            }
+            "additionalProperties"
+            | "propertyNames"
+            | "items"
+            | "contains"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedProperties"
+            | "unevaluatedItems"
+            | "contentSchema" => {
+                self.schema(value, place);
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                let Value::Array(schemas) = value else { return };
+                for (index, schema) in schemas.iter().enumerate() {
+                    let pointer = format!("{}/{index}", place.pointer);
+                    self.schema(schema, below(&place, &pointer));
+                }
+            }
+            "enum" | "const" | "default" | "examples" => {}
+            _ => self.unknown(value, place),
+        }
+    }
+
+    /// An unknown keyword means nothing to JSON Schema, but an author who puts a reference into it
+    /// believes that it does.
+    fn unknown(&mut self, value: &Value, place: Place<'_>) {
+        if place.depth > SCHEMA_DEPTH_MAX {
+            return self
+                .fault(place.pointer, format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"));
+        }
+        match value {
+            Value::Object(map) => {
+                for (name, member) in map {
+                    let pointer = format!("{}/{}", place.pointer, escaped(name));
+                    if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef" | "$id") {
+                        self.keyword(name, member, below(&place, &pointer));
+                    } else {
+                        self.unknown(member, below(&place, &pointer));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let pointer = format!("{}/{index}", place.pointer);
+                    self.unknown(item, below(&place, &pointer));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn pattern(&mut self, pattern: &str, pointer: &str) {
+        self.patterns += 1;
+        if pattern.chars().nth(PATTERN_CHARS_MAX).is_some() {
+            self.fault(pointer, format!("a pattern has at most {PATTERN_CHARS_MAX} characters"));
+        }
+    }
+
+    fn max_length(&mut self, value: &Value, pointer: &str) {
+        let cap = self.row_bytes_max;
+        if value.as_f64().is_some_and(|length| length > cap as f64) {
+            self.fault(pointer, format!("maxLength is beyond the {cap} bytes that a row may have"));
+        }
+    }
+}
+
+fn unevaluated_keywords(members: &Map<String, Value>) -> usize {
+    ["unevaluatedProperties", "unevaluatedItems"]
+        .into_iter()
+        .filter(|keyword| members.contains_key(*keyword))
+        .count()
+}
+
+/// One reference token of a JSON pointer (RFC 6901, section 4).
+fn escaped(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1")
+}

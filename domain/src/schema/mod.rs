@@ -1,0 +1,180 @@
+//! Compiled row and event schemas: JSON Schema draft 2020-12, formats asserted.
+//!
+//! A schema comes from strangers and runs on every write, so its cost is bounded before it is
+//! compiled ([`inspect`]): patterns use the linear-time engine and share a byte budget, references
+//! do not exist, and there is no resolver that could open a file or a connection. What is not
+//! here: which collection has which schema (`manifest`), and the cache of compiled ones.
+
+mod inspect;
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+pub use inspect::{
+    Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, SCHEMA_DEPTH_MAX, UNEVALUATED_NESTING_MAX,
+    admits_field, inspect,
+};
+
+use crate::manifest::SchemaSource;
+
+/// Violations that one validation reports; the rest is left unsaid.
+pub const VIOLATIONS_MAX: usize = 20;
+/// Characters of a violation's message, and of its path, that are kept.
+pub const VIOLATION_CHARS_MAX: usize = 240;
+/// Compiled bytes that one pattern may take.
+const PATTERN_BYTES_MAX: usize = 512 << 10;
+/// Compiled bytes that all patterns of a schema may take together.
+const PATTERN_BYTES_TOTAL: usize = 2 << 20;
+/// Bytes of the transition cache that a pattern may fill while it matches.
+const PATTERN_CACHE_BYTES: usize = 256 << 10;
+
+/// One way in which a value does not fit its schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SchemaViolation {
+    /// JSON pointer into the value; empty for the value itself.
+    pub path: String,
+    /// What is wrong. It names the rule and never quotes a value of the data.
+    pub message: String,
+    /// The schema keyword that was not met.
+    pub keyword: String,
+}
+
+/// A schema that is ready to validate. Cheap to share behind an `Arc`, expensive to build.
+#[derive(Debug)]
+pub struct CompiledSchema {
+    validator: jsonschema::Validator,
+    weight_bytes: usize,
+}
+
+impl CompiledSchema {
+    /// Compiles a schema that the manifest has already admitted. Every bound but the row's byte
+    /// cap is checked again, so a source from storage costs no more than a new one.
+    ///
+    /// # Errors
+    /// Says, with a JSON pointer into the schema, what keeps it from compiling.
+    pub fn compile(source: &SchemaSource) -> Result<Self, String> {
+        let schema: Value = serde_json::from_str(&source.text)
+            .map_err(|error| format!("schema {:?} is not JSON: {error}", source.name))?;
+        let refuse = |fault: Fault| format!("at {:?}: {}", fault.pointer, fault.message);
+        let patterns =
+            inspect(&schema, usize::MAX).map_err(|mut faults| refuse(faults.swap_remove(0)))?;
+        Self::build(&schema, patterns, source.text.len()).map_err(refuse)
+    }
+
+    /// Compiles an inspected schema. `patterns` is what [`inspect`] counted and `text_bytes` the
+    /// length of the schema's text.
+    pub(crate) fn build(schema: &Value, patterns: usize, text_bytes: usize) -> Result<Self, Fault> {
+        let pattern_bytes = (PATTERN_BYTES_TOTAL / patterns.max(1)).min(PATTERN_BYTES_MAX);
+        let engine = jsonschema::PatternOptions::regex()
+            .size_limit(pattern_bytes)
+            .dfa_size_limit(PATTERN_CACHE_BYTES);
+        let validator = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .should_validate_formats(true)
+            .with_pattern_options(engine)
+            .offline()
+            .build(schema)
+            .map_err(|error| Fault {
+                pointer: shorten(error.instance_path().as_str()),
+                message: shorten(&format!(
+                    "not a JSON Schema 2020-12 that can be compiled: {}",
+                    error.masked_with("the value")
+                )),
+            })?;
+        Ok(Self { validator, weight_bytes: estimated_weight(text_bytes, patterns) })
+    }
+
+    /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons.
+    ///
+    /// A valid value takes the fast path, which builds no report.
+    ///
+    /// # Errors
+    /// The violations; never an empty list.
+    pub fn validate(&self, value: &Value) -> Result<(), Vec<SchemaViolation>> {
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        let mut violations: Vec<_> = self
+            .validator
+            .iter_errors(value)
+            .take(VIOLATIONS_MAX)
+            .map(|error| SchemaViolation {
+                path: shorten(error.instance_path().as_str()),
+                message: shorten(&error.masked_with("the value").to_string()),
+                keyword: error.kind().keyword().to_owned(),
+            })
+            .collect();
+        if violations.is_empty() {
+            violations.push(SchemaViolation {
+                path: String::new(),
+                message: "the value does not fit the schema".to_owned(),
+                keyword: "schema".to_owned(),
+            });
+        }
+        Err(violations)
+    }
+
+    /// About how many bytes of memory it holds: the weight for a cache bounded in bytes.
+    #[must_use]
+    pub const fn weight_bytes(&self) -> usize {
+        self.weight_bytes
+    }
+}
+
+impl SchemaSource {
+    /// The source of the schema `name`. Two schemas that differ only in the order of members or
+    /// in white space have equal text and hash.
+    #[must_use]
+    pub fn new(name: &str, schema: &Value) -> Self {
+        let mut text = String::new();
+        write_canonical(schema, &mut text);
+        let hash = Sha256::digest(text.as_bytes()).into();
+        Self { name: name.into(), text: text.into(), hash }
+    }
+}
+
+/// Measured on schemas from 74 bytes to 22 KB: 14 to 30 times the text, plus a few KB of automaton
+/// and scratch space per pattern.
+const fn estimated_weight(text_bytes: usize, patterns: usize) -> usize {
+    2_048 + 24 * text_bytes + 16_384 * patterns
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(VIOLATION_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Minified JSON with sorted members, whatever order the JSON library keeps them in.
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            out.push('{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                crate::row::write_json_string(name, out);
+                out.push(':');
+                write_canonical(member, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        Value::String(text) => crate::row::write_json_string(text, out),
+        Value::Null | Value::Bool(_) | Value::Number(_) => out.push_str(&value.to_string()),
+    }
+}

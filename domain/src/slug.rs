@@ -1,0 +1,145 @@
+//! Slugs: the name of an app in its address (contract part 4). Whether one is taken is the
+//! directory's to say, not this room's.
+
+use rand::{Rng, RngCore, distr::slice::Choose};
+
+use crate::{Error, Result};
+
+/// Characters of a slug.
+pub const LEN: std::ops::RangeInclusive<usize> = 3..=63;
+
+/// Names that paths, hosts or readers need for something else, sorted.
+pub const RESERVED: [&str; 60] = [
+    "about",
+    "abuse",
+    "account",
+    "accounts",
+    "admin",
+    "advisories",
+    "agents",
+    "alive",
+    "api",
+    "app",
+    "apps",
+    "assets",
+    "auth",
+    "authorize",
+    "billing",
+    "blog",
+    "cdn",
+    "community",
+    "console",
+    "contact",
+    "dashboard",
+    "demo",
+    "dev",
+    "device",
+    "docs",
+    "download",
+    "feed",
+    "files",
+    "ftp",
+    "health",
+    "help",
+    "host",
+    "imap",
+    "internal",
+    "legal",
+    "localhost",
+    "login",
+    "logout",
+    "mail",
+    "metrics",
+    "oauth",
+    "openapi",
+    "ops",
+    "pop",
+    "privacy",
+    "ready",
+    "root",
+    "security",
+    "self",
+    "settings",
+    "sign-in",
+    "sign-out",
+    "signup",
+    "smtp",
+    "static",
+    "status",
+    "support",
+    "system",
+    "terms",
+    "www",
+];
+
+/// Checks a slug that a caller chose.
+///
+/// # Errors
+/// `invalid_request` with the rule it breaks.
+pub fn check(slug: &str) -> Result<()> {
+    let refuse = |rule: &str| Err(Error::invalid(format!("`slug` {rule}")));
+    if !LEN.contains(&slug.len()) {
+        return refuse("must have 3 to 63 characters");
+    }
+    if !slug.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        return refuse("may hold lowercase letters, digits and '-' only");
+    }
+    if slug.starts_with('-') || slug.ends_with('-') {
+        return refuse("must not start or end with '-'");
+    }
+    // A label with hyphens there is an encoded international name (RFC 5891 section 4.2.3.1),
+    // which browsers show as something else.
+    if slug.as_bytes()[2..].starts_with(b"--") {
+        return refuse("must not have '--' as its third and fourth character");
+    }
+    if is_reserved(slug) {
+        return Err(Error::invalid(format!("the slug `{slug}` is reserved")));
+    }
+    Ok(())
+}
+
+/// Whether `slug` is kept back. What is shorter than a slug (`s`, `a`, `v1`) needs no entry.
+#[must_use]
+pub fn is_reserved(slug: &str) -> bool {
+    RESERVED.binary_search(&slug).is_ok()
+}
+
+const FIRST: [&str; 32] = [
+    "amber", "brave", "bright", "calm", "clear", "coral", "crisp", "dapper", "eager", "early",
+    "fair", "gentle", "golden", "happy", "hazel", "jolly", "keen", "kind", "lively", "lucky",
+    "mellow", "misty", "noble", "quiet", "rapid", "silver", "snowy", "sunny", "swift", "tidy",
+    "vivid", "warm",
+];
+const SECOND: [&str; 32] = [
+    "alpine", "autumn", "cedar", "clover", "copper", "cosmic", "cotton", "desert", "forest",
+    "garden", "harbor", "island", "ivory", "lunar", "maple", "marble", "meadow", "ocean", "olive",
+    "orchard", "pebble", "pine", "prairie", "river", "rocky", "spring", "summer", "timber",
+    "valley", "velvet", "willow", "winter",
+];
+const THIRD: [&str; 32] = [
+    "badger", "beacon", "bridge", "brook", "canyon", "comet", "crane", "falcon", "fern", "field",
+    "finch", "grove", "heron", "kettle", "lantern", "lark", "lynx", "magpie", "nest", "otter",
+    "owl", "puffin", "raven", "reef", "robin", "rook", "sparrow", "spruce", "stone", "swan",
+    "thrush", "wren",
+];
+
+/// Draws a slug of three words, `calm-maple-rook`. There are 32,768, so a second try after
+/// "taken" takes [`generate_random`].
+#[must_use]
+pub fn generate_words(rng: &mut impl RngCore) -> String {
+    let mut word = |words: &'static [&'static str; 32]| match Choose::new(words) {
+        Ok(words) => *rng.sample(words),
+        Err(_) => "rook",
+    };
+    format!("{}-{}-{}", word(&FIRST), word(&SECOND), word(&THIRD))
+}
+
+/// Draws a slug of 16 random characters (80 bits): unguessable, as `visibility: link` needs it.
+#[must_use]
+pub fn generate_random(rng: &mut impl RngCore) -> String {
+    const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    // A leading letter, for a host label of digits alone reads like an address.
+    let mut slug = String::from("r");
+    slug.extend((0..16).map(|_| char::from(ALPHABET[rng.random_range(0..32)])));
+    slug
+}

@@ -1,0 +1,120 @@
+//! What "the same value" means for a unique field (part 2.2, contract part 5): the normal form
+//! under which the values of live rows may not collide.
+//!
+//! Strings are trimmed (Unicode White_Space) and compared as the Unicode Standard's canonical
+//! caseless match does (section 3.13, D145: NFD, full case folding, NFD), so an `é` typed as one
+//! character and as two is one value, and `STRASSE` is `straße`. Compatibility forms stay apart
+//! (`①` is not `1`): folding them would merge values that look different. Numbers are compared by
+//! value (`1` and `1.0`), arrays and objects by their parts, strings inside them likewise. Values
+//! of different JSON types never collide. Absent and null collide with nothing.
+
+use std::fmt::Write as _;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use caseless::Caseless as _;
+use serde_json::{Number, Value};
+use sha2::{Digest as _, Sha256};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Bytes up to which a normal form is kept as it is; a longer one is kept as its SHA-256, so an
+/// index costs the same for long texts as for short ones.
+const PLAIN_BYTES_MAX: usize = 96;
+
+/// The normal form of a value of a unique field: equal exactly when the values collide.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UniqueKey(Box<str>);
+
+impl UniqueKey {
+    /// The normal form of `value`; `None` for null, which collides with nothing.
+    #[must_use]
+    pub fn of(value: &Value) -> Option<Self> {
+        if value.is_null() {
+            return None;
+        }
+        let mut form = String::new();
+        write_form(value, &mut form);
+        if form.len() > PLAIN_BYTES_MAX {
+            form = format!("#{}", URL_SAFE_NO_PAD.encode(Sha256::digest(&form)));
+        }
+        Some(Self(form.into()))
+    }
+
+    /// The normal form of the member `field` of a row's data; `None` when it is absent or null.
+    #[must_use]
+    pub fn of_field(data: &Value, field: &str) -> Option<Self> {
+        data.get(field).and_then(Self::of)
+    }
+
+    /// The form itself, as an index keeps it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// `text` trimmed and case-folded; applying it again changes nothing.
+#[must_use]
+pub fn normalise(text: &str) -> String {
+    let text = text.trim();
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars().nfd().default_case_fold().nfd().collect()
+}
+
+/// Appends the form of `value`. Its first character tells the type, and a string inside an array
+/// or object is quoted, so no two values that differ share a form.
+fn write_form(value: &Value, out: &mut String) {
+    match value {
+        Value::Null => out.push('~'),
+        Value::Bool(value) => out.push(if *value { 't' } else { 'f' }),
+        Value::Number(number) => write_number(number, out),
+        Value::String(text) => {
+            out.push('"');
+            out.push_str(&normalise(text));
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_part(item, out);
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            let mut names: Vec<&String> = members.keys().collect();
+            names.sort_unstable();
+            out.push('{');
+            for name in names {
+                let _ = write!(out, "{}:{name}", name.len());
+                write_part(&members[name], out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn write_part(value: &Value, out: &mut String) {
+    let mut part = String::new();
+    write_form(value, &mut part);
+    let _ = write!(out, "{}:{part}", part.len());
+}
+
+/// A number by its value: every integer that a double or 64 bits can hold is written as one.
+fn write_number(number: &Number, out: &mut String) {
+    /// Doubles below this are integers that an i128 holds exactly.
+    const INTEGER_BELOW: f64 = 1e38;
+    let written = if let Some(integer) = number.as_i64() {
+        write!(out, "{integer}")
+    } else if let Some(integer) = number.as_u64() {
+        write!(out, "{integer}")
+    } else {
+        let double = number.as_f64().unwrap_or_default();
+        if double.fract() == 0.0 && double.abs() < INTEGER_BELOW {
+            write!(out, "{}", double as i128)
+        } else {
+            write!(out, "{double:e}")
+        }
+    };
+    // Writing to a String cannot fail.
+    debug_assert!(written.is_ok());
+}

@@ -1,0 +1,358 @@
+//! Who may do what: the table of callers and subjects, which refusal is given, and that what a
+//! list shows is what single reads show.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proptest::prelude::*;
+use rookery_domain::{
+    ErrorCode, Principal, PrincipalKind, Result,
+    access::{
+        Access, Allowlist, Authorship, CollectionGrant, ListKind, Operation, RowScope, Standing,
+        Subject, SubjectList, Tier, read_rights,
+    },
+    manifest::{Collection, Manifest, Permissions, Retention},
+};
+use uuid::Uuid;
+
+fn who(kind: PrincipalKind, n: u128) -> Principal {
+    Principal::new(kind, Uuid::from_u128(n))
+}
+
+fn human(n: u128) -> Principal {
+    who(PrincipalKind::Human, n)
+}
+
+fn subject(text: &str) -> Subject {
+    Subject::parse(text, ListKind::Read, |role| matches!(role, "editors" | "staff")).expect(text)
+}
+
+fn list(texts: &[&str]) -> SubjectList {
+    texts.iter().map(|text| subject(text)).collect()
+}
+
+fn collection(permissions: Permissions) -> Collection {
+    Collection {
+        name: "entries".into(),
+        schema: None,
+        permissions,
+        unique: Vec::new(),
+        append_only: false,
+        anon_write_budget: None,
+        challenge: false,
+        relations: BTreeMap::new(),
+        retention: Retention::default(),
+    }
+}
+
+fn with_update(read: &[&str], update: &[&str]) -> Collection {
+    collection(Permissions { read: list(read), update: list(update), ..Permissions::default() })
+}
+
+fn row(creator: u128, editor: u128) -> Authorship {
+    Authorship { creator: human(creator), editor: human(editor) }
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
+    result.expect_err("a refusal").code
+}
+
+fn credential(grant: CollectionGrant) -> Standing {
+    let named = BTreeMap::from([("entries".into(), grant)]);
+    Standing {
+        allowlist: Some(Arc::new(Allowlist { named, following: None })),
+        ..Standing::new(who(PrincipalKind::Credential, 9), Tier::Owner)
+    }
+}
+
+#[test]
+fn each_caller_satisfies_exactly_its_subjects() {
+    let owner = Standing::new(human(1), Tier::Owner);
+    let member = Standing::new(human(2), Tier::Member);
+    let editor = Standing::new(human(3), Tier::Member).with_role("editors".into());
+    let grant =
+        Standing::new(who(PrincipalKind::Grant, 4), Tier::Visitor).with_role("staff".into());
+    let visitor = Standing::new(who(PrincipalKind::Anonymous, 5), Tier::Visitor);
+    let foreign = row(99, 99);
+    let all = ["owner", "member", "anyone", "editors", "staff", "creator", "editor"];
+    for (standing, expected) in [
+        (&owner, &["owner", "member", "anyone"][..]),
+        (&member, &["member", "anyone"]),
+        (&editor, &["member", "anyone", "editors"]),
+        (&grant, &["anyone", "staff"]),
+        (&visitor, &["anyone"]),
+    ] {
+        let holds: Vec<_> =
+            all.iter().filter(|text| standing.satisfies(&subject(text), foreign)).collect();
+        assert_eq!(holds, expected.iter().collect::<Vec<_>>(), "{standing:?}");
+    }
+}
+
+#[test]
+fn row_scoped_subjects_compare_creator_and_editor() {
+    let plain = Standing::new(human(1), Tier::Member);
+    let editor = plain.clone().with_role("editors".into());
+    // Columns: created by the caller, edited by the caller, neither.
+    for (text, standing, expected) in [
+        ("creator", &plain, [true, false, false]),
+        ("editor", &plain, [false, true, false]),
+        ("author", &plain, [false, true, false]),
+        ("editors:creator", &plain, [false, false, false]),
+        ("editors:own", &plain, [false, false, false]),
+        ("editors:creator", &editor, [true, false, false]),
+        ("editors:own", &editor, [true, true, false]),
+    ] {
+        let holds =
+            [row(1, 2), row(2, 1), row(2, 2)].map(|r| standing.satisfies(&subject(text), r));
+        assert_eq!(holds, expected, "{text}");
+    }
+}
+
+#[test]
+fn lists_are_exact_even_for_the_owner() {
+    let owner = Standing::new(human(1), Tier::Owner);
+    let closed = with_update(&[], &[]);
+    let access = Access::new(&owner, &closed);
+    assert_eq!(code(access.list()), ErrorCode::CollectionReadForbidden);
+    assert_eq!(code(access.read(Some(row(1, 1)))), ErrorCode::RowNotFound);
+    assert_eq!(code(access.count()), ErrorCode::CollectionCountForbidden);
+    let readable = with_update(&["owner"], &[]);
+    let access = Access::new(&owner, &readable);
+    assert_eq!(code(access.update(Some(row(1, 1)))), ErrorCode::CollectionWriteForbidden);
+    access.trash().expect("the trash depends on no list");
+    access.purge().expect("nor does purge");
+}
+
+#[test]
+fn a_hidden_and_an_absent_row_answer_alike_whatever_is_asked() {
+    let visitor = Standing::new(human(1), Tier::Visitor);
+    let own_rows = collection(Permissions {
+        read: list(&["creator"]),
+        write: list(&["anyone"]),
+        update: list(&["anyone"]),
+        delete: list(&["anyone"]),
+        ..Permissions::default()
+    });
+    let access = Access::new(&visitor, &own_rows);
+    let hidden = Some(row(2, 2));
+    let absent = access.read(None).expect_err("absent");
+    assert_eq!(absent.code, ErrorCode::RowNotFound);
+    for refusal in [
+        access.read(hidden),
+        access.update(hidden),
+        access.update(None),
+        access.delete(hidden),
+        access.delete(None),
+        access.create(hidden),
+    ] {
+        assert_eq!(refusal.expect_err("hidden"), absent);
+    }
+    access.create(None).expect("a new row");
+    access.create(Some(row(1, 2))).expect("its own row at that key");
+}
+
+#[test]
+fn a_refusal_names_the_subjects_consulted() {
+    let visitor = Standing::new(human(1), Tier::Visitor);
+    let entries = collection(Permissions {
+        read: list(&["anyone"]),
+        write: list(&["member"]),
+        update: list(&["owner", "creator"]),
+        delete: list(&["owner", "editors:own"]),
+        ..Permissions::default()
+    });
+    let access = Access::new(&visitor, &entries);
+    let foreign = Some(row(2, 2));
+    for (error, code, required) in [
+        (access.create(None), ErrorCode::CollectionWriteForbidden, &["member"][..]),
+        (access.update(foreign), ErrorCode::CollectionWriteForbidden, &["owner", "creator"]),
+        (access.delete(foreign), ErrorCode::CollectionDeleteForbidden, &["owner", "editors:own"]),
+        (access.count().map(|_| ()), ErrorCode::CollectionCountForbidden, &[]),
+    ] {
+        let error = error.expect_err("refused");
+        assert_eq!(error.code, code);
+        assert_eq!(error.required.as_deref().expect("required"), required);
+    }
+    assert_eq!(code(access.trash()), ErrorCode::Forbidden);
+    assert_eq!(code(access.purge()), ErrorCode::PurgeForbidden);
+}
+
+#[test]
+fn author_not_allowed_needs_a_list_of_authors_alone() {
+    let visitor = Standing::new(human(1), Tier::Visitor);
+    let foreign = Some(row(2, 2));
+    for (update, expected) in [
+        (&["author"][..], ErrorCode::AuthorNotAllowed),
+        (&["editor"], ErrorCode::AuthorNotAllowed),
+        (&["author", "editor"], ErrorCode::AuthorNotAllowed),
+        (&["creator"], ErrorCode::CollectionWriteForbidden),
+        (&["author", "owner"], ErrorCode::CollectionWriteForbidden),
+        (&[], ErrorCode::CollectionWriteForbidden),
+    ] {
+        let entries = with_update(&["anyone"], update);
+        assert_eq!(code(Access::new(&visitor, &entries).update(foreign)), expected, "{update:?}");
+    }
+    let hidden = with_update(&["owner"], &["author"]);
+    assert_eq!(code(Access::new(&visitor, &hidden).update(foreign)), ErrorCode::RowNotFound);
+}
+
+#[test]
+fn a_preview_reads_and_counts_and_nothing_else() {
+    let preview = Standing { read_only: true, ..Standing::new(human(1), Tier::Visitor) };
+    let anyone = list(&["anyone"]);
+    let entries = collection(Permissions {
+        read: anyone.clone(),
+        write: anyone.clone(),
+        update: anyone.clone(),
+        delete: anyone.clone(),
+        count_read: anyone,
+    });
+    let access = Access::new(&preview, &entries);
+    let mine = Some(row(1, 1));
+    access.list().expect("reads");
+    access.read(mine).expect("reads");
+    access.count().expect("counts");
+    assert_eq!(code(access.create(None)), ErrorCode::CollectionWriteForbidden);
+    assert_eq!(code(access.update(mine)), ErrorCode::CollectionWriteForbidden);
+    assert_eq!(code(access.delete(mine)), ErrorCode::CollectionDeleteForbidden);
+}
+
+#[test]
+fn a_credential_is_bounded_by_its_allowlist_and_by_the_owner() {
+    let reader = credential(CollectionGrant::new(&[Operation::Read], false));
+    let entries = with_update(&["owner"], &["owner"]);
+    let access = Access::new(&reader, &entries);
+    access.list().expect("listed");
+    for refusal in [access.update(None), access.create(None), access.trash(), access.purge()] {
+        assert_eq!(code(refusal), ErrorCode::CredentialScopeForbidden);
+    }
+    // Beyond what the owner may: the collection's own refusal.
+    let full = credential(CollectionGrant::new(&[Operation::Read, Operation::Update], false));
+    let closed = with_update(&["owner"], &[]);
+    let foreign = Some(row(1, 1));
+    assert_eq!(
+        code(Access::new(&full, &closed).update(foreign)),
+        ErrorCode::CollectionWriteForbidden
+    );
+    // A collection it does not name.
+    let mut later = with_update(&["owner"], &["owner"]);
+    later.name = "later".into();
+    assert_eq!(code(Access::new(&full, &later).list()), ErrorCode::CredentialScopeForbidden);
+    let following = Standing {
+        allowlist: Some(Arc::new(Allowlist {
+            following: Some(CollectionGrant::new(&[Operation::Read], false)),
+            ..Allowlist::default()
+        })),
+        ..full
+    };
+    Access::new(&following, &later).list().expect("a following credential tracks the app");
+}
+
+#[test]
+fn a_credential_of_scope_own_sees_what_it_created() {
+    let all = [Operation::Read, Operation::Update, Operation::Count];
+    let own = credential(CollectionGrant::new(&all, true));
+    let entries = with_update(&["owner", "editor"], &["owner"]);
+    let access = Access::new(&own, &entries);
+    let mine = Authorship { creator: own.principal, editor: human(1) };
+    let edited = Authorship { creator: human(1), editor: own.principal };
+    let scope = access.list().expect("listed");
+    assert!(scope.admits(mine) && !scope.admits(edited) && !scope.admits(row(1, 1)));
+    access.update(Some(mine)).expect("its own row");
+    assert_eq!(code(access.update(Some(edited))), ErrorCode::RowNotFound);
+}
+
+#[test]
+fn subjects_are_refused_where_they_make_no_sense() {
+    let role = |role: &str| role == "editors";
+    for (text, list, words) in [
+        ("agent", ListKind::Read, "retired"),
+        ("creator", ListKind::Write, "depends on a row"),
+        ("author", ListKind::CountRead, "depends on a row"),
+        ("editors:own", ListKind::Write, "depends on a row"),
+        ("editors:creator", ListKind::CountRead, "depends on a row"),
+        ("owner:own", ListKind::Read, "custom role"),
+        ("editors:all", ListKind::Read, "unknown form"),
+        ("staff", ListKind::Read, "no built-in subject"),
+        ("agent:own", ListKind::Read, "custom role"),
+        ("", ListKind::Read, "no built-in subject"),
+        ("Owner", ListKind::Read, "no built-in subject"),
+    ] {
+        let reason = Subject::parse(text, list, role).expect_err(text);
+        assert!(reason.contains(words), "{text}: {reason}");
+    }
+    for text in
+        ["owner", "member", "anyone", "editors", "creator", "editor", "author", "editors:own"]
+    {
+        let read = Subject::parse(text, ListKind::Update, role).expect(text);
+        assert_eq!(read.to_string(), text);
+    }
+}
+
+fn any_subjects() -> impl Strategy<Value = SubjectList> {
+    let any = prop::sample::select(vec![
+        "owner",
+        "member",
+        "anyone",
+        "editors",
+        "staff",
+        "creator",
+        "editor",
+        "author",
+        "editors:own",
+        "editors:creator",
+        "staff:own",
+    ]);
+    prop::collection::vec(any, 0..4).prop_map(|texts| list(&texts))
+}
+
+fn any_standing() -> impl Strategy<Value = Standing> {
+    let tier = prop::sample::select(vec![Tier::Visitor, Tier::Member, Tier::Owner]);
+    let role = prop::sample::select(vec![None, Some("editors"), Some("staff")]);
+    let grant = prop::option::of((
+        prop::sample::subsequence(vec![Operation::Read, Operation::Update], 0..=2),
+        any::<bool>(),
+    ));
+    (1u128..4, tier, role, grant).prop_map(|(n, tier, role, grant)| Standing {
+        principal: human(n),
+        tier,
+        role: role.map(Into::into),
+        read_only: false,
+        allowlist: grant.map(|(operations, own)| {
+            let grant = CollectionGrant::new(&operations, own);
+            Arc::new(Allowlist { named: [("entries".into(), grant)].into(), following: None })
+        }),
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_list_shows_exactly_the_rows_that_single_reads_show(
+        standing in any_standing(), read in any_subjects(), creator in 1u128..4, editor in 1u128..4,
+    ) {
+        let entries = collection(Permissions { read, ..Permissions::default() });
+        let access = Access::new(&standing, &entries);
+        let row = row(creator, editor);
+        let single = access.read(Some(row)).is_ok();
+        prop_assert_eq!(access.list().is_ok_and(|scope| scope.admits(row)), single);
+        prop_assert_eq!(RowScope::readable(&standing, &entries).admits(row), single);
+    }
+
+    #[test]
+    fn equal_rights_give_equal_fingerprints_and_other_rights_others(
+        a in any_standing(), b in any_standing(), read in any_subjects(),
+    ) {
+        let entries = Arc::new(collection(Permissions { read, ..Permissions::default() }));
+        let manifest = Manifest {
+            collections: [(entries.name.clone(), entries.clone())].into(),
+            ..Manifest::default()
+        };
+        let rights = |standing: &Standing| read_rights(standing, &manifest);
+        prop_assert_eq!(rights(&a), rights(&a.clone()));
+        let scopes = (RowScope::readable(&a, &entries), RowScope::readable(&b, &entries));
+        if scopes.0 != scopes.1 {
+            prop_assert_ne!(rights(&a), rights(&b));
+        } else if (a.tier, a.is_owner()) == (b.tier, b.is_owner()) {
+            prop_assert_eq!(rights(&a), rights(&b));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Anonymous write budgets: counted by local day, given back, bounded, never refilled early.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rookery_domain::{
+    ErrorCode, Timestamp,
+    access::{Standing, Tier},
+    budget::{self, BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX},
+    id::{GrantId, HumanId, ParticipantId},
+    manifest::AnonWriteBudget,
+    principal::Caller,
+    timezone::Zone,
+};
+use serde_json::json;
+
+const DAY_S: i64 = 86_400;
+
+fn at(text: &str) -> Timestamp {
+    serde_json::from_value(json!(text)).expect("a time")
+}
+
+fn entries() -> Arc<str> {
+    "entries".into()
+}
+
+fn budget(per_ip: impl Into<Option<u64>>, per_app: impl Into<Option<u64>>) -> AnonWriteBudget {
+    AnonWriteBudget { per_ip_per_day: per_ip.into(), per_app_day: per_app.into() }
+}
+
+#[test]
+fn anonymous_visitors_are_counted_and_nobody_else() {
+    let participant = ParticipantId::from_uuid(uuid::Uuid::nil());
+    let anonymous = Caller::Anonymous { participant, network: 7 };
+    let grant = Caller::Grant { participant, grant: GrantId::from_uuid(uuid::Uuid::nil()) };
+    let human = Caller::Human { human: HumanId::from_uuid(uuid::Uuid::nil()) };
+    let counted = |caller: &Caller, tier| {
+        budget::counted_network(caller, &Standing::new(caller.principal(), tier))
+    };
+    assert_eq!(counted(&anonymous, Tier::Visitor), Some(7));
+    assert_eq!(counted(&anonymous, Tier::Member), None);
+    assert_eq!(counted(&grant, Tier::Visitor), None);
+    assert_eq!(counted(&human, Tier::Visitor), None);
+}
+
+#[test]
+fn each_scope_refuses_at_its_own_limit_and_says_when_it_resets() {
+    let mut counters = BudgetCounters::default();
+    let zone = Zone::parse("America/New_York").expect("a zone");
+    let now = at("2026-03-07T15:00:00Z");
+    let mut reserve = |network| counters.reserve(&entries(), &budget(2, 3), network, now, &zone);
+    let _ = reserve(1).expect("first");
+    let _ = reserve(1).expect("second");
+    let error = reserve(1).expect_err("the network's third");
+    assert_eq!(error.code, ErrorCode::CollectionWriteBudgetExceeded);
+    assert_eq!(
+        error.details.as_deref(),
+        Some(&json!({"scope": "perIpPerDay", "limit": 2, "resets_at": "2026-03-08T05:00:00.000Z"}))
+    );
+    let _ = reserve(2).expect("another network");
+    let error = reserve(3).expect_err("the app's fourth");
+    assert_eq!(error.details.expect("details")["scope"], "perAppDay");
+}
+
+#[test]
+fn a_budget_of_zero_admits_nobody_and_none_everybody() {
+    let mut counters = BudgetCounters::default();
+    let mut reserve =
+        |budget| counters.reserve(&entries(), &budget, 1, Timestamp(0), &Zone::UTC).is_ok();
+    assert!(!reserve(budget(0, None)));
+    assert!(!reserve(budget(None, 0)));
+    assert!(reserve(budget(None, None)));
+}
+
+#[test]
+fn the_day_turns_at_local_midnight_also_where_clocks_change() {
+    let zone = Zone::parse("europe/berlin").expect("a zone");
+    assert_eq!(zone.name(), "Europe/Berlin");
+    let mut counters = BudgetCounters::default();
+    let mut admits =
+        |time| counters.reserve(&entries(), &budget(1, None), 1, at(time), &zone).is_ok();
+    // 29 March 2026 has 23 hours there.
+    assert!(admits("2026-03-28T23:30:00Z"));
+    assert!(!admits("2026-03-29T21:59:59Z"));
+    assert!(admits("2026-03-29T22:00:00Z"));
+    let day = zone.day(at("2026-03-29T12:00:00Z"));
+    assert_eq!(zone.start_of_day(day), at("2026-03-28T23:00:00Z"));
+    assert_eq!(zone.start_of_day(day + 1), at("2026-03-29T22:00:00Z"));
+}
+
+#[test]
+fn a_clock_that_goes_backwards_never_refills() {
+    let mut counters = BudgetCounters::default();
+    let today = at("2026-05-05T12:00:00Z");
+    let mut admits = |at| counters.reserve(&entries(), &budget(1, None), 1, at, &Zone::UTC).is_ok();
+    assert!(admits(today));
+    assert!(!admits(today.plus_seconds(-DAY_S)));
+    assert!(!admits(today));
+    assert!(admits(today.plus_seconds(DAY_S)));
+}
+
+#[test]
+fn what_did_not_happen_is_given_back_to_its_own_day_only() {
+    let mut counters = BudgetCounters::default();
+    let now = at("2026-05-05T12:00:00Z");
+    let one = budget(1, 1);
+    let taken = counters.reserve(&entries(), &one, 1, now, &Zone::UTC).expect("room");
+    counters.give_back(&taken);
+    let taken = counters.reserve(&entries(), &one, 1, now, &Zone::UTC).expect("room again");
+    let next = now.plus_seconds(DAY_S);
+    let _ = counters.reserve(&entries(), &one, 1, next, &Zone::UTC).expect("a new day");
+    counters.give_back(&taken);
+    assert!(counters.reserve(&entries(), &one, 1, next, &Zone::UTC).is_err());
+    assert_eq!(counters.records(&taken), None);
+}
+
+#[test]
+fn counters_survive_storage() {
+    let mut counters = BudgetCounters::default();
+    let now = at("2026-05-05T12:00:00Z");
+    let three = budget(3, 3);
+    let _ = counters.reserve(&entries(), &three, 7, now, &Zone::UTC).expect("room");
+    let last = counters.reserve(&entries(), &three, 7, now, &Zone::UTC).expect("room");
+    let records = counters.records(&last).expect("today's");
+    let day = Zone::UTC.day(now);
+    let record = |scope, day, count| BudgetRecord { collection: entries(), scope, day, count };
+    assert_eq!(
+        records,
+        [record(BudgetScope::App, day, 2), record(BudgetScope::Network(7), day, 2)]
+    );
+    let stale = record(BudgetScope::App, day - 1, 99);
+    let mut loaded =
+        BudgetCounters::load([vec![stale.clone()], records.to_vec(), vec![stale]].concat());
+    assert_eq!(loaded.day(), day);
+    let _ = loaded.reserve(&entries(), &three, 7, now, &Zone::UTC).expect("one is left");
+    assert!(loaded.reserve(&entries(), &three, 7, now, &Zone::UTC).is_err());
+}
+
+#[test]
+fn a_flood_of_networks_shares_counters_and_is_never_counted_more_leniently() {
+    let mut counters = BudgetCounters::default();
+    let one = budget(1, None);
+    let mut admits = |network: u64| {
+        counters.reserve(&entries(), &one, network, Timestamp(0), &Zone::UTC).is_ok()
+    };
+    let first = 1 << 40;
+    for network in first..first + NETWORKS_MAX as u64 {
+        assert!(admits(network));
+    }
+    assert!(!admits(first), "a known network keeps its own counter");
+    let admitted = (0..5_000u64).filter(|n| admits((1 << 50) + n)).count();
+    assert_eq!(admitted, 1_024);
+}
+
+proptest! {
+    #[test]
+    fn never_more_than_the_limit_lands(
+        steps in prop::collection::vec((0u64..3, any::<bool>()), 0..60), per_ip in 0u64..6, per_app in 0u64..9,
+    ) {
+        let mut counters = BudgetCounters::default();
+        let mut landed = [0u64; 3];
+        for (network, happens) in steps {
+            let reserved =
+                counters.reserve(&entries(), &budget(per_ip, per_app), network, Timestamp(0), &Zone::UTC);
+            let room = landed[network as usize] < per_ip && landed.iter().sum::<u64>() < per_app;
+            prop_assert_eq!(reserved.is_ok(), room);
+            match reserved {
+                Ok(_) if happens => landed[network as usize] += 1,
+                Ok(reservation) => counters.give_back(&reservation),
+                Err(_) => {}
+            }
+        }
+    }
+}

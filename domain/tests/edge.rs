@@ -1,0 +1,280 @@
+//! The small grammars at the edge: addresses, return paths, client versions, row keys, version
+//! tags, timezones.
+
+use proptest::prelude::*;
+use rookery_domain::{
+    ErrorCode,
+    cli_version::CliVersion,
+    email::Email,
+    redirect::ReturnPath,
+    row_key,
+    timezone::Zone,
+    version_tag::{self, IfMatch},
+};
+
+#[test]
+fn addresses_are_normalised_and_compared_exactly() {
+    for (text, normal) in [
+        ("ann@example.org", "ann@example.org"),
+        (" Ann.Lee+x@Example.ORG ", "ann.lee+x@example.org"),
+        ("ann@BÜCHER.example", "ann@xn--bcher-kva.example"),
+        ("dev@localhost", "dev@localhost"),
+        ("o'neil@mail.example.co.uk", "o'neil@mail.example.co.uk"),
+    ] {
+        assert_eq!(Email::parse(text).expect(text).as_str(), normal);
+    }
+    // Cyrillic a: looks alike, is another address.
+    let alike = Email::parse("ann@ex\u{430}mple.org").expect("valid");
+    assert_ne!(alike, Email::parse("ann@example.org").expect("valid"));
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    let long = format!("{}@example.org", "x".repeat(65));
+    let longer = format!("x@{}.org", "label.".repeat(50));
+    for text in [
+        "",
+        "ann",
+        "@example.org",
+        "ann@",
+        "ann@example",
+        "a b@example.org",
+        "a@b@example.org",
+        ".a@example.org",
+        "a..b@example.org",
+        "a.@example.org",
+        "a@example..org",
+        "a@-example.org",
+        "a@[127.0.0.1]",
+        "a@127.0.0.1",
+        "\"a\"@example.org",
+        "a@example.org\nBcc: b@example.org",
+        "a@exa mple.org",
+        "ä@example.org",
+        "a@example.org.",
+        "a@under_score.org",
+        &long,
+        &longer,
+    ] {
+        let error = Email::parse(text).expect_err(text);
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
+    }
+    let email = Email::parse("ann@example.org").expect("valid");
+    assert_eq!(format!("{email:?}"), "Email(..)");
+}
+
+#[test]
+fn a_return_path_is_a_path_and_nothing_else() {
+    for good in ["/", "/a", "/a/", "/a/b?x=1&y=//e", "/a#b", "/a%20b", "/?next=/b", "/a:b@c", "/~x"]
+    {
+        assert_eq!(ReturnPath::parse("redirect_to", good).expect(good).as_str(), good);
+    }
+    for bad in [
+        "",
+        "a",
+        "//evil",
+        "///evil",
+        "/\\evil",
+        "\\evil",
+        "https://evil",
+        "https://app@evil",
+        "javascript:alert(1)",
+        "/%2fevil",
+        "/%2Fevil",
+        "/%5cevil",
+        "/%252fevil",
+        "/a//b",
+        "/./a",
+        "/../a",
+        "/a/..",
+        "/%2e%2e/a",
+        "/.%2e/a",
+        "/a\r\nSet-Cookie: x",
+        "/a\tb",
+        "/a b",
+        "/ä",
+        "/%0d%0aX",
+        "/%00",
+        "/%",
+        "/%2",
+        "/%zz",
+        "?x",
+        "#x",
+        "/\u{7f}",
+        " /a",
+        "/a?\\",
+        "/%7f",
+    ] {
+        let error = ReturnPath::parse("redirect_to", bad).expect_err(bad);
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
+        assert!(error.message.starts_with("`redirect_to`"), "{}", error.message);
+    }
+    assert!(ReturnPath::parse("return_to", &format!("/{}", "x".repeat(2_048))).is_err());
+    assert_eq!(ReturnPath::default().as_str(), "/");
+}
+
+#[test]
+fn an_old_client_is_told_to_upgrade_and_garbage_is_invalid() {
+    let minimum = CliVersion::parse("1.4.0").expect("a version");
+    let check = |stated| CliVersion::check(stated, Some(&minimum)).map_err(|error| error.code);
+    assert_eq!(check(None), Ok(()));
+    for stated in ["1.4.0", "1.4.1", "1.10.0", "2.0.0", "1.4.0+build", "999999999999.0.0"] {
+        assert_eq!(check(Some(stated)), Ok(()), "{stated}");
+    }
+    for stated in ["1.3.9", "0.99.99", "1.4.0-beta.1"] {
+        assert_eq!(check(Some(stated)), Err(ErrorCode::CliUpgradeRequired), "{stated}");
+    }
+    let long = "1".repeat(100);
+    for stated in [
+        "",
+        "1",
+        "1.4",
+        "v1.4.0",
+        "999999999999.0",
+        "1.4.x",
+        "-1.0.0",
+        "1.4.0 ; x",
+        "99999999999999999999.0.0",
+        &long,
+    ] {
+        assert_eq!(check(Some(stated)), Err(ErrorCode::InvalidRequest), "{stated}");
+        assert!(CliVersion::check(Some(stated), None).is_err(), "{stated}");
+    }
+}
+
+#[test]
+fn row_keys_have_1_to_128_characters_without_control_characters() {
+    for good in [
+        "a",
+        "A key with spaces",
+        "ключ",
+        "a/b",
+        "...",
+        "Batch",
+        &"ä".repeat(128),
+        &row_key::generate(),
+    ] {
+        assert_eq!(row_key::check(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "",
+        "a\nb",
+        "\u{85}",
+        "batch",
+        "count",
+        "deleted",
+        "retention",
+        ".",
+        "..",
+        &"x".repeat(129),
+        &"ä".repeat(129),
+    ] {
+        assert_eq!(row_key::check(bad).expect_err(bad).code, ErrorCode::InvalidRequest, "{bad}");
+    }
+}
+
+#[test]
+fn if_match_admits_the_versions_it_names() {
+    for (header, admitted) in [
+        ("\"3\"", &[3][..]),
+        ("*", &[1, 2, 3, 4]),
+        (" \"3\" , \"4\" ", &[3, 4]),
+        ("W/\"3\"", &[]),
+        ("W/\"3\", \"4\"", &[4]),
+        ("\"abc\"", &[]),
+        ("\"03\"", &[]),
+        ("\"a,b\", \"2\"", &[2]),
+    ] {
+        let condition = IfMatch::parse_header(header).expect(header);
+        let found: Vec<u32> = (1..=4).filter(|version| condition.admits(*version)).collect();
+        assert_eq!(found, admitted, "{header}");
+    }
+    for bad in ["", "3", "\"3", "\"3\" \"4\"", "\"3\",", "*, \"3\"", "w/\"3\""] {
+        let error = IfMatch::parse_header(bad).expect_err(bad);
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{bad}");
+    }
+    assert!(IfMatch::parse_header(&vec!["\"1\""; 51].join(",")).is_err());
+}
+
+#[test]
+fn if_match_of_query_body_and_header_must_agree() {
+    assert_eq!(IfMatch::parse_query("3"), Ok(IfMatch::from(3)));
+    for bad in ["", "0", "03", "+3", "-3", "3.0", "x", "4294967296"] {
+        assert!(IfMatch::parse_query(bad).is_err(), "{bad}");
+    }
+    let three = || Some(IfMatch::from(3));
+    assert_eq!(IfMatch::combine(three(), None), Ok(three()));
+    assert_eq!(IfMatch::combine(None, None), Ok(None));
+    assert_eq!(IfMatch::combine(three(), three()), Ok(three()));
+    assert!(IfMatch::combine(three(), Some(IfMatch::from(4))).is_err());
+}
+
+#[test]
+fn if_none_match_compares_weakly() {
+    let tag = version_tag::etag(3);
+    assert_eq!(tag, "\"3\"");
+    for (header, holds) in [
+        ("\"3\"", true),
+        ("W/\"3\"", true),
+        ("\"2\", \"3\"", true),
+        ("*", true),
+        ("\"2\"", false),
+        ("3", false),
+        ("", false),
+    ] {
+        assert_eq!(version_tag::none_match_holds(header, &tag), holds, "{header}");
+    }
+}
+
+#[test]
+fn timezones_are_iana_names() {
+    for name in
+        ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Etc/GMT+5"]
+    {
+        assert_eq!(Zone::parse(name).expect(name).name(), name);
+    }
+    let long = "x".repeat(100);
+    for name in [
+        "",
+        "Mars/Phobos",
+        "CEST-2",
+        "+02:00",
+        "../../etc/passwd",
+        "Etc/Unknown",
+        "Europe/Berlin ",
+        "EST5EDT4,M3.2.0,M11.1.0",
+        &long,
+    ] {
+        assert_eq!(Zone::parse(name).expect_err(name).code, ErrorCode::InvalidRequest, "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_grammar_panic(text in "\\PC{0,40}") {
+        let _ = Email::parse(&text);
+        let _ = ReturnPath::parse("x", &format!("/{text}"));
+        let _ = CliVersion::check(Some(&text), None);
+        let _ = row_key::check(&text);
+        let _ = IfMatch::parse_header(&text);
+        let _ = version_tag::none_match_holds(&text, "\"1\"");
+        let _ = Zone::parse(&text);
+    }
+
+    #[test]
+    fn a_normal_address_is_its_own_normal_form(text in "[a-zA-Z.+]{1,8}@[a-zA-ZäÖß.-]{1,12}") {
+        if let Ok(email) = Email::parse(&text) {
+            prop_assert_eq!(Email::parse(email.as_str()), Ok(email));
+        }
+    }
+
+    #[test]
+    fn a_return_path_stays_on_its_origin(text in "/[a-z/.%\\\\:@?#0-9f-]{0,12}") {
+        if ReturnPath::parse("x", &text).is_ok() {
+            let base = url::Url::parse("https://site.example/sign-in").expect("a URL");
+            let target = base.join(&text).expect("joins");
+            prop_assert_eq!(target.origin(), base.origin());
+            prop_assert!(!target.path().starts_with("//"));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Retention: effective bounds, and which rows have outlived them.
+
+use proptest::prelude::*;
+use rookery_domain::{
+    ErrorCode, Timestamp, json,
+    manifest::Retention,
+    retention::{self, RetentionPatch},
+};
+
+const DAY_S: i64 = 86_400;
+
+fn bounds(days: impl Into<Option<u32>>, rows: impl Into<Option<u64>>) -> Retention {
+    Retention { max_age_days: days.into(), max_rows: rows.into() }
+}
+
+fn days(n: i64) -> Timestamp {
+    Timestamp(0).plus_seconds(n * DAY_S)
+}
+
+#[test]
+fn the_owner_overrides_each_axis_on_its_own() {
+    let author = bounds(90, 500);
+    for (owner, expected) in [
+        (bounds(None, None), author),
+        (bounds(7, None), bounds(7, 500)),
+        (bounds(None, 9_000), bounds(90, 9_000)),
+        (bounds(7, 10), bounds(7, 10)),
+    ] {
+        assert_eq!(retention::effective(author, owner), expected);
+    }
+}
+
+#[test]
+fn the_oldest_rows_beyond_a_bound_are_pruned() {
+    let created = [0, 1, 2, 3, 4].map(days);
+    for (bounds, now, rows) in [
+        (bounds(None, None), 100, 0),
+        (bounds(2, None), 4, 3),
+        (bounds(2, None), 1, 0),
+        (bounds(None, 2), 4, 3),
+        (bounds(None, 5), 4, 0),
+        (bounds(4, 2), 4, 3),
+        (bounds(1, 4), 4, 4),
+        (bounds(1, None), 100, 5),
+    ] {
+        let impact = retention::prune_impact(bounds, days(now), 5, created);
+        assert_eq!(impact.rows, rows, "{bounds:?} on day {now}");
+    }
+}
+
+#[test]
+fn a_row_lives_to_the_last_microsecond_of_its_age() {
+    let bounds = bounds(1, None);
+    let expiry = retention::next_expiry(bounds, Some(days(3))).expect("an expiry");
+    assert_eq!(expiry, days(4));
+    let rows = |now| retention::prune_impact(bounds, now, 1, [days(3)]).rows;
+    assert_eq!((rows(Timestamp(expiry.0 - 1)), rows(expiry)), (0, 1));
+    assert_eq!(retention::next_expiry(bounds, None), None);
+    assert_eq!(retention::next_expiry(Retention::default(), Some(days(3))), None);
+}
+
+fn patch(text: &str) -> RetentionPatch {
+    json::from_slice(text.as_bytes()).expect(text)
+}
+
+#[test]
+fn a_patch_sets_clears_and_leaves_axes() {
+    let owner = bounds(7, 10);
+    for (text, expected) in [
+        ("{}", owner),
+        (r#"{"max_age_days":null}"#, bounds(None, 10)),
+        (r#"{"max_rows":20}"#, bounds(7, 20)),
+        (r#"{"max_age_days":1,"max_rows":null}"#, bounds(1, None)),
+    ] {
+        assert_eq!(patch(text).apply(owner), Ok(expected), "{text}");
+    }
+    for (text, axis) in [
+        (r#"{"max_age_days":0}"#, "max_age_days"),
+        (r#"{"max_age_days":36501}"#, "max_age_days"),
+        (r#"{"max_rows":0}"#, "max_rows"),
+    ] {
+        let error = patch(text).apply(owner).expect_err(text);
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
+        assert!(error.message.contains(axis), "{}", error.message);
+    }
+    for text in [r#"{"maxRows":1}"#, r#"{"max_rows":-1}"#, r#"{"max_rows":"1"}"#] {
+        assert!(json::from_slice::<RetentionPatch>(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_left_keeps_both_bounds(
+        mut ages in prop::collection::vec(0i64..50, 0..30), max_days in 1u32..40, max_rows in 1u64..20,
+    ) {
+        ages.sort_unstable_by(|a, b| b.cmp(a));
+        let now = days(100);
+        let created: Vec<_> = ages.iter().map(|age| days(100 - age)).collect();
+        let live = created.len() as u64;
+        let bounds = bounds(max_days, max_rows);
+        let pruned = retention::prune_impact(bounds, now, live, created.clone()).rows as usize;
+        let left = &ages[pruned..];
+        prop_assert!(left.len() as u64 <= max_rows);
+        prop_assert!(left.iter().all(|age| *age < i64::from(max_days)));
+        // And no row more than needed.
+        if pruned > 0 {
+            let last = ages[pruned - 1];
+            prop_assert!(last >= i64::from(max_days) || left.len() as u64 == max_rows);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Slugs: the grammar, the reserved names, and that generated ones pass.
+
+use proptest::prelude::*;
+use rand::{SeedableRng, rngs::StdRng};
+use rookery_domain::{ErrorCode, slug};
+
+#[test]
+fn the_reserved_names_are_sorted_as_their_look_up_needs() {
+    assert!(slug::RESERVED.is_sorted());
+    for name in [
+        "advisories",
+        "www",
+        "api",
+        "admin",
+        "docs",
+        "ops",
+        "static",
+        "assets",
+        "metrics",
+        "alive",
+        "ready",
+        "dev",
+        "authorize",
+        "device",
+        "sign-in",
+        "settings",
+        "community",
+    ] {
+        assert!(slug::is_reserved(name), "{name}");
+        assert_eq!(slug::check(name).expect_err(name).code, ErrorCode::InvalidRequest);
+    }
+    for name in ["s", "a", "v1", "b"] {
+        assert!(slug::check(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn the_grammar_is_kept() {
+    for good in ["abc", "a-b", "1st", "my-app-2", &"x".repeat(63), "a--b"] {
+        assert_eq!(slug::check(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "",
+        "ab",
+        &"x".repeat(64),
+        "-abc",
+        "abc-",
+        "Abc",
+        "a_b",
+        "a.b",
+        "a b",
+        "äbc",
+        "abc\n",
+        "xn--abc",
+        "ab--c",
+    ] {
+        assert_eq!(slug::check(bad).expect_err(bad).code, ErrorCode::InvalidRequest, "{bad}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn generated_slugs_pass_and_differ(seed in any::<u64>()) {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let words = slug::generate_words(rng);
+        prop_assert_eq!(words.split('-').count(), 3);
+        for slug in [words, slug::generate_random(rng)] {
+            prop_assert_eq!(slug::check(&slug), Ok(()));
+        }
+        prop_assert_ne!(slug::generate_random(rng), slug::generate_random(rng));
+    }
+
+    #[test]
+    fn no_text_makes_the_check_panic(text in "\\PC{0,70}") {
+        let _ = slug::check(&text);
+    }
+}

@@ -1,0 +1,88 @@
+//! When two values of a unique field are the same value.
+
+use proptest::prelude::*;
+use rookery_domain::unique::{UniqueKey, normalise};
+use serde_json::{Value, json};
+
+fn same(a: &Value, b: &Value) -> bool {
+    UniqueKey::of(a) == UniqueKey::of(b)
+}
+
+#[test]
+fn values_that_read_the_same_collide() {
+    for (a, b) in [
+        (json!("Ann@Example.org"), json!("  ann@example.ORG\n")),
+        (json!("STRASSE"), json!("straße")),
+        (json!("\u{e9}t\u{e9}"), json!("E\u{301}TE\u{301}")),
+        (json!("\u{a0}x\u{2003}"), json!("x")),
+        (json!("ΟΔΟΣ"), json!("οδος")),
+        (json!(""), json!("   ")),
+        (json!(1), json!(1.0)),
+        (json!(-0.0), json!(0)),
+        (json!(1e3), json!(1000)),
+        (json!(9_223_372_036_854_775_808_u64), json!(9_223_372_036_854_775_808.0)),
+        (json!({"a": 1, "b": "X"}), json!({"b": " x", "a": 1.0})),
+        (json!(["A", 2.0]), json!(["a", 2])),
+    ] {
+        assert!(same(&a, &b), "{a} and {b}");
+    }
+}
+
+#[test]
+fn values_that_differ_do_not_collide() {
+    for (a, b) in [
+        (json!("1"), json!(1)),
+        (json!("true"), json!(true)),
+        (json!(true), json!(false)),
+        (json!("t"), json!(true)),
+        (json!("a b"), json!("ab")),
+        (json!("①"), json!("1")),
+        (json!("i"), json!("ı")),
+        (json!(1), json!(1.5)),
+        (json!(u64::MAX), json!(u64::MAX - 1)),
+        (json!(["a", "b"]), json!(["ab"])),
+        (json!(["a,b"]), json!(["a", "b"])),
+        (json!([]), json!({})),
+        (json!([[1], 2]), json!([1, [2]])),
+        (json!({"a": 1}), json!({"A": 1})),
+        (json!([null]), json!([])),
+        (json!("x".repeat(5_000)), json!("x".repeat(5_001))),
+    ] {
+        assert!(!same(&a, &b), "{a} and {b}");
+    }
+}
+
+#[test]
+fn absent_and_null_collide_with_nothing() {
+    assert_eq!(UniqueKey::of(&Value::Null), None);
+    assert_eq!(UniqueKey::of_field(&json!({"a": 1}), "b"), None);
+    assert_eq!(UniqueKey::of_field(&json!({"b": null}), "b"), None);
+    assert!(UniqueKey::of_field(&json!({"b": ""}), "b").is_some());
+}
+
+#[test]
+fn a_key_is_bounded_however_long_the_value() {
+    let long = UniqueKey::of(&json!("Ä".repeat(60_000))).expect("a key");
+    assert!(long.as_str().len() < 64);
+    assert_eq!(Some(long), UniqueKey::of(&json!("ä".repeat(60_000))));
+}
+
+proptest! {
+    #[test]
+    fn normalising_twice_is_normalising_once(text in "\\PC{0,24}") {
+        let once = normalise(&text);
+        prop_assert_eq!(normalise(&once), once.clone());
+        prop_assert_eq!(normalise(&format!(" \t{text}\u{3000}")), once);
+    }
+
+    #[test]
+    fn letter_case_never_matters(text in "[a-zA-Zäöüßéàñçøåπσδλжшяъ ]{0,24}") {
+        prop_assert_eq!(normalise(&text.to_uppercase()), normalise(&text));
+        prop_assert_eq!(normalise(&text.to_lowercase()), normalise(&text));
+    }
+
+    #[test]
+    fn equal_numbers_are_equal_however_written(n in -(1i64 << 53)..(1i64 << 53)) {
+        prop_assert!(same(&json!(n), &json!(n as f64)));
+    }
+}

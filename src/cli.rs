@@ -1,0 +1,97 @@
+//! The command line: what can be asked of the binary, and how it answers. Work is done elsewhere.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    config::{self, Environment},
+    openapi, router,
+    server::{self, Hooks, signal},
+};
+
+/// Hosts small web apps that agents deploy.
+#[derive(Debug, Parser)]
+#[command(name = "rookery", version)]
+struct Cli {
+    /// The settings file; else ROOKERY_CONFIG, else ./rookery.toml where it exists.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs the server (what `rookery` alone does).
+    Serve,
+    /// Prints the settings in force and where they come from; secrets are masked.
+    Config,
+    /// Prints the OpenAPI document.
+    Openapi,
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let file = cli.config.as_deref();
+    let result = match cli.command.unwrap_or(Command::Serve) {
+        Command::Serve => serve(file),
+        Command::Config => print_config(file),
+        Command::Openapi => print(&openapi::to_json(&router::document())),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(line) => {
+            let _ = writeln!(std::io::stderr(), "rookery: {line}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_config(file: Option<&Path>) -> Result<(), String> {
+    let text = config::describe(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    print(&text)
+}
+
+fn serve(file: Option<&Path>) -> Result<(), String> {
+    let config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    let _log = crate::log::start(&config.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    let result = runtime.block_on(async {
+        let stop = signal::stop().map_err(|error| format!("cannot listen to signals: {error}"))?;
+        let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;
+        print(&greeting(&server))?;
+        stop.await;
+        server.stop().await;
+        Ok(())
+    });
+    // What still blocks a thread was given its time; it must not hold up the exit.
+    runtime.shutdown_background();
+    result
+}
+
+/// Three lines: where it listens, where the docs are, what to do next.
+fn greeting(server: &server::Server) -> String {
+    let url = &server.state().public_url;
+    format!(
+        "Rookery listens on http://{} (operators: http://{})\n\
+         Docs: {url}/docs\n\
+         Next: {url}/llms.txt leads an agent from nothing to a deployed app\n",
+        server.site_address(),
+        server.ops_address(),
+    )
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())
+}

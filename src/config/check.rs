@@ -1,0 +1,114 @@
+//! What no single setting can tell: ranges, and settings that contradict each other.
+
+use secrecy::ExposeSecret as _;
+use url::Url;
+
+use super::{Config, ConfigError};
+
+/// Shortest accepted `ops.token`, in characters.
+const OPS_TOKEN_LEN_MIN: usize = 16;
+/// Longest accepted timeout, in seconds.
+const TIMEOUT_S_MAX: u64 = 3_600;
+/// Most rate-limit counters: 128 MiB of them.
+const COUNTERS_MAX: usize = 1 << 24;
+
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    server(config)?;
+    let token = config.ops.token.expose_secret();
+    if token.is_empty() && !config.ops.listen.ip().is_loopback() {
+        return fail("ops.token: needed, because ops.listen is not a loopback address");
+    }
+    if !token.is_empty() && token.len() < OPS_TOKEN_LEN_MIN {
+        return fail(&format!("ops.token: needs at least {OPS_TOKEN_LEN_MIN} characters"));
+    }
+    if config.server.listen == config.ops.listen && config.ops.listen.port() != 0 {
+        return fail("ops.listen: must differ from server.listen");
+    }
+    let database = config.storage.database_url.expose_secret();
+    if !["", "postgres://", "postgresql://"].iter().any(|scheme| {
+        if scheme.is_empty() { database.is_empty() } else { database.starts_with(scheme) }
+    }) {
+        return fail("storage.database_url: must be empty (SQLite) or begin with postgres://");
+    }
+    let smtp = config.mail.smtp_url.expose_secret();
+    if !smtp.is_empty() && !smtp.starts_with("smtp://") && !smtp.starts_with("smtps://") {
+        return fail("mail.smtp_url: must begin with smtp:// or smtps://");
+    }
+    if config.mail.from.parse::<lettre::message::Mailbox>().is_err() {
+        return fail("mail.from: must be an address such as Rookery <rookery@example.org>");
+    }
+    let counters = config.rate_limit.counters;
+    if !counters.is_power_of_two() || counters > COUNTERS_MAX {
+        return fail("rate_limit.counters: must be a power of two, at most 16777216");
+    }
+    positive("rate_limit.per_minute", u64::from(config.rate_limit.per_minute))?;
+    positive("rate_limit.burst", u64::from(config.rate_limit.burst))?;
+    positive("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
+    positive("apps.idle_after_s", config.apps.idle_after_s)?;
+    positive("apps.memory_budget_bytes", config.apps.memory_budget_bytes)?;
+    positive("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
+    positive("feed.retention_events", config.feed.retention_events)?;
+    positive("feed.retention_days", u64::from(config.feed.retention_days))?;
+    positive("limits.versions_kept", config.limits.versions_kept)?;
+    positive("limits.row_bytes_max", config.limits.row_bytes_max as u64)?;
+    positive("limits.batch_rows_max", config.limits.batch_rows_max as u64)?;
+    if crate::log::filter(&config.log.level).is_none() {
+        return fail("log.level: must be a level or filter directives");
+    }
+    Ok(())
+}
+
+fn server(config: &Config) -> Result<(), ConfigError> {
+    let server = &config.server;
+    positive("server.connections_max", server.connections_max as u64)?;
+    timeout("server.header_timeout_s", server.header_timeout_s)?;
+    timeout("server.body_timeout_s", server.body_timeout_s)?;
+    timeout("server.drain_timeout_s", server.drain_timeout_s)?;
+    for (name, text) in [("public_url", &server.public_url), ("docs_url", &server.docs_url)] {
+        if text.is_empty() {
+            continue;
+        }
+        let url = Url::parse(text).ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && url.query().is_none()
+                && url.fragment().is_none()
+                && url.username().is_empty()
+                && !text.ends_with('/')
+        });
+        let Some(url) = url else {
+            return fail(&format!(
+                "server.{name}: must be an http or https address without a slash at the end"
+            ));
+        };
+        if name == "public_url" && url.path() != "/" {
+            return fail("server.public_url: must be an origin, without a path");
+        }
+    }
+    if !server.min_cli_version.is_empty()
+        && semver::Version::parse(&server.min_cli_version).is_err()
+    {
+        return fail("server.min_cli_version: must be a version such as 1.4.0");
+    }
+    let domain = &config.apps_domain;
+    if !domain.is_empty() && url::Host::parse(domain).is_err() {
+        return fail("apps_domain: must be a bare domain name");
+    }
+    Ok(())
+}
+
+fn positive(name: &str, value: u64) -> Result<(), ConfigError> {
+    if value == 0 { fail(&format!("{name}: must be at least 1")) } else { Ok(()) }
+}
+
+fn timeout(name: &str, seconds: u64) -> Result<(), ConfigError> {
+    if (1..=TIMEOUT_S_MAX).contains(&seconds) {
+        Ok(())
+    } else {
+        fail(&format!("{name}: must be 1 to {TIMEOUT_S_MAX} seconds"))
+    }
+}
+
+fn fail(line: &str) -> Result<(), ConfigError> {
+    Err(ConfigError(line.to_owned()))
+}

@@ -1,0 +1,192 @@
+//! One struct per concern. Their documentation for users is in `config/default.toml`, beside the
+//! defaults; here is what the code needs to know.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ipnet::IpNet;
+use rookery_domain::limits::Limits;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// All settings.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Folder of the database, its lock file and the blobs.
+    pub data_dir: PathBuf,
+    /// How apps get origins of their own.
+    pub apps_mode: AppsMode,
+    /// The domain below which every app has a name; empty for `localhost`.
+    pub apps_domain: String,
+    /// The public listener.
+    pub server: Server,
+    /// The operator's listener.
+    pub ops: Ops,
+    /// The database.
+    pub storage: Storage,
+    /// The runtime of apps.
+    pub apps: Apps,
+    /// The change feed.
+    pub feed: Feed,
+    /// Bounds that rules consult.
+    pub limits: Limits,
+    /// Requests per client network.
+    pub rate_limit: RateLimit,
+    /// Who may enroll.
+    pub registration: Registration,
+    /// Outgoing mail.
+    pub mail: Mail,
+    /// Operators of the template gallery.
+    pub community: Community,
+    /// What is logged, and how.
+    pub log: Log,
+}
+
+/// The public listener.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The site's origin; empty for `http://localhost` with the bound port.
+    pub public_url: String,
+    /// Where error references live; empty for the site itself.
+    pub docs_url: String,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    #[serde(deserialize_with = "super::source::networks")]
+    pub trusted_proxies: Vec<IpNet>,
+    /// Open connections at once.
+    pub connections_max: usize,
+    /// Seconds for a request's head.
+    pub header_timeout_s: u64,
+    /// Seconds for a request's body.
+    pub body_timeout_s: u64,
+    /// Seconds for running requests at shutdown.
+    pub drain_timeout_s: u64,
+    /// Lowest command-line client version; empty for any.
+    pub min_cli_version: String,
+}
+
+/// The operator's listener.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ops {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Bearer token; empty for none, on loopback only.
+    pub token: SecretString,
+}
+
+/// The database.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// Empty for SQLite in `data_dir`, else a `postgres://` address.
+    pub database_url: SecretString,
+}
+
+/// The runtime of apps.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Apps {
+    /// Requests that may wait for one app.
+    pub mailbox_limit: usize,
+    /// Seconds without a request before an app hibernates.
+    pub idle_after_s: u64,
+    /// Bytes that live apps may hold together.
+    pub memory_budget_bytes: u64,
+}
+
+/// How apps get origins of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AppsMode {
+    /// `<slug>.<apps_domain>`.
+    Subdomain,
+    /// `/a/<slug>/` under a sandbox policy.
+    Path,
+}
+
+/// The change feed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feed {
+    /// Open polls of one client address.
+    pub waiters_per_ip_max: usize,
+    /// Events kept per app.
+    pub retention_events: u64,
+    /// Days that events are kept.
+    pub retention_days: u32,
+}
+
+/// Requests per client network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// Whether requests are counted at all.
+    pub enabled: bool,
+    /// Requests a minute in the long run.
+    pub per_minute: u32,
+    /// Requests at once; `per_minute` bounds it.
+    pub burst: u32,
+    /// Counters, a power of two.
+    pub counters: usize,
+}
+
+/// Who may enroll.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    /// Whether `POST /v1/register` makes agents.
+    pub mode: RegistrationMode,
+}
+
+/// Whether `POST /v1/register` makes agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegistrationMode {
+    /// Anybody may register an agent.
+    Open,
+    /// Agents come through device authorization only.
+    Closed,
+}
+
+/// Outgoing mail.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mail {
+    /// The SMTP server; empty for the development mailbox.
+    pub smtp_url: SecretString,
+    /// The sender.
+    pub from: String,
+}
+
+/// Operators of the template gallery.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Community {
+    /// Verified addresses of the humans whose agents are operators.
+    pub review_operator_emails: Vec<String>,
+}
+
+/// What is logged, and how.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// A level or filter directives.
+    pub level: String,
+    /// Text or JSON.
+    pub format: LogFormat,
+    /// Lines a second for requests that went well.
+    pub requests_per_second_max: u32,
+}
+
+/// The format of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines, one object a line.
+    Json,
+}

@@ -1,0 +1,164 @@
+//! The one place that turns a row of the error table into an HTTP answer (contract part 1).
+//!
+//! A handler returns [`ApiError`]. Its response carries the error itself; the envelope is written
+//! at the boundary ([`Envelope`]), which alone knows the request id and where the reference is.
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use rookery_domain::{Error, ErrorCode};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Seconds in `Retry-After` where the cause does not say.
+const RETRY_AFTER_S_DEFAULT: u64 = 1;
+
+/// What handlers answer.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// An error on its way to the boundary.
+#[derive(Debug, Clone)]
+pub struct ApiError {
+    /// The row of the table and what this request adds to it.
+    pub error: Error,
+    /// Seconds after which to try again, where the cause knows them.
+    pub retry_after_s: Option<u64>,
+}
+
+impl ApiError {
+    /// Says when to try again.
+    #[must_use]
+    pub const fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// `not_found`, for a path that no route has.
+    #[must_use]
+    pub fn unknown_path() -> Self {
+        Error::new(ErrorCode::NotFound, "nothing is at this path").into()
+    }
+
+    /// `method_not_allowed`; axum adds `Allow` from the routes of the path.
+    #[must_use]
+    pub fn unknown_verb() -> Self {
+        Error::new(ErrorCode::MethodNotAllowed, "this path does not take this method").into()
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        Self { error, retry_after_s: None }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = status(self.error.code);
+        response.extensions_mut().insert(Failure(Box::new(self)));
+        response
+    }
+}
+
+/// The error that a response carries to the boundary.
+#[derive(Debug, Clone)]
+struct Failure(Box<ApiError>);
+
+/// The status of `code`. Every row of the table holds a valid one.
+#[must_use]
+pub fn status(code: ErrorCode) -> StatusCode {
+    StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The body of every error answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorEnvelope {
+    /// What went wrong.
+    pub error: ErrorBody,
+}
+
+/// What went wrong, for programs (`code`, `retryable`) and for people.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// A stable code of the error reference.
+    #[schema(value_type = String, example = "invalid_request")]
+    pub code: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong with this request: names the field, collection or value.
+    pub message: String,
+    /// What the code means and what to do about it.
+    #[schema(value_type = String)]
+    pub hint: &'static str,
+    /// Whether the same request may succeed later.
+    pub retryable: bool,
+    /// The code's entry in the error reference.
+    pub docs_url: String,
+    /// The id of this request, as in `X-Request-Id`.
+    pub request_id: String,
+    /// More about this request, for codes that have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub details: Option<Box<Value>>,
+    /// The subjects that were consulted, for role refusals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<Vec<String>>,
+}
+
+/// Writes envelopes: knows the address of the error reference.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    docs_url: String,
+}
+
+impl Envelope {
+    /// Envelopes whose `docs_url` begins with `docs_url` (no slash at the end).
+    #[must_use]
+    pub const fn new(docs_url: String) -> Self {
+        Self { docs_url }
+    }
+
+    /// Gives `response` its body, if it carries an error, and says which code it is.
+    pub fn seal(&self, response: &mut Response, request_id: &HeaderValue) -> Option<ErrorCode> {
+        let Failure(failure) = response.extensions_mut().remove::<Failure>()?;
+        let ApiError { error, retry_after_s } = *failure;
+        let code = error.code;
+        let envelope = ErrorEnvelope { error: self.body(error, request_id) };
+        // Serializing strings and a JSON value cannot fail.
+        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        if code.retryable() && !headers.contains_key(header::RETRY_AFTER) {
+            let seconds = retry_after_s.unwrap_or(RETRY_AFTER_S_DEFAULT);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if code.status() == 401 {
+            let challenge = HeaderValue::from_static("Bearer realm=\"rookery\"");
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        *response.body_mut() = Body::from(body);
+        Some(code)
+    }
+
+    /// The error as a member of a larger answer (a batch's item).
+    #[must_use]
+    pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
+        let Error { code, message, details, required } = error;
+        ErrorBody {
+            code: code.as_str(),
+            status: code.status(),
+            message,
+            hint: code.hint(),
+            retryable: code.retryable(),
+            docs_url: format!("{}/reference/errors#{code}", self.docs_url),
+            request_id: request_id.to_str().unwrap_or_default().to_owned(),
+            details,
+            required,
+        }
+    }
+}

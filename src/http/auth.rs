@@ -1,0 +1,169 @@
+//! Who asks: resolving what a request presents to an [`Identity`], against the directory.
+//!
+//! Handlers do not call this; they name one of the permissions of [`permission`], and cannot run
+//! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
+
+pub mod permission;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::{HeaderMap, header, request::Parts};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    app::AppRecord,
+    id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
+    principal::Caller,
+};
+
+use crate::state::AppState;
+
+/// The session cookie over https: bound to the host by its prefix.
+pub const SESSION_COOKIE: &str = "__Host-service_session";
+/// The session cookie over plain http on localhost, where the prefix is not allowed.
+pub const SESSION_COOKIE_PLAIN: &str = "service_session";
+
+/// Who a valid credential belongs to. What is paused, revoked or expired belongs to nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// An agent, by one of its keys.
+    Agent {
+        /// The agent.
+        agent: AgentId,
+        /// The key that was presented.
+        key: KeyId,
+        /// The human that claimed it.
+        owner: Option<HumanId>,
+    },
+    /// A human, by a session of the site.
+    Human {
+        /// The human.
+        human: HumanId,
+        /// The session that was presented.
+        session: SessionId,
+    },
+    /// A service or lease credential of one app.
+    Credential {
+        /// The credential.
+        credential: CredentialId,
+        /// The only app it reaches.
+        app: AppId,
+    },
+}
+
+impl Identity {
+    /// The caller that an app's actor gives a role.
+    #[must_use]
+    pub const fn caller(self) -> Caller {
+        match self {
+            Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
+            Self::Human { human, .. } => Caller::Human { human },
+            Self::Credential { credential, app } => Caller::Credential { credential, app },
+        }
+    }
+
+    /// The account that this identity acts for.
+    #[must_use]
+    pub const fn account(self) -> Option<HumanId> {
+        match self {
+            Self::Agent { owner, .. } => owner,
+            Self::Human { human, .. } => Some(human),
+            Self::Credential { .. } => None,
+        }
+    }
+}
+
+/// What extractors ask the directory. Credentials are looked up in memory, in its newest state: a
+/// key that was paused a moment ago is unknown now.
+pub trait Authenticator: Send + Sync + 'static {
+    /// Who this bearer (key or credential) belongs to.
+    fn bearer(&self, secret: &str) -> Option<Identity>;
+
+    /// Who this session cookie belongs to.
+    fn session(&self, secret: &str) -> Option<Identity>;
+
+    /// The app with this id or slug, in whatever state it is.
+    ///
+    /// # Errors
+    /// `unavailable`, when the store cannot be read.
+    fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>>;
+
+    /// Whether `human` is a member of `app` (its owner is none).
+    fn is_member(&self, app: AppId, human: HumanId) -> bool;
+
+    /// The account's address, once it is verified.
+    fn verified_email(&self, human: HumanId) -> Option<String>;
+}
+
+/// A directory without anybody in it: every credential is unknown, and so is every app.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
+
+impl Authenticator for Nobody {
+    fn bearer(&self, _: &str) -> Option<Identity> {
+        None
+    }
+
+    fn session(&self, _: &str) -> Option<Identity> {
+        None
+    }
+
+    fn app<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn is_member(&self, _: AppId, _: HumanId) -> bool {
+        false
+    }
+
+    fn verified_email(&self, _: HumanId) -> Option<String> {
+        None
+    }
+}
+
+/// What a request presents. A bearer beats a cookie, and never falls through to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presented<'a> {
+    Bearer(&'a str),
+    Session(&'a str),
+    /// An `Authorization` header that is no bearer.
+    Malformed,
+    Nothing,
+}
+
+fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let scheme_and_secret = value.to_str().ok().and_then(|text| text.split_once(' '));
+        return match scheme_and_secret {
+            Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => {
+                Presented::Bearer(secret.trim())
+            }
+            _ => Presented::Malformed,
+        };
+    }
+    let name = if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN };
+    cookie(headers, name).map_or(Presented::Nothing, Presented::Session)
+}
+
+/// The value of the first cookie called `name`.
+#[must_use]
+pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    })
+}
+
+/// Whose the request is; `None` when it presents nothing.
+fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
+    let refused = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
+    let https = state.public_url.starts_with("https:");
+    let found = match presented(&parts.headers, https) {
+        Presented::Bearer(secret) => state.authenticator.bearer(secret),
+        Presented::Session(secret) => state.authenticator.session(secret),
+        Presented::Malformed => None,
+        Presented::Nothing => return Ok(None),
+    };
+    found.map(Some).ok_or_else(refused)
+}

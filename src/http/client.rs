@@ -1,0 +1,74 @@
+//! Who is at the other end: the client's address behind trusted proxies, and the network it is
+//! counted by. A forwarding header is believed only as far as trusted hops wrote it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::FromRequestParts;
+use http::{HeaderMap, HeaderValue, request::Parts};
+use ipnet::IpNet;
+
+use crate::{error::ApiError, state::AppState};
+
+/// What the boundary knows of a request before any handler runs; every request carries one.
+#[derive(Debug, Clone)]
+pub struct RequestContext {
+    /// The request's id, as echoed.
+    pub request_id: HeaderValue,
+    /// The client's address.
+    pub address: IpAddr,
+}
+
+impl FromRequestParts<AppState> for RequestContext {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        let context = parts.extensions.get::<Self>().cloned();
+        context.ok_or_else(|| rookery_domain::Error::internal(false).into())
+    }
+}
+
+/// The part of an address that one customer of a network provider holds: an IPv4 address, or the
+/// /64 of an IPv6 address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Network {
+    /// One address.
+    V4([u8; 4]),
+    /// The first 64 bits.
+    V6([u8; 8]),
+}
+
+impl From<IpAddr> for Network {
+    fn from(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => Self::V4(v4.octets()),
+            IpAddr::V6(v6) => {
+                let [a, b, c, d, e, f, g, h, ..] = v6.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+}
+
+/// The client's address: the peer, or the right-most hop of `X-Forwarded-For` that is not trusted
+/// when the peer is. A hop that is no address ends the walk at the trusted hop before it.
+#[must_use]
+pub fn address(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let mut client = peer.ip().to_canonical();
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
+    if trusted.is_empty() || !is_trusted(&client) {
+        return client;
+    }
+    let lines = headers.get_all("x-forwarded-for").iter().rev();
+    let hops = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
+    for hop in hops {
+        let hop = hop.trim();
+        let parsed =
+            hop.parse::<IpAddr>().or_else(|_| hop.parse::<SocketAddr>().map(|socket| socket.ip()));
+        let Ok(address) = parsed else { break };
+        client = address.to_canonical();
+        if !is_trusted(&client) {
+            break;
+        }
+    }
+    client
+}

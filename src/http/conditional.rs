@@ -1,0 +1,89 @@
+//! Conditional requests (RFC 9110, 13): `If-None-Match` against an answer's strong entity tag, and
+//! `If-Match` as the version of a row.
+
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use rookery_domain::Error;
+
+use crate::{error::ApiError, state::AppState};
+
+/// The tags of `If-None-Match`.
+#[derive(Debug, Clone, Default)]
+pub struct IfNoneMatch(Vec<HeaderValue>);
+
+impl FromRequestParts<AppState> for IfNoneMatch {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        Ok(Self(parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()))
+    }
+}
+
+impl IfNoneMatch {
+    /// Whether the caller already has what `etag` (with its quotes) stands for. The comparison is
+    /// weak, as the RFC has it for this header: a proxy may have added `W/`.
+    #[must_use]
+    pub fn holds(&self, etag: &str) -> bool {
+        tags(self.0.iter()).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    }
+
+    /// 304 when the caller has this answer already, else the answer that `make` builds; both with
+    /// the tag.
+    pub fn answer(&self, etag: &str, make: impl FnOnce() -> Response) -> Response {
+        let mut response = if self.holds(etag) {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        } else {
+            make()
+        };
+        match HeaderValue::try_from(etag) {
+            Ok(value) => {
+                let headers = response.headers_mut();
+                headers.insert(header::ETAG, value);
+                // May be kept, but only by the caller, and only to ask again.
+                headers
+                    .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+                response
+            }
+            Err(_) => ApiError::from(Error::internal(false)).into_response(),
+        }
+    }
+}
+
+/// The row version that `If-Match` demands; `None` without the header, and for `*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IfMatch(pub Option<u64>);
+
+impl FromRequestParts<AppState> for IfMatch {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        version(&parts.headers, header::IF_MATCH).map(Self).map_err(ApiError::from)
+    }
+}
+
+/// A row's entity tag is its version in quotes; a bare number is taken too.
+fn version(headers: &HeaderMap, name: HeaderName) -> Result<Option<u64>, Error> {
+    let mut given = headers.get_all(name).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let wrong = || Error::invalid("If-Match: must be one row version, such as \"3\"");
+    let text = value.to_str().map_err(|_| wrong())?.trim();
+    if given.next().is_some() {
+        return Err(wrong());
+    }
+    if text == "*" {
+        return Ok(None);
+    }
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    quoted.unwrap_or(text).parse().map(Some).map_err(|_| wrong())
+}
+
+fn tags<'a>(values: impl Iterator<Item = &'a HeaderValue>) -> impl Iterator<Item = &'a str> {
+    let texts = values.filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim).filter(|tag| !tag.is_empty())
+}

@@ -1,0 +1,175 @@
+//! The boundary that every request passes, on the way in and on the way out.
+//!
+//! One plain function instead of a stack of layers: a request costs a few microseconds in all, and
+//! each boxed layer would cost some of them. In: request id, client address, CLI version, rate
+//! limit. Out: the error envelope, the headers of every answer, the log line. Credentials, bodies
+//! and everything behind them belong to extractors (docs/ARCHITECTURE.md, "A request's way in").
+
+use std::{convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, time::Instant};
+
+use axum::{
+    Router,
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use futures::FutureExt as _;
+use http::{HeaderMap, Request};
+use rookery_domain::Error;
+use secrecy::{ExposeSecret as _, SecretString};
+use semver::Version;
+use subtle::ConstantTimeEq as _;
+use tower::Service as _;
+
+use super::{
+    cli_version,
+    client::{self, RequestContext},
+    headers,
+    rate_limit::{Limiter, Standing},
+    request_id::{self, RequestIds},
+    request_log::{Line, RequestLog},
+    route_table::RouteTable,
+};
+use crate::{error::ApiError, state::AppState};
+
+/// Prefix of the API's paths: the CLI version is checked there, and answers are not stored.
+const API_PREFIX: &str = "/v1/";
+
+/// The boundary of one listener.
+pub struct Edge {
+    router: Router,
+    routes: RouteTable,
+    state: AppState,
+    request_ids: RequestIds,
+    log: RequestLog,
+    limiter: Option<Limiter>,
+    min_cli_version: Option<Version>,
+    /// The bearer that the operator's listener asks for.
+    token: Option<SecretString>,
+    https: bool,
+}
+
+impl Edge {
+    /// The boundary of the public listener.
+    #[must_use]
+    pub fn site(state: AppState, router: Router, routes: RouteTable) -> Self {
+        let config = &state.config;
+        let limiter = Limiter::new(&config.rate_limit);
+        let min_cli_version = Version::parse(&config.server.min_cli_version).ok();
+        Self { limiter, min_cli_version, ..Self::bare(state, router, routes) }
+    }
+
+    /// The boundary of the operator's listener: no rate limit, but the token where one is set.
+    #[must_use]
+    pub fn ops(state: AppState, router: Router, routes: RouteTable) -> Self {
+        let token = state.config.ops.token.clone();
+        let token = Some(token).filter(|token| !token.expose_secret().is_empty());
+        Self { token, ..Self::bare(state, router, routes) }
+    }
+
+    fn bare(state: AppState, router: Router, routes: RouteTable) -> Self {
+        Self {
+            router,
+            routes,
+            request_ids: RequestIds::new(),
+            log: RequestLog::new(state.config.log.requests_per_second_max),
+            limiter: None,
+            min_cli_version: None,
+            token: None,
+            https: state.public_url.starts_with("https:"),
+            state,
+        }
+    }
+
+    /// Answers one request of `peer`.
+    pub async fn handle<B>(&self, request: Request<B>, peer: SocketAddr) -> Response
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let began = Instant::now();
+        let address =
+            client::address(peer, request.headers(), &self.state.config.server.trusted_proxies);
+        let request_id = self.request_ids.of(request.headers());
+        let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
+        let (mut parts, body) = request.into_parts();
+        let method = parts.method.clone();
+        let uri = parts.uri.clone();
+        let trace = request_id::trace_id(&parts.headers).map(str::to_owned);
+        let api = uri.path().starts_with(API_PREFIX);
+
+        let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
+            Some(refusal) if self.routes.has(&method, uri.path()) => refusal.into_response(),
+            // Nothing refuses it; or no such route, which the router says better.
+            _ => {
+                let context = RequestContext { request_id: request_id.clone(), address };
+                parts.extensions.insert(context);
+                self.route(Request::from_parts(parts, Body::new(body))).await
+            }
+        };
+
+        let code = self.state.envelope.seal(&mut response, &request_id);
+        if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
+            limiter.write_headers(standing, response.headers_mut());
+        }
+        headers::write(&mut response, request_id.clone(), api, self.https);
+        let status = response.status();
+        let now = Instant::now();
+        if self.log.wants(status, now) {
+            self.log.write(&Line {
+                method: &method,
+                route: self.routes.template(uri.path()).unwrap_or("unknown"),
+                status,
+                code,
+                request_id: &request_id,
+                trace_id: trace.as_deref(),
+                client: address,
+                took: now.saturating_duration_since(began),
+            });
+        }
+        response
+    }
+
+    /// The first refusal in the order of precedence that needs no handler.
+    fn refusal(
+        &self,
+        headers: &HeaderMap,
+        path: &str,
+        api: bool,
+        standing: Option<Standing>,
+    ) -> Option<ApiError> {
+        if let Some(token) = &self.token
+            && !bears(headers, token)
+        {
+            let message = "the operator's listener asks for its bearer token";
+            return Some(Error::new(rookery_domain::ErrorCode::Unauthorized, message).into());
+        }
+        if api && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref()) {
+            return Some(error.into());
+        }
+        // A crowded address must not make a healthy service look dead to its load balancer.
+        if matches!(path, "/alive" | "/ready") {
+            return None;
+        }
+        standing.and_then(Standing::refusal)
+    }
+
+    /// Runs the handler; a panic becomes `internal` and takes nothing else down.
+    async fn route(&self, request: Request<Body>) -> Response {
+        let changes = !request.method().is_safe();
+        let mut router = self.router.clone();
+        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => {
+                let never: Infallible = never;
+                match never {}
+            }
+            Err(_) => ApiError::from(Error::internal(changes)).into_response(),
+        }
+    }
+}
+
+fn bears(headers: &HeaderMap, token: &SecretString) -> bool {
+    let given = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    given.as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
+}

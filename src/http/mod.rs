@@ -1,0 +1,18 @@
+//! What every request has in common: the boundary it passes, and the extractors that handlers
+//! name in their signatures. No route is here.
+
+pub mod auth;
+pub mod body;
+pub mod cli_version;
+pub mod client;
+pub mod conditional;
+pub mod csrf;
+pub mod edge;
+pub mod headers;
+pub mod idempotency;
+pub mod params;
+pub mod rate_limit;
+pub mod reply;
+pub mod request_id;
+pub mod request_log;
+pub mod route_table;

@@ -1,0 +1,57 @@
+//! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
+//! queries in which a misspelt name is refused instead of ignored.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::request::Parts;
+use rookery_domain::{Error, ErrorCode};
+use serde::de::DeserializeOwned;
+
+use crate::{error::ApiError, state::AppState};
+
+/// The query of a request. `T` carries `#[serde(deny_unknown_fields)]`.
+#[derive(Debug, Clone, Copy)]
+pub struct StrictQuery<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
+/// Reads a query string.
+///
+/// # Errors
+/// `invalid_request`, naming the parameter.
+pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    let pairs = url::form_urlencoded::parse(text.as_bytes());
+    let input = serde_urlencoded::Deserializer::new(pairs);
+    serde_path_to_error::deserialize(input).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner().to_string();
+        match path.as_str() {
+            "." | "?" => Error::invalid(format!("query: {cause}")),
+            path => Error::invalid(format!("query parameter {path}: {cause}")),
+        }
+    })
+}
+
+/// The last parameter of the path, as an id of some kind; another kind of id, or no id at all,
+/// answers like an unknown one.
+#[derive(Debug, Clone, Copy)]
+pub struct PathId<T>(pub T);
+
+impl<T: FromStr> FromRequestParts<AppState> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let unknown = || Error::new(ErrorCode::NotFound, "no such id");
+        let params =
+            RawPathParams::from_request_parts(parts, state).await.map_err(|_| unknown())?;
+        let id = params.iter().last().and_then(|(_, text)| text.parse().ok());
+        Ok(Self(id.ok_or_else(unknown)?))
+    }
+}

@@ -1,0 +1,77 @@
+//! The shapes of success: a list page, 201 with `Location`, raw JSON that is already text.
+
+use axum::{
+    Json,
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Items on a page where the caller does not say.
+pub const PAGE_LIMIT_DEFAULT: usize = 50;
+/// Most items on a page.
+pub const PAGE_LIMIT_MAX: usize = 200;
+
+/// One page of a list.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Page<T> {
+    /// The items, in the list's order.
+    pub items: Vec<T>,
+    /// Leads to the next page; null on the last one.
+    pub next_cursor: Option<String>,
+}
+
+impl<T: Serialize> IntoResponse for Page<T> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}
+
+/// Checks a page's `limit`.
+///
+/// # Errors
+/// `invalid_request`, naming it.
+pub fn page_limit(limit: Option<usize>) -> rookery_domain::Result<usize> {
+    match limit {
+        None => Ok(PAGE_LIMIT_DEFAULT),
+        Some(limit @ 1..=PAGE_LIMIT_MAX) => Ok(limit),
+        Some(_) => Err(rookery_domain::Error::invalid(format!(
+            "query parameter limit: must be 1 to {PAGE_LIMIT_MAX}"
+        ))),
+    }
+}
+
+/// 201 with the record that was made and where it is.
+#[derive(Debug, Clone)]
+pub struct Created<T> {
+    /// The path of the record, for `Location`.
+    pub location: String,
+    /// The record.
+    pub record: T,
+}
+
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        let mut response = (StatusCode::CREATED, Json(self.record)).into_response();
+        // A path of ids, slugs and percent-encoded keys is a valid header value.
+        if let Ok(location) = HeaderValue::try_from(self.location) {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }
+}
+
+/// An answer whose JSON is text already.
+#[derive(Debug, Clone)]
+pub struct RawJson(pub String);
+
+impl IntoResponse for RawJson {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.0));
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response
+    }
+}

@@ -1,0 +1,107 @@
+//! One line per request, written once, at the boundary. Expected outcomes are not errors: a
+//! refusal is `info`, what the service failed at is `error`, what it could not take is `warn`.
+//! Above the settings' rate successful requests are counted, and the next line tells how many.
+
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use http::{HeaderValue, Method, StatusCode};
+use rookery_domain::ErrorCode;
+
+/// Decides which requests get a line.
+#[derive(Debug)]
+pub struct RequestLog {
+    start: Instant,
+    lines_per_second_max: u32,
+    second: AtomicU64,
+    lines: AtomicU32,
+    skipped: AtomicU32,
+}
+
+/// What a line tells.
+#[derive(Debug)]
+pub struct Line<'a> {
+    /// The verb.
+    pub method: &'a Method,
+    /// The route's template: the path itself may hold a secret.
+    pub route: &'a str,
+    /// The answer's status.
+    pub status: StatusCode,
+    /// The error's code, for an answer that is one.
+    pub code: Option<ErrorCode>,
+    /// The request's id.
+    pub request_id: &'a HeaderValue,
+    /// The trace that the request belongs to.
+    pub trace_id: Option<&'a str>,
+    /// The client.
+    pub client: IpAddr,
+    /// From the complete head to the answer's head.
+    pub took: Duration,
+}
+
+impl RequestLog {
+    /// A log of at most this many successful requests a second.
+    #[must_use]
+    pub fn new(lines_per_second_max: u32) -> Self {
+        Self {
+            start: Instant::now(),
+            lines_per_second_max,
+            second: AtomicU64::new(0),
+            lines: AtomicU32::new(0),
+            skipped: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether this request gets a line. Failures of the service always do.
+    #[must_use]
+    pub fn wants(&self, status: StatusCode, now: Instant) -> bool {
+        if status.is_server_error() {
+            return true;
+        }
+        if !tracing::enabled!(target: "rookery::request", tracing::Level::INFO) {
+            return false;
+        }
+        let second = now.saturating_duration_since(self.start).as_secs();
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.lines.store(0, Ordering::Relaxed);
+        }
+        let wanted = self.lines.fetch_add(1, Ordering::Relaxed) < self.lines_per_second_max;
+        if !wanted {
+            self.skipped.fetch_add(1, Ordering::Relaxed);
+        }
+        wanted
+    }
+
+    /// Writes the line.
+    pub fn write(&self, line: &Line<'_>) {
+        let skipped = self.skipped.swap(0, Ordering::Relaxed);
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::$level!(
+                    target: "rookery::request",
+                    {
+                    request.id = line.request_id.to_str().unwrap_or_default(),
+                    trace.id = line.trace_id,
+                    http.method = line.method.as_str(),
+                    http.route = line.route,
+                    http.status = line.status.as_u16(),
+                    error.code = line.code.map(ErrorCode::as_str),
+                    client.address = %line.client,
+                    duration_us = u64::try_from(line.took.as_micros()).unwrap_or(u64::MAX),
+                    log.skipped = (skipped > 0).then_some(skipped),
+                    },
+                    "request"
+                )
+            };
+        }
+        match line.status {
+            StatusCode::SERVICE_UNAVAILABLE => event!(warn),
+            StatusCode::NOT_IMPLEMENTED => event!(info),
+            status if status.is_server_error() => event!(error),
+            _ => event!(info),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Log lines: to standard error, through a bounded queue and a thread of its own, so that a slow
+//! terminal or disk never slows a request. What is logged is decided where it happens; requests
+//! are logged once, at the boundary (`http::edge`).
+
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+
+/// Lines that wait for the writer thread; further ones are dropped and counted.
+const QUEUED_LINES_MAX: usize = 32_768;
+
+/// The filter that `directives` describe, if they are well formed.
+#[must_use]
+pub fn filter(directives: &str) -> Option<EnvFilter> {
+    if directives.trim().is_empty() {
+        return None;
+    }
+    EnvFilter::builder().parse(directives).ok()
+}
+
+/// Starts logging for the whole process. Lines that still wait are written when the guard drops.
+/// A second call changes nothing: the first subscriber stays.
+pub fn start(settings: &Log) -> WorkerGuard {
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(QUEUED_LINES_MAX)
+        .thread_name("log")
+        .finish(std::io::stderr());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter(&settings.level).unwrap_or_default())
+        .with_writer(writer);
+    // Already set: another server of the same process (a test) logs for this one too.
+    let _ = match settings.format {
+        LogFormat::Text => builder.with_ansi(false).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    guard
+}

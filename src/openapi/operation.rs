@@ -1,0 +1,106 @@
+//! What the document says about one operation beyond its bodies: who may call it, and the errors it
+//! answers.
+
+use std::collections::BTreeMap;
+
+use axum::handler::Handler;
+use rookery_domain::ErrorCode;
+use utoipa::openapi::{
+    ResponseBuilder,
+    path::{Operation, PathItem},
+    security::SecurityRequirement,
+};
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use super::error_content;
+use crate::{http::auth::permission::Permission, state::AppState};
+
+/// Errors that any operation may answer, whatever it does.
+const COMMON: &[ErrorCode] = &[
+    ErrorCode::InvalidRequest,
+    ErrorCode::CliUpgradeRequired,
+    ErrorCode::RateLimited,
+    ErrorCode::Internal,
+    ErrorCode::Unavailable,
+];
+
+/// The extractors of a handler, the first of which is its permission. A handler without a
+/// permission does not compile as an operation: public routes take
+/// [`Public`](crate::http::auth::permission::Public).
+pub trait Extractors {
+    /// The permission.
+    type Permission: Permission;
+}
+
+macro_rules! extractors {
+    ($($more:ident)*) => {
+        impl<M, P: Permission, $($more),*> Extractors for (M, P, $($more,)*) {
+            type Permission = P;
+        }
+    };
+}
+
+extractors!();
+extractors!(A);
+extractors!(A B);
+extractors!(A B C);
+extractors!(A B C D);
+extractors!(A B C D E);
+extractors!(A B C D E F);
+extractors!(A B C D E F G);
+
+/// Completes the operations in `routes` with the permission of `handler` and its `errors`.
+pub fn describe<H, T>(
+    _handler: &H,
+    errors: &[ErrorCode],
+    mut routes: UtoipaMethodRouter<AppState>,
+) -> UtoipaMethodRouter<AppState>
+where
+    H: Handler<T, AppState>,
+    T: Extractors,
+{
+    for item in routes.1.paths.values_mut() {
+        for operation in operations(item) {
+            complete::<T::Permission>(operation, errors);
+        }
+    }
+    routes
+}
+
+fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {
+    let mut security: Vec<_> = P::SCHEMES
+        .iter()
+        .map(|scheme| SecurityRequirement::new::<_, [&str; 0], &str>(scheme.name(), []))
+        .collect();
+    if P::OPTIONAL || security.is_empty() {
+        security.push(SecurityRequirement::default());
+    }
+    operation.security = Some(security);
+    let who = format!("Who: {}", P::WHO);
+    operation.description = Some(match operation.description.take() {
+        Some(text) => format!("{text}\n\n{who}"),
+        None => who,
+    });
+
+    let mut by_status = BTreeMap::<u16, Vec<ErrorCode>>::new();
+    for code in COMMON.iter().chain(P::CODES).chain(errors) {
+        let codes = by_status.entry(code.status()).or_default();
+        if !codes.contains(code) {
+            codes.push(*code);
+        }
+    }
+    for (status, mut codes) in by_status {
+        codes.sort_unstable();
+        let names: Vec<_> = codes.iter().map(|code| format!("`{code}`")).collect();
+        let response = ResponseBuilder::new()
+            .description(names.join(", "))
+            .content("application/json", error_content());
+        operation.responses.responses.insert(status.to_string(), response.build().into());
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
+        .into_iter()
+        .filter_map(Option::as_mut)
+}

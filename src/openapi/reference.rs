@@ -1,0 +1,185 @@
+//! The documents about the API, rendered once at start: the JSON, the page that shows it, the error
+//! reference, and the short way for agents.
+
+use askama::Template;
+use bytes::Bytes;
+use rookery_domain::ErrorCode;
+use utoipa::openapi::{
+    OpenApi, PathItem, RefOr,
+    path::{Operation, Parameter},
+};
+
+use super::to_json;
+
+/// The rendered documents.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    /// `/v1/openapi.json`.
+    pub openapi: Bytes,
+    /// `/docs`.
+    pub docs: Bytes,
+    /// `/reference/errors`.
+    pub errors: Bytes,
+    /// `/llms.txt`.
+    pub llms: Bytes,
+}
+
+impl Reference {
+    /// Renders everything that follows from `document` and the error table.
+    #[must_use]
+    pub fn render(document: &OpenApi, public_url: &str, docs_url: &str) -> Self {
+        let mut document = document.clone();
+        document.servers = Some(vec![utoipa::openapi::Server::new(public_url)]);
+        let docs = DocsPage { title: &document.info.title, groups: groups(&document), public_url };
+        let errors = ErrorsPage { codes: ErrorCode::ALL };
+        let llms = Llms { public_url, docs_url };
+        Self {
+            openapi: to_json(&document).into(),
+            docs: rendered(&docs),
+            errors: rendered(&errors),
+            llms: rendered(&llms),
+        }
+    }
+}
+
+/// The templates write to memory and hold no fallible filter.
+fn rendered(page: &impl Template) -> Bytes {
+    page.render().unwrap_or_default().into()
+}
+
+#[derive(Template)]
+#[template(path = "reference/docs.html")]
+struct DocsPage<'a> {
+    title: &'a str,
+    groups: Vec<Group>,
+    public_url: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "reference/errors.html")]
+struct ErrorsPage {
+    codes: &'static [ErrorCode],
+}
+
+#[derive(Template)]
+#[template(path = "reference/llms.txt", escape = "none")]
+struct Llms<'a> {
+    public_url: &'a str,
+    docs_url: &'a str,
+}
+
+/// Operations of one tag.
+struct Group {
+    name: String,
+    entries: Vec<Entry>,
+}
+
+/// One operation, as the page shows it.
+struct Entry {
+    anchor: String,
+    method: &'static str,
+    path: String,
+    summary: String,
+    description: String,
+    auth: Vec<String>,
+    parameters: Vec<Field>,
+    body: Option<String>,
+    responses: Vec<Answer>,
+}
+
+struct Field {
+    name: String,
+    place: String,
+    required: bool,
+    description: String,
+}
+
+struct Answer {
+    status: String,
+    description: String,
+    schema: Option<String>,
+}
+
+fn groups(document: &OpenApi) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (path, item) in &document.paths.paths {
+        for (method, operation) in operations(item) {
+            let name = operation.tags.iter().flatten().next();
+            let name = name.cloned().unwrap_or_else(|| "General".to_owned());
+            let entry = entry(method, path, operation);
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.entries.push(entry),
+                None => groups.push(Group { name, entries: vec![entry] }),
+            }
+        }
+    }
+    groups
+}
+
+fn operations(item: &PathItem) -> impl Iterator<Item = (&'static str, &Operation)> {
+    let all = [
+        ("GET", &item.get),
+        ("POST", &item.post),
+        ("PUT", &item.put),
+        ("PATCH", &item.patch),
+        ("DELETE", &item.delete),
+    ];
+    all.into_iter().filter_map(|(name, operation)| Some((name, operation.as_ref()?)))
+}
+
+fn entry(method: &'static str, path: &str, operation: &Operation) -> Entry {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let schemes = operation.security.iter().flatten().map(|requirement| {
+        let json = serde_json::to_value(requirement).unwrap_or_default();
+        let names = json.as_object().map(|names| names.keys().cloned().collect::<Vec<_>>());
+        names.filter(|names| !names.is_empty()).map_or("none".to_owned(), |n| n.join(" and "))
+    });
+    let body = operation.request_body.as_ref().and_then(schema_of);
+    let responses = operation.responses.responses.iter().map(|(status, response)| Answer {
+        status: status.clone(),
+        description: match response {
+            RefOr::T(response) => response.description.clone(),
+            RefOr::Ref(_) => String::new(),
+        },
+        schema: schema_of(response).filter(|name| name != super::ERROR_SCHEMA),
+    });
+    Entry {
+        anchor: anchor(method, path),
+        method,
+        path: path.to_owned(),
+        summary: text(&operation.summary),
+        description: text(&operation.description),
+        auth: schemes.collect(),
+        parameters: operation.parameters.iter().flatten().map(field).collect(),
+        body,
+        responses: responses.collect(),
+    }
+}
+
+/// The name (or else the JSON) of the schema in `content`, whatever holds it.
+fn schema_of(holder: &impl serde::Serialize) -> Option<String> {
+    let json = serde_json::to_value(holder).ok()?;
+    let schema = json.get("content")?.as_object()?.values().next()?.get("schema")?;
+    Some(match schema.get("$ref").and_then(serde_json::Value::as_str) {
+        Some(reference) => reference.rsplit('/').next().unwrap_or(reference).to_owned(),
+        None => serde_json::to_string_pretty(schema).unwrap_or_default(),
+    })
+}
+
+fn field(parameter: &RefOr<Parameter>) -> Field {
+    let json = serde_json::to_value(parameter).unwrap_or_default();
+    let text = |member: &str| {
+        json.get(member).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    };
+    Field {
+        name: text("name"),
+        place: text("in"),
+        required: json.get("required").and_then(serde_json::Value::as_bool).unwrap_or(false),
+        description: text("description"),
+    }
+}
+
+fn anchor(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(method.to_ascii_lowercase(), |anchor, word| anchor + "-" + word)
+}

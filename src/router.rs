@@ -1,0 +1,84 @@
+//! Every route of the service, in one readable list.
+//!
+//! An API route is `operation!(its handler, its module's ERRORS)`: path, verb, bodies and
+//! credentials of the OpenAPI document come from the handler itself. What a route does is in
+//! `routes`.
+
+use axum::{Router, handler::Handler, routing};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::{
+    error::ApiError,
+    http::route_table::RouteTable,
+    openapi,
+    routes::{docs, health},
+    state::AppState,
+};
+
+/// The routes of one listener.
+pub struct Routes {
+    router: Router<AppState>,
+    /// Path and verb of what is no part of the document.
+    pages: Vec<(&'static str, &'static str)>,
+    /// The document of the API's routes among them.
+    pub document: OpenApi,
+}
+
+/// The routes of the public listener; `extra` are put beside them.
+#[must_use]
+pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
+    Routes::new(api().merge(extra))
+        .get("/alive", health::alive)
+        .get("/ready", health::ready)
+        .get("/v1/openapi.json", docs::openapi)
+        .get("/docs", docs::api)
+        .get("/docs/style.css", docs::style)
+        .get("/reference/errors", docs::errors)
+        .get("/llms.txt", docs::llms)
+}
+
+/// The routes of the operator's listener.
+#[must_use]
+pub fn ops() -> Routes {
+    Routes::new(OpenApiRouter::new()).get("/alive", health::alive).get("/ready", health::ready)
+}
+
+/// The OpenAPI document of the service's own routes.
+#[must_use]
+pub fn document() -> OpenApi {
+    site(OpenApiRouter::new()).document
+}
+
+fn api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::skeleton())
+}
+
+impl Routes {
+    fn new(api: OpenApiRouter<AppState>) -> Self {
+        let (router, document) = api.split_for_parts();
+        Self { router, pages: Vec::new(), document }
+    }
+
+    /// Adds a GET (and HEAD) that is no part of the API's document: a page.
+    fn get<H, T>(mut self, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        self.router = self.router.route(path, routing::get(handler));
+        self.pages.extend([(path, "GET"), (path, "HEAD")]);
+        self
+    }
+
+    /// The router with its state, and the table of what it knows.
+    pub fn into_parts(self, state: &AppState) -> (Router, RouteTable) {
+        let table = RouteTable::new(&self.document, &self.pages);
+        let router = self
+            .router
+            .fallback(|| async { ApiError::unknown_path() })
+            .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
+            .with_state(state.clone());
+        (router, table)
+    }
+}

@@ -1,0 +1,32 @@
+//! `/alive` and `/ready`: for whoever restarts the process, and for whoever sends it requests.
+
+use axum::{Json, extract::State};
+use rookery_domain::Error;
+use serde::Serialize;
+
+use crate::{error::ApiResult, state::AppState};
+
+/// What a healthy service answers.
+#[derive(Debug, Serialize)]
+pub struct Health {
+    status: &'static str,
+}
+
+/// The process answers. Nothing else is looked at.
+pub async fn alive() -> Json<Health> {
+    Json(Health { status: "alive" })
+}
+
+/// The service can do its work: it is not draining and its store is sound.
+///
+/// # Errors
+/// `unavailable`, with the reason.
+pub async fn ready(State(state): State<AppState>) -> ApiResult<Json<Health>> {
+    if state.drain.is_cancelled() {
+        return Err(Error::unavailable("the service is draining").into());
+    }
+    match state.readiness.failure() {
+        Some(reason) => Err(Error::unavailable(reason).into()),
+        None => Ok(Json(Health { status: "ready" })),
+    }
+}

@@ -1,0 +1,102 @@
+//! One listener: accepts connections up to a bound, serves HTTP/1.1 on each, drains when told.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::http::edge::Edge;
+
+/// Bytes of a request's head, and of hyper's read buffer.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Headers of one request.
+const HEADERS_MAX: usize = 100;
+/// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The bounds of one listener.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Open connections at once.
+    pub(super) connections_max: usize,
+    /// For a request's head, and for idling between two.
+    pub(super) header_timeout: Duration,
+    /// For running requests after the drain began.
+    pub(super) drain_timeout: Duration,
+}
+
+/// Serves until `drain` is cancelled, then until open requests are answered or their time is up.
+pub(super) async fn serve(
+    listener: TcpListener,
+    edge: Arc<Edge>,
+    limits: Limits,
+    drain: CancellationToken,
+) {
+    let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let accepted = tokio::select! {
+            () = drain.cancelled() => break,
+            accepted = accept(&listener, &slots) => accepted,
+        };
+        match accepted {
+            Ok((stream, peer, slot)) => connection(stream, peer, slot, &edge, limits, &graceful),
+            Err(error) => {
+                tracing::warn!(error = %error, "a connection was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    if timeout(limits.drain_timeout, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were still running at the end of server.drain_timeout_s");
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    // The semaphore is never closed.
+    let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, slot))
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    slot: OwnedSemaphorePermit,
+    edge: &Arc<Edge>,
+    limits: Limits,
+    graceful: &GracefulShutdown,
+) {
+    // Answers are written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let edge = Arc::clone(edge);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let edge = Arc::clone(&edge);
+        async move { Ok::<_, Infallible>(edge.handle(request, peer).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        // The client left, or sent no HTTP: its affair, not ours.
+        let _ = connection.await;
+        drop(slot);
+    });
+}

@@ -1,0 +1,149 @@
+//! Starting and stopping: binds both listeners, puts the boundary in front of the router, drains.
+//! How one connection is served is in `accept`.
+
+mod accept;
+pub mod signal;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use rookery_domain::time::Clock;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::{
+    config::Config,
+    error::Envelope,
+    http::{
+        auth::{Authenticator, Nobody},
+        edge::Edge,
+    },
+    openapi::Reference,
+    router,
+    state::{AppState, Readiness, State},
+};
+
+/// What a caller of [`start`] may put in place of the service's own parts.
+pub struct Hooks {
+    /// Where the present comes from.
+    pub clock: Clock,
+    /// Who a credential belongs to.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Routes beside the service's own.
+    pub routes: OpenApiRouter<AppState>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            clock: Clock::system(),
+            authenticator: Arc::new(Nobody),
+            routes: OpenApiRouter::new(),
+        }
+    }
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address cannot be listened on.
+    #[error("{setting}: cannot listen on {address}: {source}")]
+    Listen {
+        /// The setting that names the address.
+        setting: &'static str,
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A running server.
+pub struct Server {
+    state: AppState,
+    site: SocketAddr,
+    ops: SocketAddr,
+    listeners: Vec<JoinHandle<()>>,
+}
+
+/// Starts a server; it serves when this returns.
+///
+/// # Errors
+/// [`StartError`], when an address cannot be listened on.
+pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
+    let (site_listener, site) = listen("server.listen", config.server.listen).await?;
+    let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
+    let public_url = match config.server.public_url.as_str() {
+        "" => format!("http://localhost:{}", site.port()),
+        url => url.to_owned(),
+    };
+    let docs_url = match config.server.docs_url.as_str() {
+        "" => public_url.clone(),
+        url => url.to_owned(),
+    };
+    let routes = router::site(hooks.routes);
+    let limits = accept::Limits {
+        connections_max: config.server.connections_max,
+        header_timeout: Duration::from_secs(config.server.header_timeout_s),
+        drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
+    };
+    let state = AppState::new(State {
+        reference: Reference::render(&routes.document, &public_url, &docs_url),
+        envelope: Envelope::new(docs_url),
+        public_url,
+        clock: hooks.clock,
+        authenticator: hooks.authenticator,
+        drain: CancellationToken::new(),
+        readiness: Readiness::default(),
+        config,
+    });
+    let (router, table) = routes.into_parts(&state);
+    let site_edge = Arc::new(Edge::site(state.clone(), router, table));
+    let (router, table) = router::ops().into_parts(&state);
+    let ops_edge = Arc::new(Edge::ops(state.clone(), router, table));
+    let drain = &state.drain;
+    let listeners = vec![
+        tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),
+        tokio::spawn(accept::serve(ops_listener, ops_edge, limits, drain.clone())),
+    ];
+    Ok(Server { state, site, ops, listeners })
+}
+
+impl Server {
+    /// What its handlers share.
+    #[must_use]
+    pub const fn state(&self) -> &AppState {
+        &self.state
+    }
+
+    /// The address of the public listener, as bound.
+    #[must_use]
+    pub const fn site_address(&self) -> SocketAddr {
+        self.site
+    }
+
+    /// The address of the operator's listener, as bound.
+    #[must_use]
+    pub const fn ops_address(&self) -> SocketAddr {
+        self.ops
+    }
+
+    /// Drains: no new connections, long-polls end, running requests get `server.drain_timeout_s`.
+    pub async fn stop(self) {
+        self.state.drain.cancel();
+        for listener in self.listeners {
+            // A listener that panicked has nothing left to drain.
+            let _ = listener.await;
+        }
+    }
+}
+
+async fn listen(
+    setting: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { setting, address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}

@@ -1,0 +1,67 @@
+//! What handlers share: settings, clock, and handles to the rooms behind them. A new room adds a
+//! field here and nowhere else.
+
+use std::{ops::Deref, sync::Arc};
+
+use parking_lot::Mutex;
+use rookery_domain::time::Clock;
+use tokio_util::sync::CancellationToken;
+
+use crate::{config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference};
+
+/// The state of a server, as cheap to clone as a pointer.
+#[derive(Clone)]
+pub struct AppState(Arc<State>);
+
+/// What [`AppState`] points to.
+pub struct State {
+    /// The settings in force.
+    pub config: Config,
+    /// Where the present comes from.
+    pub clock: Clock,
+    /// The site's origin, without a slash at the end; links begin with it.
+    pub public_url: String,
+    /// Writes error answers.
+    pub envelope: Envelope,
+    /// Who a credential belongs to.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// The documents about the API itself, rendered once.
+    pub reference: Reference,
+    /// Cancelled when the server begins to drain: no new work, long-polls end empty.
+    pub drain: CancellationToken,
+    /// Whether the service can do its work.
+    pub readiness: Readiness,
+}
+
+impl AppState {
+    /// Shares `state`.
+    #[must_use]
+    pub fn new(state: State) -> Self {
+        Self(Arc::new(state))
+    }
+}
+
+impl Deref for AppState {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// Whether the service can do its work, as `/ready` tells.
+#[derive(Debug, Default)]
+pub struct Readiness(Mutex<Option<&'static str>>);
+
+impl Readiness {
+    /// From now on the service is not ready, for this reason.
+    pub fn fail(&self, reason: &'static str) {
+        *self.0.lock() = Some(reason);
+    }
+
+    /// Why the service is not ready, if it is not.
+    #[must_use]
+    pub fn failure(&self) -> Option<&'static str> {
+        *self.0.lock()
+    }
+}

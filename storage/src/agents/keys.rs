@@ -1,0 +1,336 @@
+//! API keys of agents. An agent may hold several; its human pauses, resumes, revokes and rotates
+//! all of them at once. Whatever changes keys locks the agent first, so that a key minted at the
+//! same moment cannot slip through a revocation.
+
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, HumanId, KeyId},
+};
+
+use super::Agent;
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::{Result, StorageError},
+};
+
+/// Keys whose last use one [`touch`] records at most.
+pub const TOUCH_MAX: usize = 500;
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// Authenticates.
+    Active,
+    /// Refused until resumed.
+    Paused,
+    /// Refused for ever.
+    Revoked,
+}
+
+impl KeyState {
+    const fn code(self) -> i64 {
+        match self {
+            Self::Active => 0,
+            Self::Paused => 1,
+            Self::Revoked => 2,
+        }
+    }
+
+    fn from_code(code: i64) -> Result<Self> {
+        match code {
+            0 => Ok(Self::Active),
+            1 => Ok(Self::Paused),
+            2 => Ok(Self::Revoked),
+            _ => Err(StorageError::corrupt("agent_keys.state", code)),
+        }
+    }
+}
+
+/// A key as it is stored: never its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Its id.
+    pub id: KeyId,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// SHA-256 of the secret.
+    pub hash: [u8; 32],
+    /// The listable beginning of the secret.
+    pub prefix: String,
+    /// Active, paused or revoked.
+    pub state: KeyState,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it authenticated last; recorded in batches, so a little late.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// Its id.
+    pub id: KeyId,
+    /// SHA-256 of the secret.
+    pub hash: [u8; 32],
+    /// The listable beginning of the secret.
+    pub prefix: String,
+}
+
+/// What became of an order over all keys of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeysOutcome {
+    /// Done, or so already: the keys as they are now.
+    Done(Vec<Key>),
+    /// Every key is revoked, and nothing brings them back.
+    Revoked,
+    /// The human has no such agent.
+    NoSuchAgent,
+}
+
+/// An order over all keys of an agent.
+#[derive(Debug, Clone)]
+enum Order {
+    Pause,
+    Resume,
+    Revoke,
+    Rotate(NewKey),
+}
+
+pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, String, i64, i64, Option<i64>);
+
+impl Key {
+    pub(crate) fn decode(columns: Columns) -> Result<Self> {
+        let (id, agent, hash, prefix, state, created, used) = columns;
+        Ok(Self {
+            id: decode::id("agent_keys.id", &id)?,
+            agent: decode::id("agent_keys.agent", &agent)?,
+            hash: decode::fixed("agent_keys.hash", &hash)?,
+            prefix,
+            state: KeyState::from_code(state)?,
+            created_at: Timestamp(created),
+            last_used_at: used.map(Timestamp),
+        })
+    }
+}
+
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    agent: AgentId,
+    key: &NewKey,
+    state: KeyState,
+    now: Timestamp,
+) -> Result<Key> {
+    tx.execute(
+        "insert into agent_keys (id, agent, hash, prefix, state, created_at)
+         values ($1, $2, $3, $4, $5, $6)",
+        args![key.id, agent, key.hash, &key.prefix, state.code(), now],
+    )
+    .await?;
+    Ok(Key {
+        id: key.id,
+        agent,
+        hash: key.hash,
+        prefix: key.prefix.clone(),
+        state,
+        created_at: now,
+        last_used_at: None,
+    })
+}
+
+/// The key with this hash and its agent, whatever the key's state.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn by_hash(db: &Db, hash: [u8; 32]) -> Result<Option<(Key, Agent)>> {
+    let columns: Option<Columns> = db
+        .optional(
+            "select id, agent, hash, prefix, state, created_at, last_used_at
+             from agent_keys where hash = $1",
+            args![hash],
+        )
+        .await?;
+    let Some(columns) = columns else { return Ok(None) };
+    let key = Key::decode(columns)?;
+    let agent = super::by_id(db, key.agent).await?;
+    // A key's agent is never deleted: the foreign key holds.
+    Ok(agent.map(|agent| (key, agent)))
+}
+
+/// The keys of an agent, oldest first.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
+    db.all(
+        "select id, agent, hash, prefix, state, created_at, last_used_at
+         from agent_keys where agent = $1 order by created_at, id",
+        args![agent],
+    )
+    .await?
+    .into_iter()
+    .map(Key::decode)
+    .collect()
+}
+
+/// Makes another key for the agent, on the word of its key `by`; `None` when that one is no
+/// longer active.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn mint(
+    db: &Db,
+    agent: AgentId,
+    by: KeyId,
+    key: NewKey,
+    now: Timestamp,
+) -> Result<Option<Key>> {
+    db.transaction((agent, by, key, now), |tx, (agent, by, key, now)| {
+        Box::pin(async move {
+            if super::lock(tx, *agent).await?.is_none() {
+                return Ok(None);
+            }
+            let keys = in_tx(tx, *agent).await?;
+            if !keys.iter().any(|key| key.id == *by && key.state == KeyState::Active) {
+                return Ok(None);
+            }
+            insert(tx, *agent, key, KeyState::Active, *now).await.map(Some)
+        })
+    })
+    .await
+}
+
+/// Revokes one key; `false` when the agent has no such key. A revoked one stays so.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn revoke(db: &Db, agent: AgentId, key: KeyId) -> Result<bool> {
+    let changed = db
+        .execute("update agent_keys set state = 2 where id = $1 and agent = $2", args![key, agent])
+        .await?;
+    Ok(changed > 0)
+}
+
+/// Pauses every active key of a human's agent.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn pause_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
+    order(db, agent, owner, Order::Pause, Timestamp::default()).await
+}
+
+/// Makes every paused key of a human's agent active again.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn resume_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
+    order(db, agent, owner, Order::Resume, Timestamp::default()).await
+}
+
+/// Revokes every key of a human's agent; a second time is `Done` too.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn revoke_all(db: &Db, agent: AgentId, owner: HumanId) -> Result<KeysOutcome> {
+    order(db, agent, owner, Order::Revoke, Timestamp::default()).await
+}
+
+/// Replaces every key of a human's agent by `key`. A paused agent stays paused: rotating a leaked
+/// key must not put the agent back to work.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn rotate_all(
+    db: &Db,
+    agent: AgentId,
+    owner: HumanId,
+    key: NewKey,
+    now: Timestamp,
+) -> Result<KeysOutcome> {
+    order(db, agent, owner, Order::Rotate(key), now).await
+}
+
+async fn order(
+    db: &Db,
+    agent: AgentId,
+    owner: HumanId,
+    order: Order,
+    now: Timestamp,
+) -> Result<KeysOutcome> {
+    db.transaction((agent, owner, order, now), |tx, (agent, owner, order, now)| {
+        Box::pin(async move {
+            match super::lock(tx, *agent).await? {
+                Some(found) if found.owner == Some(*owner) => {}
+                _ => return Ok(KeysOutcome::NoSuchAgent),
+            }
+            let before = in_tx(tx, *agent).await?;
+            let revoked = before.iter().all(|key| key.state == KeyState::Revoked);
+            if revoked && !matches!(order, Order::Revoke) {
+                return Ok(KeysOutcome::Revoked);
+            }
+            apply(tx, *agent, order, &before, *now).await?;
+            in_tx(tx, *agent).await.map(KeysOutcome::Done)
+        })
+    })
+    .await
+}
+
+async fn apply(
+    tx: &mut Tx,
+    agent: AgentId,
+    order: &Order,
+    before: &[Key],
+    now: Timestamp,
+) -> Result<()> {
+    let change = match order {
+        Order::Pause => "update agent_keys set state = 1 where agent = $1 and state = 0",
+        Order::Resume => "update agent_keys set state = 0 where agent = $1 and state = 1",
+        Order::Revoke | Order::Rotate(_) => {
+            "update agent_keys set state = 2 where agent = $1 and state <> 2"
+        }
+    };
+    tx.execute(change, args![agent]).await?;
+    if let Order::Rotate(key) = order {
+        let active = before.iter().any(|key| key.state == KeyState::Active);
+        let state = if active { KeyState::Active } else { KeyState::Paused };
+        insert(tx, agent, key, state, now).await?;
+    }
+    Ok(())
+}
+
+async fn in_tx(tx: &mut Tx, agent: AgentId) -> Result<Vec<Key>> {
+    tx.all(
+        "select id, agent, hash, prefix, state, created_at, last_used_at
+         from agent_keys where agent = $1 order by created_at, id",
+        args![agent],
+    )
+    .await?
+    .into_iter()
+    .map(Key::decode)
+    .collect()
+}
+
+/// Records when keys were used last: at most [`TOUCH_MAX`] of them, the rest is dropped (their
+/// next use records it). An older time never replaces a newer one.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn touch(db: &Db, mut uses: Vec<(KeyId, Timestamp)>) -> Result<()> {
+    uses.truncate(TOUCH_MAX);
+    // One order for everybody, so that two nodes cannot deadlock.
+    uses.sort_unstable();
+    db.transaction(uses, |tx, uses| {
+        Box::pin(async move {
+            for (key, at) in uses {
+                tx.execute(
+                    "update agent_keys set last_used_at = $2
+                     where id = $1 and (last_used_at is null or last_used_at < $2)",
+                    args![*key, *at],
+                )
+                .await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}

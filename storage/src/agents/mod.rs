@@ -1,0 +1,153 @@
+//! Agents and who owns them. Their keys are in [`keys`].
+
+pub mod keys;
+
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, HumanId},
+};
+
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::Result,
+};
+use keys::{Key, KeyState, NewKey};
+
+/// A programmatic agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// The human that claimed it.
+    pub owner: Option<HumanId>,
+    /// Its name.
+    pub name: String,
+    /// When it registered.
+    pub created_at: Timestamp,
+    /// When it was claimed.
+    pub claimed_at: Option<Timestamp>,
+}
+
+pub(crate) type Columns = (Vec<u8>, Option<Vec<u8>>, String, i64, Option<i64>);
+
+impl Agent {
+    pub(crate) fn decode((id, owner, name, created, claimed): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("agents.id", &id)?,
+            owner: decode::id_opt("agents.owner", owner.as_deref())?,
+            name,
+            created_at: Timestamp(created),
+            claimed_at: claimed.map(Timestamp),
+        })
+    }
+}
+
+/// Registers an unclaimed agent with its first key.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn register(
+    db: &Db,
+    id: AgentId,
+    name: String,
+    key: NewKey,
+    now: Timestamp,
+) -> Result<(Agent, Key)> {
+    db.transaction((id, name, key, now), |tx, (id, name, key, now)| {
+        Box::pin(async move {
+            let agent = Agent {
+                id: *id,
+                owner: None,
+                name: name.clone(),
+                created_at: *now,
+                claimed_at: None,
+            };
+            let key = insert(tx, &agent, key).await?;
+            Ok((agent, key))
+        })
+    })
+    .await
+}
+
+/// Writes an agent and its first key.
+pub(crate) async fn insert(tx: &mut Tx, agent: &Agent, key: &NewKey) -> Result<Key> {
+    tx.execute(
+        "insert into agents (id, owner, name, created_at, claimed_at)
+         values ($1, $2, $3, $4, $5)",
+        args![agent.id, agent.owner, &agent.name, agent.created_at, agent.claimed_at],
+    )
+    .await?;
+    keys::insert(tx, agent.id, key, KeyState::Active, agent.created_at).await
+}
+
+/// Takes the agent's row lock, which whatever changes its owner or its keys takes first; the
+/// agent, if there is one.
+pub(crate) async fn lock(tx: &mut Tx, id: AgentId) -> Result<Option<Agent>> {
+    // `for update` is not in the portable subset; an update that changes nothing locks as well.
+    tx.optional(
+        "update agents set name = name where id = $1
+         returning id, owner, name, created_at, claimed_at",
+        args![id],
+    )
+    .await?
+    .map(Agent::decode)
+    .transpose()
+}
+
+/// The agent with this id.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn by_id(db: &Db, id: AgentId) -> Result<Option<Agent>> {
+    db.optional(
+        "select id, owner, name, created_at, claimed_at from agents where id = $1",
+        args![id],
+    )
+    .await?
+    .map(Agent::decode)
+    .transpose()
+}
+
+/// A page of a human's agents, newest first, behind the agent `after` (its time and id).
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn list(
+    db: &Db,
+    owner: HumanId,
+    after: Option<(Timestamp, AgentId)>,
+    limit: u32,
+) -> Result<Vec<Agent>> {
+    // Larger than any id, so that the first page needs no statement of its own.
+    let (at, id) = match after {
+        Some((at, id)) => (at, id.uuid().into_bytes()),
+        None => (Timestamp(i64::MAX), [0xff; 16]),
+    };
+    db.all(
+        "select id, owner, name, created_at, claimed_at from agents
+         where owner = $1 and (created_at < $2 or (created_at = $2 and id < $3))
+         order by created_at desc, id desc
+         limit $4",
+        args![owner, at, id, limit],
+    )
+    .await?
+    .into_iter()
+    .map(Agent::decode)
+    .collect()
+}
+
+/// Renames a human's agent; `None` when the human has no such agent.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn rename(db: &Db, id: AgentId, owner: HumanId, name: &str) -> Result<Option<Agent>> {
+    db.returning(
+        "update agents set name = $3 where id = $1 and owner = $2
+         returning id, owner, name, created_at, claimed_at",
+        args![id, owner, name],
+    )
+    .await?
+    .map(Agent::decode)
+    .transpose()
+}

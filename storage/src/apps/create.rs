@@ -1,0 +1,210 @@
+//! Making an app: its record, first version, head, rows and first events in one transaction, so
+//! that there is never half an app, and never one more than the account may have.
+
+use std::sync::Arc;
+
+use rookery_domain::{app::AppRecord, event::Event, id::AppId};
+
+use super::visibility_code;
+use crate::{
+    codec::principal_bytes,
+    commit::{RowWrite, Totals},
+    db::{Args, Db, Tx, args},
+    error::{Result, StorageError},
+    idempotency_global::{self, NewAnswer, StoredAnswer},
+    versions,
+};
+
+/// An app to be made, as it was decided.
+#[derive(Debug)]
+pub struct NewApp {
+    /// Its record, with `version` 1.
+    pub record: AppRecord,
+    /// Its first version.
+    pub version: crate::commit::NewVersion,
+    /// Its first rows.
+    pub rows: Vec<RowWrite>,
+    /// Its first events, from seq 1 without gap.
+    pub events: Vec<Arc<Event>>,
+    /// The totals of `rows`.
+    pub totals: Totals,
+    /// Apps that the account may have, the deleted ones included.
+    pub apps_max: u64,
+    /// The first answer to be replayed for an idempotency key.
+    pub answer: Option<NewAnswer>,
+}
+
+/// How it ended. Only `Created` has changed anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreateOutcome {
+    /// The app is there.
+    Created,
+    /// Another app has the slug, a deleted one included.
+    SlugTaken,
+    /// The account has as many apps as it may.
+    QuotaReached,
+    /// There is no such open account.
+    NoSuchAccount,
+    /// The idempotency key was answered before: with this.
+    Answered(StoredAnswer),
+}
+
+/// Makes an app.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn create(db: &Db, app: NewApp) -> Result<CreateOutcome> {
+    db.transaction(app, |tx, app| {
+        Box::pin(async move {
+            let outcome = decide(tx, app).await?;
+            if outcome == CreateOutcome::Created {
+                contents(tx, app).await?;
+            } else {
+                tx.abandon();
+            }
+            Ok(outcome)
+        })
+    })
+    .await
+}
+
+/// Checks the account and writes what only one can have: the answer's scope and the slug.
+async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
+    let record = &app.record;
+    // The update locks the account, so that two creations cannot share its last place.
+    let open: Option<(Vec<u8>,)> = tx
+        .optional(
+            "update humans set name = name where id = $1 and closed_at is null returning id",
+            args![record.owner],
+        )
+        .await?;
+    if open.is_none() {
+        return Ok(CreateOutcome::NoSuchAccount);
+    }
+    if let Some(answer) = &app.answer
+        && let Some(first) = idempotency_global::put_in(tx, answer, Some(record.id)).await?
+    {
+        return Ok(CreateOutcome::Answered(first));
+    }
+    let (apps,): (i64,) = tx
+        .one("select count(*) from apps where owner = $1 and status <> 3", args![record.owner])
+        .await?;
+    if apps.cast_unsigned() >= app.apps_max {
+        return Ok(CreateOutcome::QuotaReached);
+    }
+    Ok(match insert_record(tx, record).await? {
+        true => CreateOutcome::Created,
+        false => CreateOutcome::SlugTaken,
+    })
+}
+
+async fn insert_record(tx: &mut Tx, record: &AppRecord) -> Result<bool> {
+    let retention = serde_json::to_string(&record.retention)
+        .map_err(|error| StorageError::Refused(error.to_string()))?;
+    let inserted = tx
+        .execute(
+            "insert into apps (id, owner, created_by, slug, status, visibility, timezone, version,
+                               share_hash, share_sealed, migration_until, unrestricted, retention,
+                               history, created_at, updated_at, deleted_at, purge_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+                     $18)
+             on conflict (slug) do nothing",
+            args![
+                record.id,
+                record.owner,
+                record.created_by,
+                &*record.slug,
+                record.status.code(),
+                visibility_code(record.visibility),
+                &*record.timezone,
+                record.version,
+                record.share_hash,
+                record.share_sealed.as_deref(),
+                record.migration_until,
+                record.unrestricted,
+                retention,
+                record.history,
+                record.created_at,
+                record.updated_at,
+                record.deleted_at,
+                record.purge_at,
+            ],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+async fn contents(tx: &mut Tx, app: &NewApp) -> Result<()> {
+    let id = app.record.id;
+    versions::insert(tx, id, &app.version).await?;
+    // Epoch 0: no process has written yet, any may.
+    tx.execute(
+        "insert into app_head (app_id, epoch, last_seq, live, trashed, detached, bytes)
+         values ($1, 0, $2, $3, $4, $5, $6)",
+        args![
+            id,
+            app.events.last().map_or(0, |event| event.seq),
+            app.totals.live,
+            app.totals.trashed,
+            app.totals.detached,
+            app.totals.bytes,
+        ],
+    )
+    .await?;
+    tx.insert_many(
+        "insert into rows (app_id, collection, key, version, data, creator, editor, created_at,
+                           updated_at, state, state_at)",
+        "",
+        app.rows.iter().map(|write| row_args(id, write)).collect(),
+    )
+    .await?;
+    tx.insert_many(
+        "insert into events (app_id, seq, kind, at, done_by, collection, key, version, creator,
+                             editor, previous_editor, row_created_at, row_updated_at, data,
+                             silent)",
+        "",
+        app.events.iter().map(|event| event_args(id, event)).collect(),
+    )
+    .await?;
+    Ok(())
+}
+
+fn row_args(app: AppId, write: &RowWrite) -> Args {
+    let row = &write.row;
+    args![
+        app,
+        &*write.collection,
+        &*row.key,
+        row.version,
+        write.stored_data(),
+        principal_bytes(row.creator),
+        principal_bytes(row.editor),
+        row.created_at,
+        row.updated_at,
+        write.state.code(),
+        write.state.at(),
+    ]
+}
+
+fn event_args(app: AppId, event: &Event) -> Args {
+    let change = event.change.as_ref();
+    let row = change.map(|change| &change.row);
+    args![
+        app,
+        event.seq,
+        &*event.kind.name(),
+        event.at,
+        principal_bytes(event.by),
+        change.map(|change| &*change.collection),
+        row.map(|row| &*row.key),
+        row.map(|row| i64::from(row.version)),
+        row.map(|row| principal_bytes(row.creator)),
+        row.map(|row| principal_bytes(row.editor)),
+        change.and_then(|change| change.previous_editor.map(principal_bytes)),
+        row.map(|row| row.created_at),
+        row.map(|row| row.updated_at),
+        // The first events create rows or tell of the app: none of them hides its content.
+        row.map_or(event.data.as_deref(), |row| Some(&*row.data)),
+        event.silent,
+    ]
+}

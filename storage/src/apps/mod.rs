@@ -1,0 +1,242 @@
+//! The records of apps: found, listed and summed up. Making one is in [`create`], destroying one
+//! in [`purge`]; a change of an existing record commits with a group of its app, in the writer.
+
+pub mod create;
+pub mod purge;
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Timestamp,
+    app::{AppRecord, AppStatus},
+    id::{AppId, HumanId},
+    manifest::Visibility,
+};
+use sqlx::FromRow;
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::{Result, StorageError},
+};
+
+/// A row of `apps`.
+#[derive(FromRow)]
+struct Columns {
+    id: Vec<u8>,
+    owner: Vec<u8>,
+    created_by: Option<Vec<u8>>,
+    slug: String,
+    status: i64,
+    visibility: i64,
+    timezone: String,
+    version: i64,
+    share_hash: Option<Vec<u8>>,
+    share_sealed: Option<String>,
+    migration_until: Option<i64>,
+    unrestricted: i64,
+    retention: String,
+    history: Vec<u8>,
+    created_at: i64,
+    updated_at: i64,
+    deleted_at: Option<i64>,
+    purge_at: Option<i64>,
+}
+
+impl Columns {
+    fn decode(self) -> Result<AppRecord> {
+        Ok(AppRecord {
+            id: decode::id("apps.id", &self.id)?,
+            owner: decode::id("apps.owner", &self.owner)?,
+            created_by: decode::id_opt("apps.created_by", self.created_by.as_deref())?,
+            slug: self.slug.into(),
+            status: AppStatus::from_code(self.status)
+                .ok_or_else(|| StorageError::corrupt("apps.status", self.status))?,
+            visibility: visibility(self.visibility)?,
+            timezone: self.timezone.into(),
+            version: decode::number("apps.version", self.version)?,
+            share_hash: self
+                .share_hash
+                .map(|hash| decode::fixed("apps.share_hash", &hash))
+                .transpose()?,
+            share_sealed: self.share_sealed.map(Arc::from),
+            migration_until: self.migration_until.map(Timestamp),
+            unrestricted: self.unrestricted != 0,
+            retention: serde_json::from_str(&self.retention)
+                .map_err(|error| StorageError::corrupt("apps.retention", error))?,
+            history: decode::id("apps.history", &self.history)?,
+            created_at: Timestamp(self.created_at),
+            updated_at: Timestamp(self.updated_at),
+            deleted_at: self.deleted_at.map(Timestamp),
+            purge_at: self.purge_at.map(Timestamp),
+        })
+    }
+}
+
+pub(crate) const fn visibility_code(visibility: Visibility) -> i64 {
+    match visibility {
+        Visibility::Private => 0,
+        Visibility::Link => 1,
+        Visibility::Public => 2,
+    }
+}
+
+fn visibility(code: i64) -> Result<Visibility> {
+    match code {
+        0 => Ok(Visibility::Private),
+        1 => Ok(Visibility::Link),
+        2 => Ok(Visibility::Public),
+        _ => Err(StorageError::corrupt("apps.visibility", code)),
+    }
+}
+
+/// The record of the app with this id, whatever its status.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn by_id(db: &Db, id: AppId) -> Result<Option<AppRecord>> {
+    db.optional("select * from apps where id = $1", args![id])
+        .await?
+        .map(Columns::decode)
+        .transpose()
+}
+
+/// The record of the app with this slug, whatever its status.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
+    db.optional("select * from apps where slug = $1", args![slug])
+        .await?
+        .map(Columns::decode)
+        .transpose()
+}
+
+/// Which apps of an account a list holds, and where it goes on.
+#[derive(Debug, Clone, Default)]
+pub struct AppFilter {
+    /// Only those with this status; otherwise all that are not being purged.
+    pub status: Option<AppStatus>,
+    /// Without `status`: whether the deleted ones are among them.
+    pub include_deleted: bool,
+    /// Only the one with this slug.
+    pub slug: Option<String>,
+    /// Behind this app: its `created_at` and id.
+    pub after: Option<(Timestamp, AppId)>,
+}
+
+/// A page of an account's apps, newest first.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn list(
+    db: &Db,
+    owner: HumanId,
+    filter: &AppFilter,
+    limit: u32,
+) -> Result<Vec<AppRecord>> {
+    // Larger than any id, so that the first page needs no statement of its own.
+    let (at, id) = match filter.after {
+        Some((at, id)) => (at, id.uuid().into_bytes()),
+        None => (Timestamp(i64::MAX), [0xff; 16]),
+    };
+    db.all(
+        "select * from apps
+         where owner = $1 and status <> 3
+           and (created_at < $2 or (created_at = $2 and id < $3))
+           and ($4 is null or status = $4)
+           and ($4 is not null or $5 = 1 or status <> 1)
+           and ($6 is null or slug = $6)
+         order by created_at desc, id desc
+         limit $7",
+        args![
+            owner,
+            at,
+            id,
+            filter.status.map(AppStatus::code),
+            filter.include_deleted,
+            filter.slug.as_deref(),
+            limit,
+        ],
+    )
+    .await?
+    .into_iter()
+    .map(Columns::decode)
+    .collect()
+}
+
+/// What an account holds, over all its apps that are not being purged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccountSums {
+    /// Apps, the deleted ones included.
+    pub apps: u64,
+    /// Rows that count towards a quota.
+    pub rows: u64,
+    /// Bytes of their keys and data.
+    pub bytes: u64,
+}
+
+/// The sums of an account as they are committed.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
+    let (apps, rows, bytes): (i64, i64, i64) = db
+        .one(
+            "select count(*),
+                    cast(coalesce(sum(h.live + h.trashed + h.detached), 0) as bigint),
+                    cast(coalesce(sum(h.bytes), 0) as bigint)
+             from apps a left join app_head h on h.app_id = a.id
+             where a.owner = $1 and a.status <> 3",
+            args![owner],
+        )
+        .await?;
+    Ok(AccountSums {
+        apps: decode::number("count of apps", apps)?,
+        rows: decode::number("sum of rows", rows)?,
+        bytes: decode::number("sum of bytes", bytes)?,
+    })
+}
+
+/// How many rows a collection holds, by their state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionCount {
+    /// Its name; it need not be in the manifest any more.
+    pub collection: String,
+    /// Live rows.
+    pub live: u64,
+    /// Rows in the trash.
+    pub trashed: u64,
+    /// Rows detached by a forced deploy.
+    pub detached: u64,
+}
+
+/// The counts of an app that is not awake, collection by collection in the order of their names.
+/// Collections without any row are left out.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCount>> {
+    let counts: Vec<(String, i64, i64, i64)> = db
+        .all(
+            "select collection,
+                    count(case when state = 0 then 1 end),
+                    count(case when state = 1 then 1 end),
+                    count(case when state = 3 then 1 end)
+             from rows where app_id = $1 and state <> 2
+             group by collection order by collection",
+            args![app],
+        )
+        .await?;
+    counts
+        .into_iter()
+        .map(|(collection, live, trashed, detached)| {
+            Ok(CollectionCount {
+                collection,
+                live: decode::number("count of rows", live)?,
+                trashed: decode::number("count of rows", trashed)?,
+                detached: decode::number("count of rows", detached)?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,113 @@
+//! Destroying apps. First the app is marked, which fences off whoever still writes to it; then
+//! what it left goes in chunks, so that a hundred thousand rows never hold the other writers up.
+//! A crash in between leaves a marked app, which [`marked`] finds again.
+
+use rookery_domain::{Timestamp, app::AppStatus, id::AppId};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// Rows that one step deletes at most.
+pub const CHUNK: u32 = 1_000;
+
+/// Apps whose time in the trash is over, the longest-due first.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn due(db: &Db, now: Timestamp, limit: u32) -> Result<Vec<AppId>> {
+    let ids: Vec<(Vec<u8>,)> = db
+        .all(
+            "select id from apps
+             where purge_at is not null and purge_at <= $1 and status in (1, 2)
+             order by purge_at limit $2",
+            args![now, limit],
+        )
+        .await?;
+    ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+}
+
+/// Apps that are marked and not yet gone.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
+    let ids: Vec<(Vec<u8>,)> = db
+        .all(
+            "select id from apps where purge_at is not null and status = 3
+             order by purge_at limit $1",
+            args![limit],
+        )
+        .await?;
+    ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+}
+
+/// Marks an app as being purged, if it has the status `expected` (an app that was restored in the
+/// meantime is left alone). From then on no group of it commits: its head is gone.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn mark(db: &Db, id: AppId, expected: AppStatus, now: Timestamp) -> Result<bool> {
+    db.transaction((id, expected, now), |tx, (id, expected, now)| {
+        Box::pin(async move {
+            // The head first: the order in which the writer takes its locks.
+            tx.execute("delete from app_head where app_id = $1", args![*id]).await?;
+            let marked = tx
+                .execute(
+                    "update apps set status = 3, purge_at = coalesce(purge_at, $3),
+                                     share_hash = null, share_sealed = null
+                     where id = $1 and status = $2",
+                    args![*id, expected.code(), *now],
+                )
+                .await?;
+            if marked == 0 {
+                tx.abandon();
+            }
+            Ok(marked == 1)
+        })
+    })
+    .await
+}
+
+/// Deletes one chunk of what a marked app left; `true` while there is more, `false` once its
+/// record, and with it its slug, is free. An app that is not marked is not touched.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn step(db: &Db, id: AppId) -> Result<bool> {
+    let is_marked: Option<(i64,)> =
+        db.optional("select status from apps where id = $1 and status = 3", args![id]).await?;
+    if is_marked.is_none() {
+        return Ok(false);
+    }
+    for sql in [
+        "delete from events where app_id = $1 and seq in
+             (select seq from events where app_id = $1 limit $2)",
+        "delete from rows where app_id = $1 and (collection, key) in
+             (select collection, key from rows where app_id = $1 limit $2)",
+        "delete from budgets where app_id = $1 and (collection, network) in
+             (select collection, network from budgets where app_id = $1 limit $2)",
+        "delete from spent_challenges where app_id = $1 and id in
+             (select id from spent_challenges where app_id = $1 limit $2)",
+        "delete from idempotency where scope in
+             (select scope from idempotency where app_id = $1 limit $2)",
+        "delete from idempotency_global where scope in
+             (select scope from idempotency_global where app_id = $1 limit $2)",
+        "delete from participants where id in
+             (select id from participants where app_id = $1 limit $2)",
+        "delete from session_grants where hash in
+             (select hash from session_grants where app_id = $1 limit $2)",
+        "delete from assets where app_id = $1 and (version, path) in
+             (select version, path from assets where app_id = $1 limit $2)",
+        "delete from versions where app_id = $1 and number in
+             (select number from versions where app_id = $1 limit $2)",
+    ] {
+        if db.execute(sql, args![id, CHUNK]).await? == u64::from(CHUNK) {
+            return Ok(true);
+        }
+    }
+    db.execute("delete from apps where id = $1 and status = 3", args![id]).await?;
+    Ok(false)
+}

@@ -1,0 +1,210 @@
+//! Backup and restore of the SQLite database as one complete file.
+//!
+//! A backup reads one snapshot and runs beside the server, in the same process or another one;
+//! writers go on. A restore needs the folder for itself. PostgreSQL has tools of its own.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{
+    db::{
+        APPLICATION_ID, DATABASE_FILE, LOCK_FILE, LockFile, StorageOptions, create_folder,
+        newest_migration,
+    },
+    error::{Result, StorageError},
+};
+
+const PG_DUMP: StorageError = StorageError::Unsupported(
+    "this server keeps its data in PostgreSQL: back it up with `pg_dump --format=custom` and \
+     restore it with `pg_restore`",
+);
+
+/// Waits this long for a lock that another process holds for a moment.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
+/// this returns; the server may run all the while.
+///
+/// # Errors
+/// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Open`] with one line when there is
+/// no database, the file exists or cannot be written, or the copy is not sound.
+pub async fn backup(options: &StorageOptions, file: &Path) -> Result<()> {
+    if options.database_url.is_some() {
+        return Err(PG_DUMP);
+    }
+    let source = options.data_dir.join(DATABASE_FILE);
+    let file = file.to_owned();
+    in_thread(move || backup_file(&source, &file)).await
+}
+
+fn backup_file(source: &Path, file: &Path) -> Result<()> {
+    if file.exists() {
+        return Err(failed(file, "it exists; backups never overwrite"));
+    }
+    let connection = open(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Under another name until it is whole, so that no half backup is taken for one.
+    let partial = with_suffix(file, ".partial");
+    let _ = fs::remove_file(&partial);
+    new_file(&partial)?;
+    let copied = partial
+        .to_str()
+        .ok_or_else(|| failed(file, "its name is not UTF-8"))
+        .and_then(|name| {
+            connection.execute("vacuum into ?1", [name]).map_err(|error| failed(file, error))
+        })
+        .and_then(|_| check(&partial))
+        .and_then(|()| sync(&partial))
+        .and_then(|()| fs::rename(&partial, file).map_err(|error| failed(file, error)))
+        .and_then(|()| sync_folder_of(file));
+    if copied.is_err() {
+        // The first failure is the one worth telling.
+        let _ = fs::remove_file(&partial);
+    }
+    copied
+}
+
+/// Puts a backup in the place of the database in `options.data_dir`. A folder that holds anything
+/// is refused unless `force`, which replaces the database and keeps the other files.
+///
+/// Feeds begin a new history: a client whose cursor is from after the backup would otherwise take
+/// new events for ones that it has seen. It resyncs instead.
+///
+/// # Errors
+/// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Newer`] for a backup of a newer
+/// build; [`StorageError::Open`] with one line when the file is not a sound backup, the folder is
+/// in use or not empty, or a file cannot be written.
+pub async fn restore(options: &StorageOptions, file: &Path, force: bool) -> Result<()> {
+    if options.database_url.is_some() {
+        return Err(PG_DUMP);
+    }
+    let folder = options.data_dir.clone();
+    let file = file.to_owned();
+    in_thread(move || restore_file(&file, &folder, force)).await
+}
+
+fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
+    check(file)?;
+    create_folder(folder)?;
+    let _lock = LockFile::take(folder)?;
+    if !force && holds_anything(folder)? {
+        return Err(failed(folder, "it is not empty; force replaces its database"));
+    }
+    let database = folder.join(DATABASE_FILE);
+    let partial = with_suffix(&database, ".restoring");
+    let _ = fs::remove_file(&partial);
+    let mut target = new_file(&partial)?;
+    let mut source = File::open(file).map_err(|error| failed(file, error))?;
+    std::io::copy(&mut source, &mut target).map_err(|error| failed(&partial, error))?;
+    drop(target);
+    begin_new_histories(&partial)?;
+    sync(&partial)?;
+    // Before the rename: a log of the replaced database would be replayed into the new one.
+    for suffix in ["-wal", "-shm"] {
+        let log = with_suffix(&database, suffix);
+        match fs::remove_file(&log) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(&log, error));
+            }
+            _ => {}
+        }
+    }
+    fs::rename(&partial, &database).map_err(|error| failed(&database, error))?;
+    sync_folder_of(&database)
+}
+
+/// Checks that the file is a whole database of ours that this build can read.
+fn check(file: &Path) -> Result<()> {
+    let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let unreadable = |error: rusqlite::Error| failed(file, error);
+    let id: i64 =
+        connection.query_row("pragma application_id", [], |row| row.get(0)).map_err(unreadable)?;
+    if id != APPLICATION_ID {
+        return Err(failed(file, "it is not a database of rookery"));
+    }
+    let verdict: String = connection
+        .query_row("pragma integrity_check(1)", [], |row| row.get(0))
+        .map_err(unreadable)?;
+    if verdict != "ok" {
+        return Err(failed(file, format_args!("it is damaged: {verdict}")));
+    }
+    let found: i64 = connection
+        .query_row("select max(version) from _sqlx_migrations where success", [], |row| row.get(0))
+        .map_err(unreadable)?;
+    let known = newest_migration();
+    if found > known {
+        return Err(StorageError::Newer { found, known });
+    }
+    Ok(())
+}
+
+fn begin_new_histories(file: &Path) -> Result<()> {
+    let connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let unwritable = |error: rusqlite::Error| failed(file, error);
+    connection.execute("update apps set history = randomblob(16)", []).map_err(unwritable)?;
+    connection.close().map_err(|(_, error)| unwritable(error))
+}
+
+fn open(file: &Path, flags: OpenFlags) -> Result<Connection> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(file, flags).map_err(|error| failed(file, error))?;
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .and_then(|()| connection.pragma_update(None, "trusted_schema", "off"))
+        .map_err(|error| failed(file, error))?;
+    Ok(connection)
+}
+
+fn holds_anything(folder: &Path) -> Result<bool> {
+    let unreadable = |error: std::io::Error| failed(folder, error);
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        if entry.map_err(unreadable)?.file_name() != LOCK_FILE {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn new_file(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| failed(path, error))
+}
+
+fn sync(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|error| failed(path, error))
+}
+
+fn sync_folder_of(path: &Path) -> Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    sync(folder)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn failed(path: &Path, why: impl std::fmt::Display) -> StorageError {
+    StorageError::Open(format!("{}: {why}", path.display()))
+}
+
+async fn in_thread(job: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    match tokio::task::spawn_blocking(job).await {
+        Ok(result) => result,
+        Err(error) => Err(StorageError::Open(format!("the job did not end: {error}"))),
+    }
+}

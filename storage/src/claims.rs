@@ -1,0 +1,88 @@
+//! Claim codes: a human mints one, one agent redeems it.
+
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, HumanId},
+};
+
+use crate::{
+    agents::{self, Agent},
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// How a redemption ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// The agent belongs to the code's human now.
+    Claimed(Agent),
+    /// The agent had an owner already; the code is not spent.
+    AlreadyClaimed,
+    /// Unknown, spent and expired alike.
+    NoSuchCode,
+}
+
+/// Stores a code by its SHA-256; `false` when that code exists, and another must be drawn.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn mint(
+    db: &Db,
+    hash: [u8; 32],
+    human: HumanId,
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> Result<bool> {
+    let inserted = db
+        .execute(
+            "insert into claims (hash, human, created_at, expires_at) values ($1, $2, $3, $4)
+             on conflict (hash) do nothing",
+            args![hash, human, now, expires_at],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+/// Spends a code and binds the agent to its human, both or neither. Of any number of agents that
+/// redeem one code at once, one wins.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn redeem(
+    db: &Db,
+    hash: [u8; 32],
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<ClaimOutcome> {
+    db.transaction((hash, agent, now), |tx, (hash, agent, now)| {
+        Box::pin(async move {
+            // The key that asks belongs to an agent, so there is one.
+            let Some(mut agent) = agents::lock(tx, *agent).await? else {
+                return Ok(ClaimOutcome::NoSuchCode);
+            };
+            if agent.owner.is_some() {
+                return Ok(ClaimOutcome::AlreadyClaimed);
+            }
+            let spent: Option<(Vec<u8>,)> = tx
+                .optional(
+                    "update claims set redeemed_by = $2
+                     where hash = $1 and redeemed_by is null and expires_at > $3
+                     returning human",
+                    args![*hash, agent.id, *now],
+                )
+                .await?;
+            let Some((human,)) = spent else { return Ok(ClaimOutcome::NoSuchCode) };
+            let human: HumanId = decode::id("claims.human", &human)?;
+            tx.execute(
+                "update agents set owner = $2, claimed_at = $3 where id = $1",
+                args![agent.id, human, *now],
+            )
+            .await?;
+            agent.owner = Some(human);
+            agent.claimed_at = Some(*now);
+            Ok(ClaimOutcome::Claimed(agent))
+        })
+    })
+    .await
+}

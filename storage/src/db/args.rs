@@ -1,0 +1,164 @@
+//! Parameters of a statement, and their encoding for both databases.
+//!
+//! The portable subset has three types: BIGINT, TEXT and bytes. A null keeps its type, because
+//! PostgreSQL infers a parameter's type from what is bound.
+
+use rookery_domain::{Timestamp, id::*};
+use sqlx::{Arguments as _, postgres::PgArguments, sqlite::SqliteArguments};
+
+/// One bound parameter.
+#[derive(Debug, Clone)]
+pub(crate) enum Arg {
+    /// BIGINT.
+    Int(Option<i64>),
+    /// TEXT.
+    Text(Option<String>),
+    /// BLOB or BYTEA.
+    Bytes(Option<Vec<u8>>),
+}
+
+/// The parameters `$1`, `$2`, ... of a statement.
+pub(crate) type Args = Vec<Arg>;
+
+/// `args![a, b]`: the parameters of a statement, from anything that is an [`Arg`].
+macro_rules! args {
+    ($($value:expr),* $(,)?) => { vec![$($crate::db::Arg::from($value)),*] };
+}
+pub(crate) use args;
+
+pub(super) fn for_sqlite(args: &[Arg]) -> Result<SqliteArguments, sqlx::Error> {
+    let mut out = SqliteArguments::default();
+    for arg in args.iter().cloned() {
+        match arg {
+            Arg::Int(value) => out.add(value),
+            Arg::Text(value) => out.add(value),
+            Arg::Bytes(value) => out.add(value),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(out)
+}
+
+pub(super) fn for_postgres(args: &[Arg]) -> Result<PgArguments, sqlx::Error> {
+    let mut out = PgArguments::default();
+    for arg in args {
+        match arg {
+            Arg::Int(value) => out.add(*value),
+            Arg::Text(value) => out.add(value.as_deref()),
+            Arg::Bytes(value) => out.add(value.as_deref()),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(out)
+}
+
+impl From<i64> for Arg {
+    fn from(value: i64) -> Self {
+        Self::Int(Some(value))
+    }
+}
+
+impl From<u32> for Arg {
+    fn from(value: u32) -> Self {
+        Self::Int(Some(value.into()))
+    }
+}
+
+impl From<u64> for Arg {
+    /// Numbers above `i64::MAX` keep their bits (keyed hashes); counts never get there.
+    fn from(value: u64) -> Self {
+        Self::Int(Some(value.cast_signed()))
+    }
+}
+
+impl From<bool> for Arg {
+    fn from(value: bool) -> Self {
+        Self::Int(Some(value.into()))
+    }
+}
+
+impl From<Timestamp> for Arg {
+    fn from(value: Timestamp) -> Self {
+        Self::Int(Some(value.0))
+    }
+}
+
+impl From<Option<Timestamp>> for Arg {
+    fn from(value: Option<Timestamp>) -> Self {
+        Self::Int(value.map(|at| at.0))
+    }
+}
+
+impl From<Option<i64>> for Arg {
+    fn from(value: Option<i64>) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<&str> for Arg {
+    fn from(value: &str) -> Self {
+        Self::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<String> for Arg {
+    fn from(value: String) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl From<&String> for Arg {
+    fn from(value: &String) -> Self {
+        Self::from(value.as_str())
+    }
+}
+
+impl From<Option<&str>> for Arg {
+    fn from(value: Option<&str>) -> Self {
+        Self::Text(value.map(str::to_owned))
+    }
+}
+
+impl From<&[u8]> for Arg {
+    fn from(value: &[u8]) -> Self {
+        Self::Bytes(Some(value.to_vec()))
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for Arg {
+    fn from(value: [u8; N]) -> Self {
+        Self::Bytes(Some(value.to_vec()))
+    }
+}
+
+impl<const N: usize> From<Option<[u8; N]>> for Arg {
+    fn from(value: Option<[u8; N]>) -> Self {
+        Self::Bytes(value.map(|bytes| bytes.to_vec()))
+    }
+}
+
+macro_rules! id_args {
+    ($($id:ident)*) => {$(
+        impl From<$id> for Arg {
+            fn from(id: $id) -> Self {
+                Self::from(id.uuid().into_bytes())
+            }
+        }
+
+        impl From<Option<$id>> for Arg {
+            fn from(id: Option<$id>) -> Self {
+                Self::from(id.map(|id| id.uuid().into_bytes()))
+            }
+        }
+
+        impl crate::decode::StoredId for $id {
+            fn from_uuid(uuid: uuid::Uuid) -> Self {
+                Self::from_uuid(uuid)
+            }
+        }
+    )*};
+}
+
+id_args! {
+    AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId
+}

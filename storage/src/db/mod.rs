@@ -1,0 +1,244 @@
+//! The database behind everything: opened once per process, SQLite or PostgreSQL.
+//!
+//! The cold path says each statement once, as one literal with `$1` parameters in the subset that
+//! both databases share, and this room runs it on whichever is there. Invariant: a mutation runs
+//! in a task of its own, so it ends whatever becomes of the caller. What is not here: the hot
+//! path, which is written by hand for each database, and any statement about a table.
+
+mod args;
+mod postgres;
+mod sqlite;
+mod tx;
+
+use std::{path::PathBuf, pin::Pin, time::Duration};
+
+use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
+
+use crate::{
+    commit::Epoch,
+    error::{Result, StorageError},
+};
+
+pub(crate) use args::{Arg, Args, args};
+pub use postgres::PostgresDb;
+pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
+pub(crate) use sqlite::{LockFile, create_folder, newest_migration};
+pub(crate) use tx::Tx;
+
+/// How often a cold-path transaction that was certainly not applied is tried in all.
+const ATTEMPTS_MAX: u32 = 4;
+
+/// The pause before the second attempt; it doubles with each further one.
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
+
+/// Where the database is and how many connections it may use.
+#[derive(Debug, Clone)]
+pub struct StorageOptions {
+    /// `postgres://...`; `None` is SQLite in `data_dir`. It may hold a password.
+    pub database_url: Option<DatabaseUrl>,
+    /// The folder of the SQLite file, made with mode 0700 when absent.
+    pub data_dir: PathBuf,
+    /// Read connections to SQLite.
+    pub sqlite_readers_max: u32,
+    /// Connections to PostgreSQL, the writer's lanes not included.
+    pub postgres_connections_max: u32,
+}
+
+impl StorageOptions {
+    /// SQLite in this folder.
+    #[must_use]
+    pub fn sqlite(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            database_url: None,
+            data_dir: data_dir.into(),
+            sqlite_readers_max: 4,
+            postgres_connections_max: 16,
+        }
+    }
+
+    /// PostgreSQL at this address.
+    #[must_use]
+    pub fn postgres(url: impl Into<String>, data_dir: impl Into<PathBuf>) -> Self {
+        Self { database_url: Some(DatabaseUrl(url.into())), ..Self::sqlite(data_dir) }
+    }
+}
+
+/// The address of a PostgreSQL database. Its `Debug` shows nothing: it may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(pub String);
+
+impl std::fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DatabaseUrl(..)")
+    }
+}
+
+/// An open database, cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Db {
+    /// One file, one process.
+    Sqlite(SqliteDb),
+    /// A server.
+    Postgres(PostgresDb),
+}
+
+/// What runs inside a transaction. It is a plain function of its input, so that it can run again
+/// after a deadlock.
+pub(crate) type Body<I, O> =
+    for<'t> fn(&'t mut Tx, &'t I) -> Pin<Box<dyn Future<Output = Result<O>> + Send + 't>>;
+
+/// A record that both databases' rows decode to.
+pub(crate) trait Record:
+    Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>
+{
+}
+
+impl<T> Record for T where
+    T: Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>
+{
+}
+
+impl Db {
+    /// Opens the database, creates it where there is none, and migrates it.
+    ///
+    /// # Errors
+    /// [`StorageError::Open`] with one line for the operator, [`StorageError::Newer`] when a
+    /// newer build has been here.
+    pub async fn connect(options: &StorageOptions) -> Result<Self> {
+        Ok(match &options.database_url {
+            None => Self::Sqlite(SqliteDb::open(options).await?),
+            Some(url) => Self::Postgres(PostgresDb::open(url, options).await?),
+        })
+    }
+
+    /// Closes all connections and, for SQLite, frees the folder for another process once the
+    /// last clone is dropped.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(db) => db.close().await,
+            Self::Postgres(db) => db.pool().close().await,
+        }
+    }
+
+    /// Draws the epoch of this process start: higher than any before it.
+    ///
+    /// # Errors
+    /// Any [`StorageError`].
+    pub async fn next_epoch(&self) -> Result<Epoch> {
+        self.transaction((), |tx, ()| {
+            Box::pin(async move {
+                let (epoch,): (i64,) = tx
+                    .one(
+                        "insert into counters (name, value) values ('epoch', 1)
+                         on conflict (name) do update set value = counters.value + 1
+                         returning value",
+                        args![],
+                    )
+                    .await?;
+                Ok(Epoch(epoch))
+            })
+        })
+        .await
+    }
+
+    /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it
+    /// fails, panics, or calls [`Tx::abandon`]. It runs to its end even when the returned future
+    /// is dropped, and again when it was certainly not applied for a reason that passes.
+    pub(crate) async fn transaction<I, O>(&self, input: I, body: Body<I, O>) -> Result<O>
+    where
+        I: Send + Sync + 'static,
+        O: Send + 'static,
+    {
+        let db = self.clone();
+        let task = tokio::spawn(async move {
+            let mut attempt = 1;
+            loop {
+                let result = match &db {
+                    Self::Sqlite(db) => db.attempt(&input, body).await,
+                    Self::Postgres(db) => db.attempt(&input, body).await,
+                };
+                match result {
+                    Err(Attempt::Again(_)) if attempt < ATTEMPTS_MAX => {
+                        tokio::time::sleep(RETRY_PAUSE * 2u32.pow(attempt - 1)).await;
+                        attempt += 1;
+                    }
+                    Err(Attempt::Again(error) | Attempt::Final(error)) => return Err(error),
+                    Ok(value) => return Ok(value),
+                }
+            }
+        });
+        match task.await {
+            Ok(result) => result,
+            // A body that panics has not reached COMMIT; a runtime that ends tells nothing.
+            Err(error) if error.is_panic() => {
+                Err(StorageError::Refused("a transaction panicked".into()))
+            }
+            Err(_) => Err(StorageError::MaybeCommitted("the runtime has ended".into())),
+        }
+    }
+
+    /// Runs one statement that changes something, in a transaction of its own; the number of
+    /// rows it changed.
+    pub(crate) async fn execute(&self, sql: &'static str, args: Args) -> Result<u64> {
+        self.transaction((sql, args), |tx, (sql, args)| Box::pin(tx.execute(sql, args.clone())))
+            .await
+    }
+
+    /// Runs one changing statement with a `returning` clause.
+    pub(crate) async fn returning<T: Record + 'static>(
+        &self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Option<T>> {
+        self.transaction((sql, args), |tx, (sql, args)| Box::pin(tx.optional(sql, args.clone())))
+            .await
+    }
+
+    /// All rows of a query, outside of any transaction.
+    pub(crate) async fn all<T: Record>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
+        match self {
+            Self::Sqlite(db) => tx::all_sqlite(db.readers(), sql, &args).await,
+            Self::Postgres(db) => match tx::all_postgres(db.pool(), sql, &args).await {
+                // A pooled connection that the server has closed meanwhile; reading is repeatable.
+                Err(error) if tx::is_lost(&error) => tx::all_postgres(db.pool(), sql, &args).await,
+                result => result,
+            },
+        }
+        .map_err(|error| StorageError::before_commit(&error))
+    }
+
+    /// The first row of a query, if there is one.
+    pub(crate) async fn optional<T: Record>(
+        &self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Option<T>> {
+        Ok(self.all(sql, args).await?.into_iter().next())
+    }
+
+    /// The only row of a query that always has one.
+    pub(crate) async fn one<T: Record>(&self, sql: &'static str, args: Args) -> Result<T> {
+        self.optional(sql, args).await?.ok_or_else(no_row)
+    }
+}
+
+/// How one attempt at a transaction failed.
+pub(crate) enum Attempt {
+    /// Certainly not applied, for a reason that passes.
+    Again(StorageError),
+    /// Anything else.
+    Final(StorageError),
+}
+
+impl From<StorageError> for Attempt {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Aborted(_) => Self::Again(error),
+            _ => Self::Final(error),
+        }
+    }
+}
+
+fn no_row() -> StorageError {
+    StorageError::Refused("a statement that always answers a row answered none".into())
+}

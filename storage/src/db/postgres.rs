@@ -1,0 +1,107 @@
+//! PostgreSQL: a pool, and transactions that own their connection from BEGIN to COMMIT.
+
+use std::{str::FromStr, time::Duration};
+
+use sqlx::{
+    ConnectOptions, PgPool,
+    migrate::{MigrateError, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use super::{Attempt, Body, DatabaseUrl, StorageOptions, Tx};
+use crate::error::{Result, StorageError};
+
+/// The migrations of this build.
+static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// How long a request waits for a free connection.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A statement slower than this is worth a line in the log.
+pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
+
+/// An open PostgreSQL database.
+#[derive(Debug, Clone)]
+pub struct PostgresDb {
+    pool: PgPool,
+    options: PgConnectOptions,
+}
+
+impl PostgresDb {
+    pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
+        let connect = PgConnectOptions::from_str(&url.0)
+            // The cause may quote the address, and that may hold a password.
+            .map_err(|_| StorageError::Open("the database URL is not valid".into()))?
+            .application_name("rookery")
+            // What else waits for a lock or forgets a transaction must not stop everyone.
+            .options([("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "60s")])
+            .log_statements(log::LevelFilter::Trace)
+            .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
+        let pool = PgPoolOptions::new()
+            .max_connections(options.postgres_connections_max)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_with(connect.clone())
+            .await
+            .map_err(|error| {
+                StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
+            })?;
+        // Takes an advisory lock, so nodes that start together migrate once.
+        MIGRATIONS.run(&pool).await.map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        Ok(Self { pool, options: connect })
+    }
+
+    /// The pool of the cold path.
+    #[must_use]
+    pub const fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// How to open a connection outside of the pool, as the writer's lanes do.
+    #[must_use]
+    pub const fn connect_options(&self) -> &PgConnectOptions {
+        &self.options
+    }
+
+    pub(super) async fn attempt<I: Sync, O>(
+        &self,
+        input: &I,
+        body: Body<I, O>,
+    ) -> Result<O, Attempt> {
+        // Who cannot get a connection within the time-out is not helped by waiting again.
+        let conn = self
+            .pool
+            .acquire()
+            .await
+            .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?;
+        // From here on the connection goes back to the pool only in a known state: a transaction
+        // that is dropped (a failed COMMIT, a body that panics) closes it.
+        let mut tx = Tx::postgres(conn);
+        tx.control("begin").await.map_err(|error| StorageError::before_commit(&error))?;
+        let result = body(&mut tx, input).await;
+        if result.is_err() || tx.is_doomed() {
+            if tx.control("rollback").await.is_ok() {
+                drop(tx.into_postgres());
+            }
+        } else {
+            tx.control("commit").await.map_err(|error| StorageError::at_commit(&error))?;
+            drop(tx.into_postgres());
+        }
+        Ok(result?)
+    }
+}
+
+/// Says in one line why the migrations did not run.
+pub(super) fn migration_error(error: &MigrateError, migrations: &Migrator) -> StorageError {
+    let known = newest(migrations);
+    match error {
+        MigrateError::VersionMissing(found) if *found > known => {
+            StorageError::Newer { found: *found, known }
+        }
+        _ => StorageError::Open(format!("the database cannot be migrated: {error}")),
+    }
+}
+
+/// The newest migration among these.
+pub(super) fn newest(migrations: &Migrator) -> i64 {
+    migrations.iter().map(|migration| migration.version).max().unwrap_or(0)
+}

@@ -1,0 +1,211 @@
+//! A cold-path transaction: one set of verbs over either database's connection.
+
+use sqlx::{
+    AssertSqlSafe, Executor, PgConnection, Postgres, SqlSafeStr as _, SqlStr, Sqlite,
+    SqliteConnection, pool::PoolConnection, query_as_with, query_with,
+};
+
+use super::{Arg, Args, Record, args, no_row};
+use crate::error::{Result, StorageError};
+
+/// Parameters of one generated multi-row insert; SQLite admits 32,766, PostgreSQL 65,535.
+const INSERT_PARAMETERS_MAX: usize = 2_000;
+
+/// An open transaction. BEGIN and COMMIT are sent by its owner, never through sqlx's counter.
+pub(crate) struct Tx {
+    conn: Conn,
+    /// A statement failed or the body gave up: this transaction is never committed.
+    doomed: bool,
+}
+
+enum Conn {
+    Sqlite(Box<SqliteConnection>),
+    Postgres(Pooled),
+}
+
+/// A pooled connection in the middle of a transaction: dropped as it is, it is closed instead of
+/// going back to the pool with the transaction still open.
+struct Pooled(Option<PoolConnection<Postgres>>);
+
+impl Pooled {
+    fn get(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
+        self.0.as_deref_mut().ok_or(sqlx::Error::PoolClosed)
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        if let Some(conn) = self.0.take() {
+            drop(conn.detach());
+        }
+    }
+}
+
+impl Tx {
+    pub(super) fn sqlite(conn: SqliteConnection) -> Self {
+        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false }
+    }
+
+    pub(super) fn postgres(conn: PoolConnection<Postgres>) -> Self {
+        Self { conn: Conn::Postgres(Pooled(Some(conn))), doomed: false }
+    }
+
+    pub(super) const fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// The SQLite connection, when it is one.
+    pub(super) fn into_sqlite(self) -> Option<SqliteConnection> {
+        match self.conn {
+            Conn::Sqlite(conn) => Some(*conn),
+            Conn::Postgres(_) => None,
+        }
+    }
+
+    /// The PostgreSQL connection, when it is one, back to the pool's care.
+    pub(super) fn into_postgres(self) -> Option<PoolConnection<Postgres>> {
+        match self.conn {
+            Conn::Postgres(mut conn) => conn.0.take(),
+            Conn::Sqlite(_) => None,
+        }
+    }
+
+    /// Sends BEGIN, COMMIT or ROLLBACK.
+    pub(super) async fn control(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        match &mut self.conn {
+            Conn::Sqlite(conn) => conn.execute(sql).await.map(|_| ()),
+            Conn::Postgres(conn) => conn.get()?.execute(sql).await.map(|_| ()),
+        }
+    }
+
+    /// Rolls everything back when the body returns, though it returns `Ok`: an expected outcome
+    /// that was found after the first write.
+    pub(crate) const fn abandon(&mut self) {
+        self.doomed = true;
+    }
+
+    /// Runs a statement; the number of rows it changed.
+    pub(crate) async fn execute(&mut self, sql: &'static str, args: Args) -> Result<u64> {
+        let result = self.conn.execute(sql.into_sql_str(), &args, true).await;
+        self.settle(result)
+    }
+
+    /// All rows of a statement.
+    pub(crate) async fn all<T: Record>(&mut self, sql: &'static str, args: Args) -> Result<Vec<T>> {
+        let result = match &mut self.conn {
+            Conn::Sqlite(conn) => all_sqlite(&mut **conn, sql, &args).await,
+            Conn::Postgres(conn) => match conn.get() {
+                Ok(conn) => all_postgres(conn, sql, &args).await,
+                Err(error) => Err(error),
+            },
+        };
+        self.settle(result)
+    }
+
+    /// The first row of a statement, if there is one.
+    pub(crate) async fn optional<T: Record>(
+        &mut self,
+        sql: &'static str,
+        args: Args,
+    ) -> Result<Option<T>> {
+        Ok(self.all(sql, args).await?.into_iter().next())
+    }
+
+    /// The only row of a statement that always has one.
+    pub(crate) async fn one<T: Record>(&mut self, sql: &'static str, args: Args) -> Result<T> {
+        self.optional(sql, args).await?.ok_or_else(no_row)
+    }
+
+    /// Inserts many rows with few statements. `insert` ends before `values`, `conflict` follows
+    /// the last row; each row has the same number of parameters.
+    pub(crate) async fn insert_many(
+        &mut self,
+        insert: &'static str,
+        conflict: &'static str,
+        rows: Vec<Args>,
+    ) -> Result<u64> {
+        let Some(columns) = rows.first().map(Vec::len) else { return Ok(0) };
+        let per_statement = (INSERT_PARAMETERS_MAX / columns.max(1)).max(1);
+        let mut changed = 0;
+        let mut rows = rows.into_iter().peekable();
+        while rows.peek().is_some() {
+            let chunk: Vec<Args> = rows.by_ref().take(per_statement).collect();
+            let sql = multi_values(insert, conflict, columns, chunk.len());
+            let args: Vec<Arg> = chunk.into_iter().flatten().collect();
+            // Built from literals and parameter numbers only.
+            let sql = AssertSqlSafe(sql).into_sql_str();
+            let result = self.conn.execute(sql, &args, false).await;
+            changed += self.settle(result)?;
+        }
+        Ok(changed)
+    }
+
+    fn settle<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T> {
+        result.map_err(|error| {
+            self.doomed = true;
+            StorageError::before_commit(&error)
+        })
+    }
+}
+
+impl Conn {
+    async fn execute(
+        &mut self,
+        sql: SqlStr,
+        args: &[Arg],
+        keep_prepared: bool,
+    ) -> Result<u64, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(conn) => query_with::<Sqlite, _>(sql, args::for_sqlite(args)?)
+                .persistent(keep_prepared)
+                .execute(&mut **conn)
+                .await?
+                .rows_affected(),
+            Self::Postgres(conn) => query_with::<Postgres, _>(sql, args::for_postgres(args)?)
+                .persistent(keep_prepared)
+                .execute(conn.get()?)
+                .await?
+                .rows_affected(),
+        })
+    }
+}
+
+fn multi_values(insert: &str, conflict: &str, columns: usize, rows: usize) -> String {
+    use std::fmt::Write as _;
+    let mut sql = String::with_capacity(insert.len() + conflict.len() + rows * columns * 6 + 16);
+    sql.push_str(insert);
+    sql.push_str(" values ");
+    for row in 0..rows {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns {
+            let comma = if column == 0 { "" } else { ", " };
+            // Writing to a String cannot fail.
+            let _ = write!(sql, "{comma}${}", row * columns + column + 1);
+        }
+        sql.push(')');
+    }
+    sql.push(' ');
+    sql.push_str(conflict);
+    sql
+}
+
+pub(super) async fn all_sqlite<'c, T: Record>(
+    executor: impl Executor<'c, Database = Sqlite>,
+    sql: &'static str,
+    args: &[Arg],
+) -> Result<Vec<T>, sqlx::Error> {
+    query_as_with(sql, args::for_sqlite(args)?).fetch_all(executor).await
+}
+
+pub(super) async fn all_postgres<'c, T: Record>(
+    executor: impl Executor<'c, Database = Postgres>,
+    sql: &'static str,
+    args: &[Arg],
+) -> Result<Vec<T>, sqlx::Error> {
+    query_as_with(sql, args::for_postgres(args)?).fetch_all(executor).await
+}
+
+/// Whether the connection broke before the answer came.
+pub(super) const fn is_lost(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(_) | sqlx::Error::Protocol(_))
+}

@@ -1,0 +1,244 @@
+//! Device authorizations (RFC 8628): a device asks, its human decides on the site, the device
+//! polls and gets an agent with its first key, exactly once.
+
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, DeviceId, HumanId},
+};
+
+use crate::{
+    agents::{
+        self, Agent,
+        keys::{Key, NewKey},
+    },
+    db::{Db, Tx, args},
+    decode,
+    error::{Result, StorageError},
+};
+
+/// Added to the interval at each poll that comes too early (RFC 8628, section 3.5, `slow_down`).
+const SLOW_DOWN_S: i64 = 5;
+
+/// Where an authorization stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceState {
+    /// The human has not decided.
+    Pending,
+    /// The human approved; the device has not come yet.
+    Approved,
+    /// The human denied.
+    Denied,
+    /// The device has its key.
+    Redeemed,
+}
+
+impl DeviceState {
+    fn from_code(code: i64) -> Result<Self> {
+        Ok(match code {
+            0 => Self::Pending,
+            1 => Self::Approved,
+            2 => Self::Denied,
+            3 => Self::Redeemed,
+            _ => return Err(StorageError::corrupt("devices.state", code)),
+        })
+    }
+}
+
+/// An authorization to be started.
+#[derive(Debug, Clone)]
+pub struct NewDevice {
+    /// Its id.
+    pub id: DeviceId,
+    /// SHA-256 of the device code.
+    pub device_hash: [u8; 32],
+    /// SHA-256 of the user code.
+    pub user_hash: [u8; 32],
+    /// The name of the agent that will be made.
+    pub name: String,
+    /// Seconds between polls.
+    pub interval_s: u32,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// An authorization as its human sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its id.
+    pub id: DeviceId,
+    /// The name of the agent that will be made.
+    pub name: String,
+    /// Where it stands.
+    pub state: DeviceState,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// What a poll of the device answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DevicePoll {
+    /// Not decided: come again after `interval_s` seconds.
+    Pending {
+        /// Seconds between polls.
+        interval_s: u32,
+    },
+    /// Polled too early: the interval has grown to `interval_s` seconds.
+    TooFast {
+        /// Seconds between polls from now on.
+        interval_s: u32,
+    },
+    /// The human denied.
+    Denied,
+    /// Approved, and this poll got the agent. Nobody else will.
+    Redeemed {
+        /// The new agent, owned by the human that approved.
+        agent: Agent,
+        /// Its first key.
+        key: Key,
+    },
+    /// Unknown, expired and spent alike.
+    Gone,
+}
+
+/// Starts an authorization; `false` when one of its codes exists, and others must be drawn.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn create(db: &Db, device: NewDevice, now: Timestamp) -> Result<bool> {
+    let inserted = db
+        .execute(
+            "insert into devices (id, device_hash, user_hash, name, state, interval_s, created_at,
+                                  expires_at)
+             values ($1, $2, $3, $4, 0, $5, $6, $7)
+             on conflict do nothing",
+            args![
+                device.id,
+                device.device_hash,
+                device.user_hash,
+                device.name,
+                device.interval_s,
+                now,
+                device.expires_at,
+            ],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+/// The unexpired authorization with this user code, for the page that asks the human.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn by_user_code(db: &Db, user_hash: [u8; 32], now: Timestamp) -> Result<Option<Device>> {
+    let columns: Option<(Vec<u8>, String, i64, i64, i64)> = db
+        .optional(
+            "select id, name, state, created_at, expires_at from devices
+             where user_hash = $1 and expires_at > $2",
+            args![user_hash, now],
+        )
+        .await?;
+    let Some((id, name, state, created, expires)) = columns else { return Ok(None) };
+    Ok(Some(Device {
+        id: decode::id("devices.id", &id)?,
+        name,
+        state: DeviceState::from_code(state)?,
+        created_at: Timestamp(created),
+        expires_at: Timestamp(expires),
+    }))
+}
+
+/// Approves or denies a pending authorization; `false` when there is none with this user code
+/// (unknown, expired, already decided).
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn decide(
+    db: &Db,
+    user_hash: [u8; 32],
+    human: HumanId,
+    approve: bool,
+    now: Timestamp,
+) -> Result<bool> {
+    let state: i64 = if approve { 1 } else { 2 };
+    let changed = db
+        .execute(
+            "update devices set state = $3, human = $2
+             where user_hash = $1 and state = 0 and expires_at > $4",
+            args![user_hash, human, state, now],
+        )
+        .await?;
+    Ok(changed == 1)
+}
+
+/// A poll by the device. When the human has approved, it makes the agent `candidate` with `key`
+/// and spends the authorization, both or neither.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn poll(
+    db: &Db,
+    device_hash: [u8; 32],
+    candidate: AgentId,
+    key: NewKey,
+    now: Timestamp,
+) -> Result<DevicePoll> {
+    db.transaction((device_hash, candidate, key, now), |tx, (hash, candidate, key, now)| {
+        Box::pin(async move {
+            // The update locks the row: of two polls at once, the second sees what the first did.
+            let columns: Option<Columns> = tx
+                .optional(
+                    "update devices set name = name
+                     where device_hash = $1 and expires_at > $2
+                     returning id, name, state, human, interval_s, polled_at",
+                    args![*hash, *now],
+                )
+                .await?;
+            let Some(columns) = columns else { return Ok(DevicePoll::Gone) };
+            match DeviceState::from_code(columns.2)? {
+                DeviceState::Pending => pending(tx, &columns, *now).await,
+                DeviceState::Approved => redeem(tx, &columns, *candidate, key, *now).await,
+                DeviceState::Denied => Ok(DevicePoll::Denied),
+                DeviceState::Redeemed => Ok(DevicePoll::Gone),
+            }
+        })
+    })
+    .await
+}
+
+type Columns = (Vec<u8>, String, i64, Option<Vec<u8>>, i64, Option<i64>);
+
+async fn pending(tx: &mut Tx, columns: &Columns, now: Timestamp) -> Result<DevicePoll> {
+    let (id, .., interval_s, polled_at) = columns;
+    let id: DeviceId = decode::id("devices.id", id)?;
+    let too_fast = polled_at.is_some_and(|at| now < Timestamp(at).plus_seconds(*interval_s));
+    let interval = if too_fast { interval_s + SLOW_DOWN_S } else { *interval_s };
+    tx.execute(
+        "update devices set polled_at = $2, interval_s = $3 where id = $1",
+        args![id, now, interval],
+    )
+    .await?;
+    let interval_s = decode::number("devices.interval_s", interval)?;
+    Ok(match too_fast {
+        true => DevicePoll::TooFast { interval_s },
+        false => DevicePoll::Pending { interval_s },
+    })
+}
+
+async fn redeem(
+    tx: &mut Tx,
+    columns: &Columns,
+    candidate: AgentId,
+    key: &NewKey,
+    now: Timestamp,
+) -> Result<DevicePoll> {
+    let (id, name, _, human, ..) = columns;
+    let id: DeviceId = decode::id("devices.id", id)?;
+    let owner: Option<HumanId> = decode::id_opt("devices.human", human.as_deref())?;
+    let agent =
+        Agent { id: candidate, owner, name: name.clone(), created_at: now, claimed_at: Some(now) };
+    let key = agents::insert(tx, &agent, key).await?;
+    tx.execute("update devices set state = 3 where id = $1", args![id]).await?;
+    Ok(DevicePoll::Redeemed { agent, key })
+}

@@ -1,0 +1,109 @@
+//! What the directory in memory is filled with at start: every account, agent and key, and the
+//! sessions that are still open. Page by page, so that a large directory needs no large answer.
+
+use rookery_domain::Timestamp;
+
+use crate::{
+    agents::{self, Agent, keys::Key},
+    db::{Args, Db, Record, args},
+    error::{Result, StorageError},
+    humans::Human,
+    sessions::Session,
+};
+
+/// Records that one query reads.
+pub const PAGE: u32 = 1_000;
+
+/// One record of the directory. Accounts come before agents, agents before keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// An account.
+    Human(Human),
+    /// An agent.
+    Agent(Agent),
+    /// A key, a revoked one included.
+    Key(Key),
+    /// A session that is open at the time asked for.
+    Session(Session),
+}
+
+/// Shows every record to `visit`. What changes while it runs may be seen or not: call it before
+/// anything else is let in.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) -> Result<()> {
+    pages(
+        db,
+        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                closed_at
+         from humans where id > $1 order by id limit $2",
+        |after| args![after, PAGE],
+        |columns| {
+            let human = Human::decode(columns)?;
+            let id = human.id.uuid().into_bytes();
+            visit(Entry::Human(human));
+            Ok(id)
+        },
+    )
+    .await?;
+    pages(
+        db,
+        "select id, owner, name, created_at, claimed_at
+         from agents where id > $1 order by id limit $2",
+        |after| args![after, PAGE],
+        |columns: agents::Columns| {
+            let agent = Agent::decode(columns)?;
+            let id = agent.id.uuid().into_bytes();
+            visit(Entry::Agent(agent));
+            Ok(id)
+        },
+    )
+    .await?;
+    pages(
+        db,
+        "select id, agent, hash, prefix, state, created_at, last_used_at
+         from agent_keys where id > $1 order by id limit $2",
+        |after| args![after, PAGE],
+        |columns| {
+            let key = Key::decode(columns)?;
+            let id = key.id.uuid().into_bytes();
+            visit(Entry::Key(key));
+            Ok(id)
+        },
+    )
+    .await?;
+    pages(
+        db,
+        "select id, hash, human, created_at, seen_at, expires_at
+         from sessions where id > $1 and expires_at > $3 order by id limit $2",
+        |after| args![after, PAGE, now],
+        |columns| {
+            let session = Session::decode(columns)?;
+            let id = session.id.uuid().into_bytes();
+            visit(Entry::Session(session));
+            Ok(id)
+        },
+    )
+    .await
+}
+
+/// Reads a table in the order of its ids; `visit` takes a row and answers its id.
+async fn pages<T: Record>(
+    db: &Db,
+    sql: &'static str,
+    bind: impl Fn([u8; 16]) -> Args,
+    mut visit: impl FnMut(T) -> Result<[u8; 16], StorageError>,
+) -> Result<()> {
+    let mut after = [0; 16];
+    loop {
+        let page: Vec<T> = db.all(sql, bind(after)).await?;
+        let full = page.len() == PAGE as usize;
+        for row in page {
+            after = visit(row)?;
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Forgets what has expired, a bounded chunk at a time, so that no sweep holds the writers up.
+
+use rookery_domain::Timestamp;
+
+use crate::{
+    db::{Db, args},
+    error::Result,
+};
+
+/// Rows that one statement deletes at most.
+pub const CHUNK: u32 = 500;
+
+/// Claim codes, device codes, links, sessions, grants and participants that ended before this.
+/// One chunk of each; `true` when more may be left.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
+    let statements = [
+        "delete from claims where hash in
+             (select hash from claims where expires_at < $1 limit $2)",
+        "delete from devices where id in
+             (select id from devices where expires_at < $1 limit $2)",
+        "delete from links where hash in
+             (select hash from links where expires_at < $1 limit $2)",
+        "delete from sessions where id in
+             (select id from sessions where expires_at < $1 limit $2)",
+        "delete from session_grants where hash in
+             (select hash from session_grants where expires_at < $1 limit $2)",
+        "delete from participants where id in
+             (select id from participants where expires_at < $1 limit $2)",
+    ];
+    let mut more = false;
+    for sql in statements {
+        more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
+    }
+    Ok(more)
+}
+
+/// Answers of [`crate::idempotency_global`] older than this. One chunk; `true` when more may be
+/// left.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn sweep_answers(db: &Db, made_before: Timestamp) -> Result<bool> {
+    let deleted = db
+        .execute(
+            "delete from idempotency_global where scope in
+                 (select scope from idempotency_global where created_at < $1 limit $2)",
+            args![made_before, CHUNK],
+        )
+        .await?;
+    Ok(deleted == u64::from(CHUNK))
+}
+
+/// Contents of assets that no version refers to and nobody has referred to since `unseen_since`
+/// (an hour ago is plenty: a deploy that is under way has seen its own). One chunk; `true` when
+/// more may be left.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn sweep_blobs(db: &Db, unseen_since: Timestamp) -> Result<bool> {
+    let deleted = db
+        .execute(
+            "delete from blobs where seen_at < $1 and sha256 in
+                 (select sha256 from blobs
+                  where seen_at < $1
+                    and not exists (select 1 from assets where assets.sha256 = blobs.sha256)
+                  limit $2)",
+            args![unseen_since, CHUNK],
+        )
+        .await?;
+    Ok(deleted == u64::from(CHUNK))
+}

@@ -1,0 +1,180 @@
+//! Named places in a commit where a test makes something go wrong.
+//!
+//! With the cargo feature `faults` off, [`Faults`] is empty and [`Faults::hit`] is a constant:
+//! nothing of this is left in the code that ships. A plan belongs to one writer, so tests that
+//! run side by side do not meet.
+
+/// A place in a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Point {
+    /// Groups are taken, nothing was sent.
+    BeforeBegin,
+    /// A group's head was moved.
+    AfterHead,
+    /// A group's app record was written.
+    AfterAppWrite,
+    /// A group's purged contents were scrubbed.
+    AfterScrubs,
+    /// A group's rows were written.
+    AfterRows,
+    /// A group's events were written.
+    AfterEvents,
+    /// A group's budgets were written.
+    AfterBudgets,
+    /// A group's spent challenges were written.
+    AfterChallenges,
+    /// A group's idempotency records were written.
+    AfterIdempotency,
+    /// Everything is written, COMMIT was not sent.
+    BeforeCommit,
+    /// In place of COMMIT.
+    AtCommit,
+    /// COMMIT succeeded, nobody was told.
+    AfterCommit,
+}
+
+impl Point {
+    /// Every point, in the order in which a commit passes them.
+    pub const ALL: [Self; 12] = [
+        Self::BeforeBegin,
+        Self::AfterHead,
+        Self::AfterAppWrite,
+        Self::AfterScrubs,
+        Self::AfterRows,
+        Self::AfterEvents,
+        Self::AfterBudgets,
+        Self::AfterChallenges,
+        Self::AfterIdempotency,
+        Self::BeforeCommit,
+        Self::AtCommit,
+        Self::AfterCommit,
+    ];
+}
+
+/// What goes wrong there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The database refuses the statement.
+    Refuse,
+    /// No space is left.
+    Full,
+    /// The thread or task panics.
+    Panic,
+    /// The connection is lost.
+    Lose,
+    /// An fsync fails.
+    Fsync,
+}
+
+/// The faults of one writer; none by default.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    #[cfg(feature = "faults")]
+    plan: Option<std::sync::Arc<plan::Plan>>,
+}
+
+impl Faults {
+    /// What is to go wrong at `point` now.
+    #[cfg(not(feature = "faults"))]
+    #[inline(always)]
+    pub(crate) const fn hit(&self, _point: Point) -> Option<Fault> {
+        None
+    }
+
+    /// What is to go wrong at `point` now.
+    ///
+    /// # Panics
+    /// Where the plan says so.
+    #[cfg(feature = "faults")]
+    pub(crate) fn hit(&self, point: Point) -> Option<Fault> {
+        let fault = self.plan.as_ref()?.hit(point)?;
+        assert!(fault != Fault::Panic, "injected panic at {point:?}");
+        Some(fault)
+    }
+}
+
+#[cfg(feature = "faults")]
+mod plan {
+    //! Plans of faults: listed one by one, or drawn from a seed.
+
+    use std::{collections::HashMap, sync::Arc};
+
+    use parking_lot::Mutex;
+
+    use super::{Fault, Faults, Point};
+
+    #[derive(Debug)]
+    pub(super) struct Plan(Mutex<State>);
+
+    #[derive(Debug, Default)]
+    struct State {
+        seen: HashMap<Point, u64>,
+        listed: HashMap<(Point, u64), Fault>,
+        seeded: Option<Seeded>,
+        fired: u64,
+    }
+
+    #[derive(Debug)]
+    struct Seeded {
+        state: u64,
+        one_in: u64,
+        faults: Vec<Fault>,
+    }
+
+    impl Seeded {
+        /// SplitMix64: small, and good enough to scatter faults.
+        fn draw(&mut self) -> u64 {
+            self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+    }
+
+    impl Plan {
+        pub(super) fn hit(&self, point: Point) -> Option<Fault> {
+            let mut state = self.0.lock();
+            let count = state.seen.entry(point).or_default();
+            *count += 1;
+            let count = *count;
+            let fault = state.listed.remove(&(point, count)).or_else(|| {
+                let seeded = state.seeded.as_mut()?;
+                if seeded.draw() % seeded.one_in != 0 || seeded.faults.is_empty() {
+                    return None;
+                }
+                let index = seeded.draw() % seeded.faults.len() as u64;
+                seeded.faults.get(index as usize).copied()
+            });
+            state.fired += u64::from(fault.is_some());
+            fault
+        }
+    }
+
+    impl Faults {
+        /// These faults, each at the `n`-th time (from 1) that its point is passed, once.
+        #[must_use]
+        pub fn listed(faults: impl IntoIterator<Item = (Point, u64, Fault)>) -> Self {
+            let listed = faults.into_iter().map(|(at, nth, fault)| ((at, nth), fault)).collect();
+            Self::from_state(State { listed, ..State::default() })
+        }
+
+        /// One of `faults` at one in `one_in` of the points passed, the same for the same seed
+        /// and the same sequence of points.
+        #[must_use]
+        pub fn seeded(seed: u64, one_in: u64, faults: Vec<Fault>) -> Self {
+            let seeded = Some(Seeded { state: seed, one_in: one_in.max(1), faults });
+            Self::from_state(State { seeded, ..State::default() })
+        }
+
+        /// How many faults have struck so far.
+        #[must_use]
+        pub fn fired(&self) -> u64 {
+            self.plan.as_ref().map_or(0, |plan| plan.0.lock().fired)
+        }
+
+        fn from_state(state: State) -> Self {
+            Self { plan: Some(Arc::new(Plan(Mutex::new(state)))) }
+        }
+    }
+}

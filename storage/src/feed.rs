@@ -1,0 +1,157 @@
+//! The stored feed: events after a number, and the retention that takes the oldest away.
+//!
+//! What a given caller may see of an event is not decided here.
+
+use std::sync::Arc;
+
+use rookery_domain::{Timestamp, event::Event, id::AppId};
+
+use crate::{
+    codec::{self, event_columns, record},
+    db::{Db, Tx, args},
+    error::Result,
+};
+
+/// Events that one call of [`events_after`] gives at most.
+pub const EVENTS_PAGE_MAX: u32 = 1_000;
+
+/// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it.
+pub const PRUNE_CHUNK: u32 = 500;
+
+record!(EventRecord, Event, codec::event);
+
+/// A page of the stored feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// Events in order. An event of a row whose content is destroyed has empty data; one that
+    /// cannot be read is left out and logged.
+    pub events: Vec<Arc<Event>>,
+    /// The number up to which the page looked: where the next one goes on.
+    pub through: u64,
+    /// Events up to this number may be gone: a reader that stands below it has to start anew.
+    pub floor_seq: u64,
+}
+
+/// The events with `after < seq <= max_seq`, the oldest first, at most `limit` (and
+/// [`EVENTS_PAGE_MAX`]). `max_seq` is the number the reader's snapshot stands at, so that nobody
+/// sees an event before the rows it speaks of.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn events_after(
+    db: &Db,
+    app: AppId,
+    after: u64,
+    max_seq: u64,
+    limit: u32,
+) -> Result<EventPage> {
+    let limit = limit.min(EVENTS_PAGE_MAX);
+    let records: Vec<EventRecord> = db
+        .all(
+            concat!(
+                "select ",
+                event_columns!(),
+                " from events where app_id = $1 and seq > $2 and seq <= $3 \
+                 order by seq limit $4"
+            ),
+            args![app, after, max_seq, limit],
+        )
+        .await?;
+    let full = records.len() >= limit as usize;
+    let mut events = Vec::with_capacity(records.len());
+    for EventRecord(event) in records {
+        match event {
+            Ok(event) => events.push(Arc::new(event)),
+            Err(why) => tracing::error!(app.id = %app, why, "a stored event cannot be read"),
+        }
+    }
+    // Read after the events: a floor that rises in between makes the reader start anew, where
+    // one read before would let it miss what was pruned.
+    let floor: Option<(i64,)> =
+        db.optional("select floor_seq from app_head where app_id = $1", args![app]).await?;
+    let floor_seq = floor.map_or(0, |(floor,)| floor.max(0).cast_unsigned());
+    let through = match events.last() {
+        Some(last) if full => last.seq,
+        _ => max_seq.max(after),
+    };
+    Ok(EventPage { events, through, floor_seq })
+}
+
+/// What retention keeps of an app's feed, whichever bound is reached first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// `feed.retention_events`: the newest so many.
+    pub events: u64,
+    /// Events before this time go: now less `feed.retention_days`.
+    pub not_before: Timestamp,
+}
+
+/// What one step of [`prune`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pruned {
+    /// Events deleted.
+    pub events: u64,
+    /// The floor from now on.
+    pub floor_seq: u64,
+    /// There is more to do: call again.
+    pub more: bool,
+}
+
+/// Deletes the oldest events that retention does not keep, at most [`PRUNE_CHUNK`], and raises
+/// the floor in the same transaction. The remains of rows purged before them go too. `None` for
+/// an app without head.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn prune(db: &Db, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+    db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
+}
+
+async fn prune_in(tx: &mut Tx, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+    let head: Option<(i64, i64)> = tx
+        .optional("select last_seq, floor_seq from app_head where app_id = $1", args![app])
+        .await?;
+    let Some((last_seq, floor)) = head else { return Ok(None) };
+    let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
+    // The first event that is young enough stops it, so that the feed keeps no holes.
+    let young: Option<(i64,)> = tx
+        .optional(
+            "select seq from events where app_id = $1 and seq > $2 and at >= $3 \
+             order by seq limit 1",
+            args![app, floor, keep.not_before],
+        )
+        .await?;
+    let by_age = young.map_or(last_seq, |(seq,)| seq - 1);
+    let target = by_count.max(by_age).min(last_seq);
+    if target <= floor {
+        return Ok(Some(Pruned {
+            events: 0,
+            floor_seq: floor.max(0).cast_unsigned(),
+            more: false,
+        }));
+    }
+    let through = target.min(floor + i64::from(PRUNE_CHUNK));
+    let newest_gone: Option<(i64,)> = tx
+        .optional(
+            "select at from events where app_id = $1 and seq <= $2 order by seq desc limit 1",
+            args![app, through],
+        )
+        .await?;
+    let events = tx
+        .execute("delete from events where app_id = $1 and seq <= $2", args![app, through])
+        .await?;
+    tx.execute(
+        "update app_head set floor_seq = $2 where app_id = $1 and floor_seq < $2",
+        args![app, through],
+    )
+    .await?;
+    if let Some((at,)) = newest_gone {
+        tx.execute(
+            "delete from rows where app_id = $1 and state = 2 and state_at <= $2",
+            args![app, at],
+        )
+        .await?;
+    }
+    let floor_seq = through.max(0).cast_unsigned();
+    Ok(Some(Pruned { events, floor_seq, more: through < target }))
+}

@@ -1,0 +1,169 @@
+//! Human accounts. Addresses arrive normalised: two spellings of one mailbox are one text.
+
+use rookery_domain::{Timestamp, id::HumanId};
+
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::Result,
+};
+
+/// A human account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Human {
+    /// Its id.
+    pub id: HumanId,
+    /// Its address, when it gave one.
+    pub email: Option<String>,
+    /// When the address was proven; only then does it identify the account.
+    pub email_verified_at: Option<Timestamp>,
+    /// The stored name.
+    pub name: Option<String>,
+    /// Whether marketing mail is welcome.
+    pub marketing_consent: bool,
+    /// When the account was made.
+    pub created_at: Timestamp,
+    /// When its record changed last.
+    pub updated_at: Timestamp,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+}
+
+pub(crate) type Columns =
+    (Vec<u8>, Option<String>, Option<i64>, Option<String>, i64, i64, i64, Option<i64>);
+
+impl Human {
+    pub(crate) fn decode(columns: Columns) -> Result<Self> {
+        let (id, email, verified, name, consent, created, updated, closed) = columns;
+        Ok(Self {
+            id: decode::id("humans.id", &id)?,
+            email,
+            email_verified_at: verified.map(Timestamp),
+            name,
+            marketing_consent: consent != 0,
+            created_at: Timestamp(created),
+            updated_at: Timestamp(updated),
+            closed_at: closed.map(Timestamp),
+        })
+    }
+}
+
+/// The account with this id, a closed one included.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
+    db.optional(
+        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                closed_at
+         from humans where id = $1",
+        args![id],
+    )
+    .await?
+    .map(Human::decode)
+    .transpose()
+}
+
+/// The open account that has proven this address.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn by_verified_email(db: &Db, email: &str) -> Result<Option<Human>> {
+    db.optional(
+        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                closed_at
+         from humans
+         where email = $1 and email_verified_at is not null and closed_at is null",
+        args![email],
+    )
+    .await?
+    .map(Human::decode)
+    .transpose()
+}
+
+/// The account of an address that was just proven; made with the id `candidate` when there is
+/// none yet.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn find_or_create(
+    db: &Db,
+    email: String,
+    candidate: HumanId,
+    now: Timestamp,
+) -> Result<Human> {
+    db.transaction((email, candidate, now), |tx, (email, candidate, now)| {
+        Box::pin(find_or_create_in(tx, email, *candidate, *now))
+    })
+    .await
+}
+
+pub(crate) async fn find_or_create_in(
+    tx: &mut Tx,
+    email: &str,
+    candidate: HumanId,
+    now: Timestamp,
+) -> Result<Human> {
+    tx.execute(
+        "insert into humans (id, email, email_verified_at, created_at, updated_at)
+         values ($1, $2, $3, $3, $3)
+         on conflict (email) where email_verified_at is not null and closed_at is null
+         do nothing",
+        args![candidate, email, now],
+    )
+    .await?;
+    let columns = tx
+        .one(
+            "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                    closed_at
+             from humans
+             where email = $1 and email_verified_at is not null and closed_at is null",
+            args![email],
+        )
+        .await?;
+    Human::decode(columns)
+}
+
+/// Sets or clears the stored name; `None` when there is no such open account.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn set_name(
+    db: &Db,
+    id: HumanId,
+    name: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<Human>> {
+    db.returning(
+        "update humans set name = $2, updated_at = $3
+         where id = $1 and closed_at is null
+         returning id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                   closed_at",
+        args![id, name, now],
+    )
+    .await?
+    .map(Human::decode)
+    .transpose()
+}
+
+/// Records whether marketing mail is welcome; `None` when there is no such open account.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn set_marketing_consent(
+    db: &Db,
+    id: HumanId,
+    consent: bool,
+    now: Timestamp,
+) -> Result<Option<Human>> {
+    db.returning(
+        "update humans set marketing_consent = $2, updated_at = $3
+         where id = $1 and closed_at is null
+         returning id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
+                   closed_at",
+        args![id, consent, now],
+    )
+    .await?
+    .map(Human::decode)
+    .transpose()
+}

@@ -1,0 +1,95 @@
+//! Answers kept for their idempotency keys, for the routes of an app.
+//!
+//! They are written with the group they answer, by the writer; a purge removes those that quote
+//! the purged row. Here they are found and forgotten.
+
+use rookery_domain::Timestamp;
+
+use crate::{
+    codec::{Columns, Read, record},
+    db::{Db, args},
+    error::{Result, StorageError},
+    idempotency_global::StoredAnswer,
+};
+
+/// How long an answer is replayed, in seconds: 24 hours (contract part 1).
+pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
+
+/// Records that one call of [`forget_expired`] deletes at most.
+pub const FORGET_CHUNK: u32 = 500;
+
+record!(AnswerRecord, StoredAnswer, answer);
+
+fn answer(columns: &impl Columns) -> Read<StoredAnswer> {
+    Ok(StoredAnswer {
+        body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
+        status: columns.number(1)?,
+        location: columns.text_opt(2)?.map(str::to_owned),
+        body: columns.text(3)?.to_owned(),
+        created_at: columns.time(4)?,
+    })
+}
+
+/// The answer for this scope (SHA-256 of principal, route, app and key), unless it is older than
+/// 24 hours.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<StoredAnswer>> {
+    let record: Option<AnswerRecord> = db
+        .optional(
+            "select body_hash, status, location, body, created_at from idempotency \
+             where scope = $1 and created_at > $2",
+            args![scope, now.plus_seconds(-KEPT_FOR_S)],
+        )
+        .await?;
+    record
+        .map(|AnswerRecord(answer)| {
+            answer.map_err(|why| StorageError::corrupt("idempotency record", why))
+        })
+        .transpose()
+}
+
+/// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
+/// means that none is left.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
+    db.execute(
+        "delete from idempotency where scope in (select scope from idempotency \
+         where created_at <= $1 order by created_at limit $2)",
+        args![now.plus_seconds(-KEPT_FOR_S), FORGET_CHUNK],
+    )
+    .await
+}
+
+/// Deletes challenge answers that would be refused by their age anyway, and write-budget counters
+/// of days before `day` (days since 1970), at most [`FORGET_CHUNK`] of each; how many in all.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn forget_spent(db: &Db, now: Timestamp, day: i32) -> Result<u64> {
+    db.transaction((now, day), |tx, (now, day)| {
+        Box::pin(async move {
+            let challenges = tx
+                .execute(
+                    "delete from spent_challenges where (app_id, id) in \
+                     (select app_id, id from spent_challenges where expires_at <= $1 \
+                     order by expires_at limit $2)",
+                    args![*now, FORGET_CHUNK],
+                )
+                .await?;
+            let budgets = tx
+                .execute(
+                    "delete from budgets where (app_id, collection, network) in \
+                     (select app_id, collection, network from budgets where day < $1 \
+                     order by day limit $2)",
+                    args![i64::from(*day), FORGET_CHUNK],
+                )
+                .await?;
+            Ok(challenges + budgets)
+        })
+    })
+    .await
+}

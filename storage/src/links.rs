@@ -1,0 +1,79 @@
+//! Magic links: mailed, and good for one sign-in.
+
+use rookery_domain::{Timestamp, id::HumanId};
+
+use crate::{
+    db::{Db, args},
+    error::Result,
+    humans::{self, Human},
+    sessions::{self, NewSession, Session},
+};
+
+/// A link to be mailed.
+#[derive(Debug, Clone)]
+pub struct NewLink {
+    /// SHA-256 of its token.
+    pub hash: [u8; 32],
+    /// The address it is mailed to, normalised.
+    pub email: String,
+    /// The path on the site that the sign-in ends at.
+    pub redirect_to: Option<String>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// A sign-in by link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The account of the link's address; its address is proven now.
+    pub human: Human,
+    /// The new session.
+    pub session: Session,
+    /// The path on the site that the sign-in ends at.
+    pub redirect_to: Option<String>,
+}
+
+/// Stores a link before it is mailed.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn create(db: &Db, link: NewLink, now: Timestamp) -> Result<()> {
+    db.execute(
+        "insert into links (hash, email, redirect_to, created_at, expires_at)
+         values ($1, $2, $3, $4, $5)",
+        args![link.hash, link.email, link.redirect_to.as_deref(), now, link.expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Spends a link: finds or makes (with the id `candidate`) the account of its address and opens
+/// `session` for it, all or nothing. `None` for unknown, spent and expired alike; of any number
+/// of calls at once, one gets the session.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn sign_in(
+    db: &Db,
+    hash: [u8; 32],
+    candidate: HumanId,
+    session: NewSession,
+    now: Timestamp,
+) -> Result<Option<SignedIn>> {
+    db.transaction((hash, candidate, session, now), |tx, (hash, candidate, session, now)| {
+        Box::pin(async move {
+            let spent: Option<(String, Option<String>)> = tx
+                .optional(
+                    "delete from links where hash = $1 and expires_at > $2
+                     returning email, redirect_to",
+                    args![*hash, *now],
+                )
+                .await?;
+            let Some((email, redirect_to)) = spent else { return Ok(None) };
+            let human = humans::find_or_create_in(tx, &email, *candidate, *now).await?;
+            let session = sessions::insert(tx, human.id, session, *now).await?;
+            Ok(Some(SignedIn { human, session, redirect_to }))
+        })
+    })
+    .await
+}

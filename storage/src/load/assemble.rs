@@ -1,0 +1,214 @@
+//! A load in the making: the queries, and what their columns become, for either database.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{event::Event, id::AppId};
+
+use super::{
+    Head, LoadOptions, LoadedApp, LoadedRow, PoisonRow, Tombstone,
+    record::{app_columns, app_record},
+};
+use crate::{
+    codec::{self, Columns, Read, event_columns},
+    commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
+    error::{Result, StorageError},
+};
+
+/// The record of an app that is not being purged (status 3). `$1` the app.
+pub(super) const RECORD: &str =
+    concat!("select ", app_columns!(), " from apps where id = $1 and status <> 3");
+
+/// The head and the current manifest. `$1` the app, `$2` the version.
+pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, h.trashed, \
+     h.detached, h.bytes, v.manifest from app_head h join versions v on v.app_id = h.app_id \
+     where h.app_id = $1 and v.number = $2";
+
+/// All rows, by collection and key, with the data of live ones only. `$1` the app.
+pub(super) const ROWS: &str = concat!(
+    "select collection, state, state_at, ",
+    "coalesce(octet_length(key) + octet_length(data), 0), ",
+    "key, version, case when state = 0 then data end, creator, editor, created_at, updated_at ",
+    "from rows where app_id = $1 order by collection, key"
+);
+
+/// Counters of the days around the present. `$1` the app, `$2` the first day.
+pub(super) const BUDGETS: &str =
+    "select collection, network, day, count from budgets where app_id = $1 and day >= $2";
+
+/// Spent challenges. `$1` the app, `$2` the present.
+pub(super) const CHALLENGES: &str =
+    "select id, expires_at from spent_challenges where app_id = $1 and expires_at > $2";
+
+/// The newest events, the newest first. `$1` the app, `$2` how many.
+pub(super) const TAIL: &str = concat!(
+    "select ",
+    event_columns!(),
+    " from events where app_id = $1 order by seq desc limit $2"
+);
+
+/// The first calendar day whose counters can still matter: in the timezone farthest west it is
+/// yesterday.
+pub(super) fn first_day(options: LoadOptions) -> i64 {
+    options.now.0.div_euclid(86_400_000_000) - 1
+}
+
+/// What has been read so far.
+pub(super) struct Assembly {
+    app: AppId,
+    loaded: LoadedApp,
+    /// The collection of the row before: rows come in its order.
+    collection: Arc<str>,
+    tail_is_whole: bool,
+}
+
+impl Assembly {
+    pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
+        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
+        let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
+        let loaded = LoadedApp {
+            record,
+            head,
+            manifest: Arc::from(""),
+            rows: Vec::new(),
+            tombstones: Vec::new(),
+            poison: Vec::new(),
+            counts: BTreeMap::new(),
+            budgets: Vec::new(),
+            spent_challenges: Vec::new(),
+            tail: Vec::new(),
+        };
+        Ok(Self { app, loaded, collection: Arc::from(""), tail_is_whole: true })
+    }
+
+    /// The current version's number.
+    pub(super) fn version(&self) -> i64 {
+        self.loaded.record.version.into()
+    }
+
+    pub(super) fn head(&mut self, columns: &impl Columns) -> Result<()> {
+        let mut read = || -> Read<()> {
+            self.loaded.head = Head {
+                epoch: Epoch(columns.int(0)?),
+                last_seq: columns.number(1)?,
+                floor_seq: columns.number(2)?,
+                totals: Totals {
+                    live: columns.number(3)?,
+                    trashed: columns.number(4)?,
+                    detached: columns.number(5)?,
+                    bytes: columns.number(6)?,
+                },
+            };
+            self.loaded.manifest = Arc::from(columns.text(7)?);
+            let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
+            // A hint only: a damaged count must not ask for all memory.
+            self.loaded.rows.reserve(live.min(100_000));
+            Ok(())
+        };
+        read().map_err(|why| StorageError::corrupt("app head", why))
+    }
+
+    pub(super) fn row(&mut self, columns: &impl Columns) {
+        if let Err(reason) = self.read_row(columns) {
+            let poison = PoisonRow {
+                collection: columns.text(0).unwrap_or_default().to_owned(),
+                key: columns.text(4).unwrap_or_default().to_owned(),
+                reason,
+            };
+            tracing::error!(
+                app.id = %self.app,
+                collection = poison.collection,
+                reason = poison.reason,
+                "a stored row cannot be read and is set aside"
+            );
+            self.loaded.poison.push(poison);
+        }
+    }
+
+    fn read_row(&mut self, columns: &impl Columns) -> Read<()> {
+        let collection = columns.text(0)?;
+        if *self.collection != *collection {
+            self.collection = Arc::from(collection);
+            self.loaded.counts.entry(Arc::clone(&self.collection)).or_default();
+        }
+        let state =
+            RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
+        let bytes: u64 = columns.number(3)?;
+        if let Some(totals) = self.loaded.counts.get_mut(&self.collection) {
+            match state {
+                RowState::Live => totals.live += 1,
+                RowState::Trashed(_) => totals.trashed += 1,
+                RowState::Detached => totals.detached += 1,
+                RowState::Purged(_) => {}
+            }
+            totals.bytes += bytes;
+        }
+        let collection = Arc::clone(&self.collection);
+        if state == RowState::Live {
+            let row = codec::row(columns, 4)?;
+            codec::check_data(&row)?;
+            self.loaded.rows.push(LoadedRow { collection, row: Arc::new(row) });
+        } else {
+            let key = columns.text(4)?.into();
+            let version = columns.number(5)?;
+            self.loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
+        }
+        Ok(())
+    }
+
+    pub(super) fn budget(&mut self, columns: &impl Columns) -> Result<()> {
+        let read = || -> Read<BudgetWrite> {
+            Ok(BudgetWrite {
+                collection: Arc::from(columns.text(0)?),
+                network: columns.int(1)?.cast_unsigned(),
+                day: columns.number(2)?,
+                count: columns.number(3)?,
+            })
+        };
+        let budget = read().map_err(|why| StorageError::corrupt("write budget", why))?;
+        self.loaded.budgets.push(budget);
+        Ok(())
+    }
+
+    pub(super) fn challenge(&mut self, columns: &impl Columns) -> Result<()> {
+        let read = || -> Read<SpentChallenge> {
+            Ok(SpentChallenge {
+                id: columns.bytes(0)?.try_into().map_err(|_| "an id of the wrong length")?,
+                expires_at: columns.time(1)?,
+            })
+        };
+        let spent = read().map_err(|why| StorageError::corrupt("spent challenge", why))?;
+        self.loaded.spent_challenges.push(spent);
+        Ok(())
+    }
+
+    /// The next older event. The tail ends before one that cannot be read.
+    pub(super) fn event(&mut self, columns: &impl Columns) {
+        if !self.tail_is_whole {
+            return;
+        }
+        match codec::event(columns) {
+            Ok(event) => self.loaded.tail.push(Arc::<Event>::new(event)),
+            Err(why) => {
+                tracing::error!(app.id = %self.app, why, "a stored event cannot be read");
+                self.tail_is_whole = false;
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> LoadedApp {
+        self.loaded.tail.reverse();
+        self.loaded.rows.sort_by(|a, b| {
+            (a.row.created_at, &a.row.key, &a.collection).cmp(&(
+                b.row.created_at,
+                &b.row.key,
+                &b.collection,
+            ))
+        });
+        self.loaded
+    }
+}
+
+/// An app with a record but without head or current version.
+pub(super) fn without_head() -> StorageError {
+    StorageError::corrupt("app", "it has no head or no current version")
+}

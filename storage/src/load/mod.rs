@@ -1,0 +1,116 @@
+//! Waking an app: everything its actor keeps in memory, read in one snapshot.
+//!
+//! The caller has waited for the writer's barrier, so nothing of an earlier incarnation can still
+//! land. Rows are decoded one by one: one that cannot be read is set aside and reported, and the
+//! app starts without it. What is not here: HTML, contents of the trash, older events.
+
+mod assemble;
+mod postgres;
+mod record;
+mod sqlite;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_domain::{Timestamp, app::AppRecord, event::Event, id::AppId, row::Row};
+
+use crate::{
+    commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
+    db::Db,
+    error::Result,
+};
+
+/// What a load brings besides the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadOptions {
+    /// The present: decides which budgets and challenges still matter.
+    pub now: Timestamp,
+    /// How many of the newest events to bring.
+    pub tail_events: u32,
+}
+
+/// An app as it stands in storage.
+#[derive(Debug)]
+pub struct LoadedApp {
+    /// Its record.
+    pub record: AppRecord,
+    /// Who wrote last, and how far.
+    pub head: Head,
+    /// The text of the current version's manifest.
+    pub manifest: Arc<str>,
+    /// Live rows in creation order, ties by key.
+    pub rows: Vec<LoadedRow>,
+    /// Rows in the trash, purged or detached, in the order of collection and key.
+    pub tombstones: Vec<Tombstone>,
+    /// Rows that cannot be read. They count, and their keys are taken.
+    pub poison: Vec<PoisonRow>,
+    /// Live, trashed and detached rows and their bytes, by collection.
+    pub counts: BTreeMap<Arc<str>, Totals>,
+    /// Write-budget counters of yesterday, today and tomorrow: an app's calendar day begins at
+    /// midnight of its own timezone.
+    pub budgets: Vec<BudgetWrite>,
+    /// Challenge answers that are spent and have not expired.
+    pub spent_challenges: Vec<SpentChallenge>,
+    /// The newest events in order, without a gap up to `head.last_seq`.
+    pub tail: Vec<Arc<Event>>,
+}
+
+/// The app's head: the fence, and its totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The process start that wrote last.
+    pub epoch: Epoch,
+    /// The number of the newest event.
+    pub last_seq: u64,
+    /// Events up to this number may be gone.
+    pub floor_seq: u64,
+    /// The totals as the last group left them.
+    pub totals: Totals,
+}
+
+/// A live row and where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedRow {
+    /// Its collection; shared by the rows of one.
+    pub collection: Arc<str>,
+    /// The row.
+    pub row: Arc<Row>,
+}
+
+/// A row that is not served: its key and version are taken all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Its collection.
+    pub collection: Arc<str>,
+    /// Its key.
+    pub key: Box<str>,
+    /// Its version.
+    pub version: u32,
+    /// Trashed, purged or detached.
+    pub state: RowState,
+    /// Bytes that count towards the quota: of key and data, 0 once purged.
+    pub bytes: u64,
+}
+
+/// A stored row that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoisonRow {
+    /// Its collection, as far as it can be read.
+    pub collection: String,
+    /// Its key, as far as it can be read.
+    pub key: String,
+    /// What is wrong with it, without its content.
+    pub reason: String,
+}
+
+/// The app with this id. `None` when there is none, or it is being purged: that answers as if
+/// it had never been.
+///
+/// # Errors
+/// [`crate::StorageError::Corrupt`] when its record, head or manifest cannot be read, or any
+/// other error of the database.
+pub async fn load_app(db: &Db, app: AppId, options: LoadOptions) -> Result<Option<LoadedApp>> {
+    match db {
+        Db::Sqlite(db) => sqlite::load(db.clone(), app, options).await,
+        Db::Postgres(db) => postgres::load(db.clone(), app, options).await,
+    }
+}

@@ -1,0 +1,93 @@
+//! Loading from PostgreSQL: one repeatable-read transaction, in a task that runs to its end.
+
+use rookery_domain::id::AppId;
+use sqlx::{
+    Arguments as _, Executor as _, Postgres,
+    pool::PoolConnection,
+    postgres::{PgArguments, PgRow},
+    query, query_with,
+};
+
+use super::{
+    LoadOptions, LoadedApp,
+    assemble::{self, Assembly, first_day},
+};
+use crate::{
+    db::PostgresDb,
+    error::{Result, StorageError},
+};
+
+pub(super) async fn load(
+    db: PostgresDb,
+    app: AppId,
+    options: LoadOptions,
+) -> Result<Option<LoadedApp>> {
+    let task = tokio::spawn(async move {
+        let mut connection =
+            db.pool().acquire().await.map_err(|error| StorageError::before_commit(&error))?;
+        let begun = connection
+            .execute("begin isolation level repeatable read read only")
+            .await
+            .map(drop)
+            .map_err(|error| StorageError::before_commit(&error));
+        let result = match begun {
+            Ok(()) => snapshot(&mut connection, app, options).await,
+            Err(error) => Err(error),
+        };
+        if connection.execute("rollback").await.is_err() {
+            // Its state is not known, so the pool must not have it back.
+            drop(connection.detach());
+        }
+        result
+    });
+    task.await.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
+}
+
+async fn snapshot(
+    connection: &mut PoolConnection<Postgres>,
+    app: AppId,
+    options: LoadOptions,
+) -> Result<Option<LoadedApp>> {
+    let uuid = app.uuid();
+    let id = &uuid.as_bytes()[..];
+    let record = query(assemble::RECORD)
+        .bind(id)
+        .fetch_optional(&mut **connection)
+        .await
+        .map_err(|error| StorageError::before_commit(&error))?;
+    let Some(record) = record else { return Ok(None) };
+    let mut assembly = Assembly::new(app, &record)?;
+    let head = fetch(connection, assemble::HEAD, id, Some(assembly.version())).await?;
+    assembly.head(head.first().ok_or_else(assemble::without_head)?)?;
+    for row in fetch(connection, assemble::ROWS, id, None).await? {
+        assembly.row(&row);
+    }
+    for row in fetch(connection, assemble::BUDGETS, id, Some(first_day(options))).await? {
+        assembly.budget(&row)?;
+    }
+    for row in fetch(connection, assemble::CHALLENGES, id, Some(options.now.0)).await? {
+        assembly.challenge(&row)?;
+    }
+    for row in fetch(connection, assemble::TAIL, id, Some(options.tail_events.into())).await? {
+        assembly.event(&row);
+    }
+    Ok(Some(assembly.finish()))
+}
+
+async fn fetch(
+    connection: &mut PoolConnection<Postgres>,
+    sql: &'static str,
+    app: &[u8],
+    second: Option<i64>,
+) -> Result<Vec<PgRow>> {
+    let mut arguments = PgArguments::default();
+    let mut bound = arguments.add(app);
+    if let Some(second) = second {
+        bound = bound.and_then(|()| arguments.add(second));
+    }
+    bound.map_err(|error| StorageError::Refused(error.to_string()))?;
+    query_with(sql, arguments)
+        .fetch_all(&mut **connection)
+        .await
+        .map_err(|error| StorageError::before_commit(&error))
+}

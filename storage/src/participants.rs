@@ -1,0 +1,157 @@
+//! Visitors of apps, told apart by their participant token. A token is good for one app.
+
+use rookery_domain::{
+    Timestamp,
+    id::{AppId, HumanId, ParticipantId},
+};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::{Result, StorageError},
+};
+
+/// How a visitor came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParticipantKind {
+    /// Without any name.
+    Anonymous,
+    /// As a signed-in human.
+    Human,
+    /// By a grant link; [`Participant::via`] is the link.
+    Grant,
+    /// By a preview token; [`Participant::via`] is the token.
+    Preview,
+    /// By the share link of an app with visibility `link`.
+    Share,
+}
+
+impl ParticipantKind {
+    const fn code(self) -> i64 {
+        match self {
+            Self::Anonymous => 0,
+            Self::Human => 1,
+            Self::Grant => 2,
+            Self::Preview => 3,
+            Self::Share => 4,
+        }
+    }
+
+    fn from_code(code: i64) -> Result<Self> {
+        Ok(match code {
+            0 => Self::Anonymous,
+            1 => Self::Human,
+            2 => Self::Grant,
+            3 => Self::Preview,
+            4 => Self::Share,
+            _ => return Err(StorageError::corrupt("participants.kind", code)),
+        })
+    }
+}
+
+/// A visitor of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Participant {
+    /// Its id.
+    pub id: ParticipantId,
+    /// SHA-256 of its token.
+    pub hash: [u8; 32],
+    /// The only app its token is good for.
+    pub app: AppId,
+    /// How it came.
+    pub kind: ParticipantKind,
+    /// The human, when it is signed in.
+    pub human: Option<HumanId>,
+    /// The bytes of the grant's or preview's id it came by. For a share-link visitor the first
+    /// 16 bytes of the share token's hash, so that rotation ends its visit.
+    pub via: Option<[u8; 16]>,
+    /// When it came first.
+    pub created_at: Timestamp,
+    /// When its token ends.
+    pub expires_at: Timestamp,
+}
+
+type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
+
+impl Participant {
+    fn decode(columns: Columns) -> Result<Self> {
+        let (id, hash, app, kind, human, via, created, expires) = columns;
+        Ok(Self {
+            id: decode::id("participants.id", &id)?,
+            hash: decode::fixed("participants.hash", &hash)?,
+            app: decode::id("participants.app_id", &app)?,
+            kind: ParticipantKind::from_code(kind)?,
+            human: decode::id_opt("participants.human", human.as_deref())?,
+            via: via.map(|via| decode::fixed("participants.via", &via)).transpose()?,
+            created_at: Timestamp(created),
+            expires_at: Timestamp(expires),
+        })
+    }
+}
+
+/// Stores a visitor.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
+    db.execute(
+        "insert into participants (id, hash, app_id, kind, human, via, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        args![
+            visitor.id,
+            visitor.hash,
+            visitor.app,
+            visitor.kind.code(),
+            visitor.human,
+            visitor.via,
+            visitor.created_at,
+            visitor.expires_at,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The unexpired visitor with this token hash.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Participant>> {
+    db.optional(
+        "select id, hash, app_id, kind, human, via, created_at, expires_at
+         from participants where hash = $1 and expires_at > $2",
+        args![hash, now],
+    )
+    .await?
+    .map(Participant::decode)
+    .transpose()
+}
+
+/// Moves the end of a visitor's token, never to an earlier time.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn extend(db: &Db, id: ParticipantId, expires_at: Timestamp) -> Result<()> {
+    db.execute(
+        "update participants set expires_at = $2 where id = $1 and expires_at < $2",
+        args![id, expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends a visitor's token; `false` when it had ended already.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn revoke(db: &Db, id: ParticipantId) -> Result<bool> {
+    Ok(db.execute("delete from participants where id = $1", args![id]).await? == 1)
+}
+
+/// Ends every token of a human: in all apps, as signing out of the site does.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn revoke_of_human(db: &Db, human: HumanId) -> Result<u64> {
+    db.execute("delete from participants where human = $1", args![human]).await
+}

@@ -1,0 +1,163 @@
+//! Sessions of humans on the site: opened, kept alive by use, ended.
+
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, SessionId},
+};
+
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::Result,
+};
+
+/// Sessions whose use one [`touch`] records at most.
+pub const TOUCH_MAX: usize = 500;
+
+/// A session to be opened.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// SHA-256 of the cookie.
+    pub hash: [u8; 32],
+    /// When it ends unless it is used.
+    pub expires_at: Timestamp,
+}
+
+/// An open session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// SHA-256 of the cookie.
+    pub hash: [u8; 32],
+    /// Whose it is.
+    pub human: HumanId,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was used last; recorded in batches, so a little late.
+    pub seen_at: Timestamp,
+    /// When it ends unless it is used.
+    pub expires_at: Timestamp,
+}
+
+/// A use of a session, which moves its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionUse {
+    /// The session.
+    pub id: SessionId,
+    /// When it was used.
+    pub seen_at: Timestamp,
+    /// When it ends now.
+    pub expires_at: Timestamp,
+}
+
+pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, i64, i64, i64);
+
+impl Session {
+    pub(crate) fn decode((id, hash, human, created, seen, expires): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("sessions.id", &id)?,
+            hash: decode::fixed("sessions.hash", &hash)?,
+            human: decode::id("sessions.human", &human)?,
+            created_at: Timestamp(created),
+            seen_at: Timestamp(seen),
+            expires_at: Timestamp(expires),
+        })
+    }
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn create(
+    db: &Db,
+    human: HumanId,
+    session: NewSession,
+    now: Timestamp,
+) -> Result<Session> {
+    db.transaction((human, session, now), |tx, (human, session, now)| {
+        Box::pin(insert(tx, *human, session, *now))
+    })
+    .await
+}
+
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    human: HumanId,
+    session: &NewSession,
+    now: Timestamp,
+) -> Result<Session> {
+    tx.execute(
+        "insert into sessions (id, hash, human, created_at, seen_at, expires_at)
+         values ($1, $2, $3, $4, $4, $5)",
+        args![session.id, session.hash, human, now, session.expires_at],
+    )
+    .await?;
+    Ok(Session {
+        id: session.id,
+        hash: session.hash,
+        human,
+        created_at: now,
+        seen_at: now,
+        expires_at: session.expires_at,
+    })
+}
+
+/// The unexpired session with this hash.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Session>> {
+    db.optional(
+        "select id, hash, human, created_at, seen_at, expires_at from sessions
+         where hash = $1 and expires_at > $2",
+        args![hash, now],
+    )
+    .await?
+    .map(Session::decode)
+    .transpose()
+}
+
+/// Ends a session; `false` when it had ended already.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn revoke(db: &Db, id: SessionId) -> Result<bool> {
+    Ok(db.execute("delete from sessions where id = $1", args![id]).await? == 1)
+}
+
+/// Ends all sessions of a human; how many there were.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn revoke_all(db: &Db, human: HumanId) -> Result<u64> {
+    db.execute("delete from sessions where human = $1", args![human]).await
+}
+
+/// Records uses: at most [`TOUCH_MAX`] of them, the rest is dropped. An older use never replaces
+/// a newer one, and no use revives an ended session.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn touch(db: &Db, mut uses: Vec<SessionUse>) -> Result<()> {
+    uses.truncate(TOUCH_MAX);
+    // One order for everybody, so that two nodes cannot deadlock.
+    uses.sort_unstable();
+    db.transaction(uses, |tx, uses| {
+        Box::pin(async move {
+            for used in uses {
+                tx.execute(
+                    "update sessions set seen_at = $2, expires_at = $3
+                     where id = $1 and seen_at < $2",
+                    args![used.id, used.seen_at, used.expires_at],
+                )
+                .await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}

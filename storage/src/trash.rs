@@ -1,0 +1,199 @@
+//! Rows that are not served: the trash, and rows detached by a forced deploy.
+//!
+//! An app's actor knows their keys and versions, not their contents; it decides about them and
+//! submits what changes to the writer. Here they are only read.
+
+use rookery_domain::{Timestamp, id::AppId, row::Row};
+
+use crate::{
+    codec::{self, Columns, Read, record, row_columns},
+    db::{Db, args},
+    error::{Result, StorageError},
+};
+
+/// Rows that one call gives at most.
+pub const TRASH_PAGE_MAX: u32 = 500;
+
+/// A row in the trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashedRow {
+    /// The row as it was, its content included.
+    pub row: Row,
+    /// When it went to the trash.
+    pub deleted_at: Timestamp,
+}
+
+/// Where a listing of the trash goes on: behind this row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashCursor {
+    /// The last row's time.
+    pub deleted_at: Timestamp,
+    /// The last row's key.
+    pub key: Box<str>,
+}
+
+record!(TrashRecord, TrashedRow, trashed);
+record!(KeptRecord, Kept, kept);
+record!(DueRecord, DueRow, due);
+
+fn trashed(columns: &impl Columns) -> Read<TrashedRow> {
+    Ok(TrashedRow { row: codec::row(columns, 1)?, deleted_at: columns.time(0)? })
+}
+
+/// The deleted rows of a collection, the newest first (ties by key, descending), behind `cursor`.
+/// A row that cannot be read is left out and logged.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn list(
+    db: &Db,
+    app: AppId,
+    collection: &str,
+    cursor: Option<TrashCursor>,
+    limit: u32,
+) -> Result<Vec<TrashedRow>> {
+    let limit = limit.min(TRASH_PAGE_MAX);
+    let records: Vec<TrashRecord> = match cursor {
+        None => {
+            db.all(
+                concat!(
+                    "select state_at, ",
+                    row_columns!(),
+                    " from rows where app_id = $1 and collection = $2 and state = 1 \
+                     order by state_at desc, key desc limit $3"
+                ),
+                args![app, collection, limit],
+            )
+            .await?
+        }
+        Some(TrashCursor { deleted_at, key }) => {
+            db.all(
+                concat!(
+                    "select state_at, ",
+                    row_columns!(),
+                    " from rows where app_id = $1 and collection = $2 and state = 1 \
+                     and (state_at, key) < ($3, $4) \
+                     order by state_at desc, key desc limit $5"
+                ),
+                args![app, collection, deleted_at, &*key, limit],
+            )
+            .await?
+        }
+    };
+    Ok(readable(app, records.into_iter().map(|TrashRecord(row)| row)))
+}
+
+/// One row of the trash, with its content, for a restore.
+///
+/// # Errors
+/// [`StorageError::Corrupt`] when it cannot be read, or any other [`StorageError`].
+pub async fn find(db: &Db, app: AppId, collection: &str, key: &str) -> Result<Option<TrashedRow>> {
+    let record: Option<TrashRecord> = db
+        .optional(
+            concat!(
+                "select state_at, ",
+                row_columns!(),
+                " from rows where app_id = $1 and collection = $2 and key = $3 and state = 1"
+            ),
+            args![app, collection, key],
+        )
+        .await?;
+    record.map(|TrashRecord(row)| row.map_err(|why| StorageError::corrupt("row", why))).transpose()
+}
+
+/// A row that a forced deploy has detached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its collection, which the manifest in force may not declare.
+    pub collection: String,
+    /// The row.
+    pub row: Row,
+}
+
+fn kept(columns: &impl Columns) -> Read<Kept> {
+    Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::row(columns, 1)? })
+}
+
+/// The detached rows of these collections, in the order of their keys, for a deploy that declares
+/// them again. As many as the app has: its quota bounds them.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<Kept>> {
+    let mut all = Vec::new();
+    for collection in collections {
+        let records: Vec<KeptRecord> = db
+            .all(
+                concat!(
+                    "select collection, ",
+                    row_columns!(),
+                    " from rows where app_id = $1 and collection = $2 and state = 3 order by key"
+                ),
+                args![app, *collection],
+            )
+            .await?;
+        all.extend(readable(app, records.into_iter().map(|KeptRecord(row)| row)));
+    }
+    Ok(all)
+}
+
+/// A row whose time in the trash is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueRow {
+    /// The app.
+    pub app: AppId,
+    /// The collection.
+    pub collection: String,
+    /// The row, without its content.
+    pub row: Row,
+    /// Since when it is in the trash.
+    pub deleted_at: Timestamp,
+}
+
+fn due(columns: &impl Columns) -> Read<DueRow> {
+    let app = uuid::Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
+    Ok(DueRow {
+        app: AppId::from_uuid(app),
+        collection: columns.text(1)?.to_owned(),
+        deleted_at: columns.time(2)?,
+        row: codec::row(columns, 3)?,
+    })
+}
+
+/// Rows of all apps that went to the trash before this time, the oldest first, at most `limit`
+/// and [`TRASH_PAGE_MAX`]. Their apps' actors decide, and submit them as purged.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn due_for_purge(db: &Db, before: Timestamp, limit: u32) -> Result<Vec<DueRow>> {
+    let records: Vec<DueRecord> = db
+        .all(
+            "select app_id, collection, state_at, key, version, null, creator, editor, \
+             created_at, updated_at from rows where state = 1 and state_at < $1 \
+             and app_id in (select id from apps where status = 0) \
+             order by state_at limit $2",
+            args![before, limit.min(TRASH_PAGE_MAX)],
+        )
+        .await?;
+    Ok(records
+        .into_iter()
+        .filter_map(|DueRecord(row)| match row {
+            Ok(row) => Some(row),
+            Err(why) => {
+                tracing::error!(why, "a row in the trash cannot be read");
+                None
+            }
+        })
+        .collect())
+}
+
+fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {
+    rows.filter_map(|row| match row {
+        Ok(row) => Some(row),
+        Err(why) => {
+            tracing::error!(app.id = %app, why, "a stored row cannot be read");
+            None
+        }
+    })
+    .collect()
+}

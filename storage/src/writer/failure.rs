@@ -1,0 +1,56 @@
+//! Why a batch, or one group of it, was not committed, before it becomes an outcome.
+
+use crate::{commit::Abort, error::StorageError, faults::Fault};
+
+/// What a lane met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The database refused a statement of one group.
+    Refused(String),
+    /// A slug that another app has.
+    SlugTaken,
+    /// No space left: nothing of the batch is applied.
+    Full,
+    /// The connection was lost.
+    Lost(String),
+    /// Nothing can be promised any more.
+    Broken(String),
+}
+
+impl Failure {
+    /// Whether the other groups of the batch may well be applied without this one.
+    pub(super) const fn is_of_one_group(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::SlugTaken)
+    }
+
+    /// What it means for a group that is certainly not applied.
+    pub(super) fn into_abort(self) -> Abort {
+        match self {
+            Self::Refused(why) | Self::Lost(why) | Self::Broken(why) => Abort::Refused(why),
+            Self::SlugTaken => Abort::SlugTaken,
+            Self::Full => Abort::Full,
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Refuse | Fault::Panic => Self::Refused("injected".into()),
+            Fault::Full => Self::Full,
+            Fault::Lose => Self::Lost("injected".into()),
+            Fault::Fsync => Self::Broken("injected".into()),
+        }
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Full => Self::Full,
+            StorageError::Broken(why) => Self::Broken(why),
+            StorageError::MaybeCommitted(why) => Self::Lost(why),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}

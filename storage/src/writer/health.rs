@@ -1,0 +1,137 @@
+//! What operators and the supervisor see of the writer: counters that the lanes keep, and a
+//! snapshot of them.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use super::queue::LaneStatus;
+use crate::commit::{Abort, Group, Outcome};
+
+/// Upper bounds of the commit-time buckets, in microseconds; a last bucket takes the rest.
+pub const COMMIT_BUCKETS_US: [u64; 11] =
+    [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 250_000, 1_000_000];
+
+/// A snapshot of the writer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WriterHealth {
+    /// Every lane runs and the store is sound.
+    pub ok: bool,
+    /// An fsync failed: no more writes, the process must end.
+    pub broken: bool,
+    /// Lanes whose thread or task has died and waits to be restarted.
+    pub dead_lanes: usize,
+    /// Lanes in all: 1 on SQLite.
+    pub lanes: usize,
+    /// Times a lane was restarted.
+    pub restarts: u64,
+    /// Groups that wait or are being committed.
+    pub queued: usize,
+    /// Transactions committed.
+    pub batches: u64,
+    /// Groups made durable.
+    pub groups: u64,
+    /// Rows made durable.
+    pub rows: u64,
+    /// Events made durable.
+    pub events: u64,
+    /// Groups refused by the fence.
+    pub fenced: u64,
+    /// Groups not applied for another reason.
+    pub aborted: u64,
+    /// Groups whose outcome is unknown.
+    pub unknown: u64,
+    /// How long the last COMMIT took with its fsync, in microseconds.
+    pub last_commit_us: u64,
+    /// Commits by duration: one count for each of [`COMMIT_BUCKETS_US`], and one for longer ones.
+    pub commit_times: [u64; COMMIT_BUCKETS_US.len() + 1],
+    /// Checkpoints done (SQLite).
+    pub checkpoints: u64,
+    /// Bytes of log that the last checkpoint found (SQLite).
+    pub wal_bytes: u64,
+    /// The log is above its alarm threshold: a reader holds it open.
+    pub wal_alarm: bool,
+}
+
+/// The numbers behind [`WriterHealth`], shared by the lanes. Each is a statistic of its own, so
+/// none is ordered with another.
+#[derive(Default)]
+pub(super) struct Counters {
+    restarts: AtomicU64,
+    batches: AtomicU64,
+    groups: AtomicU64,
+    rows: AtomicU64,
+    events: AtomicU64,
+    fenced: AtomicU64,
+    aborted: AtomicU64,
+    unknown: AtomicU64,
+    last_commit_us: AtomicU64,
+    commit_times: [AtomicU64; COMMIT_BUCKETS_US.len() + 1],
+    checkpoints: AtomicU64,
+    wal_bytes: AtomicU64,
+}
+
+impl Counters {
+    /// Counts how a group ended.
+    pub(super) fn settled(&self, group: &Group, outcome: &Outcome) {
+        match outcome {
+            Outcome::Committed => {
+                self.groups.fetch_add(1, Relaxed);
+                self.rows.fetch_add(group.rows.len() as u64, Relaxed);
+                self.events.fetch_add(group.events.len() as u64, Relaxed);
+            }
+            Outcome::Aborted(Abort::Fenced) => drop(self.fenced.fetch_add(1, Relaxed)),
+            Outcome::Aborted(_) | Outcome::StoreBroken => drop(self.aborted.fetch_add(1, Relaxed)),
+            Outcome::Unknown => drop(self.unknown.fetch_add(1, Relaxed)),
+        }
+    }
+
+    /// Counts a COMMIT that took this long.
+    pub(super) fn committed(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.batches.fetch_add(1, Relaxed);
+        self.last_commit_us.store(micros, Relaxed);
+        let bucket = COMMIT_BUCKETS_US.partition_point(|bound| *bound < micros);
+        self.commit_times[bucket].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a checkpoint that found a log of this size.
+    pub(super) fn checkpointed(&self, wal_bytes: u64) {
+        self.checkpoints.fetch_add(1, Relaxed);
+        self.wal_bytes.store(wal_bytes, Relaxed);
+    }
+
+    /// Counts a restarted lane.
+    pub(super) fn restarted(&self) {
+        self.restarts.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn snapshot(&self, lanes: &[LaneStatus], queued: usize, alarm: u64) -> WriterHealth {
+        let broken = lanes.iter().any(|lane| matches!(lane, LaneStatus::Broken(_)));
+        let dead_lanes = lanes.iter().filter(|lane| matches!(lane, LaneStatus::Dead(_))).count();
+        let wal_bytes = self.wal_bytes.load(Relaxed);
+        WriterHealth {
+            ok: lanes.iter().all(|lane| *lane == LaneStatus::Running),
+            broken,
+            dead_lanes,
+            lanes: lanes.len(),
+            restarts: self.restarts.load(Relaxed),
+            queued,
+            batches: self.batches.load(Relaxed),
+            groups: self.groups.load(Relaxed),
+            rows: self.rows.load(Relaxed),
+            events: self.events.load(Relaxed),
+            fenced: self.fenced.load(Relaxed),
+            aborted: self.aborted.load(Relaxed),
+            unknown: self.unknown.load(Relaxed),
+            last_commit_us: self.last_commit_us.load(Relaxed),
+            commit_times: std::array::from_fn(|i| self.commit_times[i].load(Relaxed)),
+            checkpoints: self.checkpoints.load(Relaxed),
+            wal_bytes,
+            wal_alarm: wal_bytes > alarm,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The group-commit writer: makes what apps have decided durable, many apps per fsync.
+//!
+//! An app's actor submits a sealed [`Group`] and goes on; a lane takes all groups that wait,
+//! commits them in one transaction and settles each group's ticket, in order. One lane on SQLite
+//! (it has one writer at a time), a few on PostgreSQL, by app. Invariants: every submitted group
+//! is settled exactly once, whatever happens to the lane; an outcome never says more than what
+//! is known; nothing here knows of replies, actors or permissions.
+
+mod app_record;
+mod failure;
+mod health;
+mod postgres;
+mod queue;
+mod sqlite;
+
+use std::sync::Arc;
+
+use self::{health::Counters, queue::Queue};
+use crate::{
+    commit::{Epoch, Group},
+    db::Db,
+    error::Result,
+    faults::Faults,
+};
+
+pub use health::{COMMIT_BUCKETS_US, WriterHealth};
+pub use queue::LaneStatus;
+
+/// Groups in one transaction at most.
+pub const MAX_BATCH_GROUPS: usize = 1_024;
+
+/// A transaction takes no further group once it holds this many bytes of content.
+pub const MAX_BATCH_BYTES: usize = 8 << 20;
+
+/// How a writer works.
+#[derive(Debug, Clone)]
+pub struct WriterOptions {
+    /// Lanes on PostgreSQL, each with a connection of its own.
+    pub postgres_lanes: usize,
+    /// Size of SQLite's log above which operators are told.
+    pub wal_alarm_bytes: u64,
+    /// Bound on the pages of the SQLite file, as a file system's quota would set one.
+    pub sqlite_max_pages: Option<u32>,
+    /// What goes wrong, in tests.
+    pub faults: Faults,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            postgres_lanes: 4,
+            wal_alarm_bytes: 256 << 20,
+            sqlite_max_pages: None,
+            faults: Faults::default(),
+        }
+    }
+}
+
+/// A handle to the writer, cheap to clone.
+#[derive(Clone)]
+pub struct Writer(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    shared: Arc<Shared>,
+}
+
+/// What the handle and the lanes share.
+struct Shared {
+    queues: Vec<Queue>,
+    counters: Counters,
+    epoch: Epoch,
+    options: WriterOptions,
+}
+
+impl Writer {
+    /// Starts the lanes. On PostgreSQL this needs a running tokio runtime, and a server that
+    /// cannot be reached shows with the first group.
+    ///
+    /// # Errors
+    /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    pub fn start(db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Self> {
+        let lanes = match db {
+            Db::Sqlite(_) => 1,
+            Db::Postgres(_) => options.postgres_lanes.max(1),
+        };
+        let queues = (0..lanes).map(|_| Queue::new()).collect();
+        let shared = Arc::new(Shared { queues, counters: Counters::default(), epoch, options });
+        let writer = Self(Arc::new(Inner { db: db.clone(), shared }));
+        for lane in 0..lanes {
+            writer.start_lane(lane)?;
+        }
+        Ok(writer)
+    }
+
+    fn start_lane(&self, lane: usize) -> Result<()> {
+        let shared = Arc::clone(&self.0.shared);
+        match &self.0.db {
+            Db::Sqlite(db) => sqlite::start(db.clone(), shared, lane),
+            Db::Postgres(db) => {
+                postgres::start(db.clone(), shared, lane);
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands a group over; never blocks. Its ticket is settled exactly once, usually on a lane's
+    /// thread, here when the writer accepts no more. Callers bound the number of groups: an app
+    /// has one in flight at most, and never submits the next before that one has settled.
+    pub fn submit(&self, group: Group) {
+        let queues = &self.0.shared.queues;
+        let lane = usize::from(group.app.uuid().as_bytes()[15]) % queues.len();
+        queues[lane].submit(group);
+    }
+
+    /// Returns when every group submitted before has settled. A wake waits for it before it
+    /// loads: what a crashed incarnation left behind has landed by then, or never will.
+    pub async fn barrier(&self) {
+        let waits: Vec<_> = self.0.shared.queues.iter().filter_map(Queue::barrier).collect();
+        for wait in waits {
+            // A sender dropped unsent has settled its groups as well.
+            let _ = wait.await;
+        }
+    }
+
+    /// Accepts no more groups, commits those that wait, and ends the lanes. What waits for a dead
+    /// lane is told that it was not applied.
+    pub async fn drain(&self) {
+        for queue in &self.0.shared.queues {
+            queue.drain();
+        }
+        for queue in &self.0.shared.queues {
+            let mut status = queue.status().subscribe();
+            // The sender lives as long as the writer.
+            let _ = status.wait_for(|status| *status != LaneStatus::Running).await;
+            queue.abandon();
+        }
+    }
+
+    /// Returns once a lane has died or the store is broken, and says which. The supervisor
+    /// answers the first with [`Writer::restart`], the second by ending the process.
+    pub async fn failed(&self) -> LaneStatus {
+        let mut watches: Vec<_> =
+            self.0.shared.queues.iter().map(|queue| queue.status().subscribe()).collect();
+        let bad =
+            |status: &LaneStatus| matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_));
+        let mut waits: Vec<_> =
+            watches.iter_mut().map(|watch| Box::pin(watch.wait_for(bad))).collect();
+        std::future::poll_fn(|context| {
+            for wait in &mut waits {
+                if let std::task::Poll::Ready(Ok(status)) = wait.as_mut().poll(context) {
+                    return std::task::Poll::Ready(status.clone());
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+
+    /// Starts every dead lane again; it goes on with the groups that waited. Does nothing to
+    /// lanes that run, were drained, or broke.
+    ///
+    /// # Errors
+    /// As [`Writer::start`]; the lane stays dead.
+    pub fn restart(&self) -> Result<()> {
+        for (lane, queue) in self.0.shared.queues.iter().enumerate() {
+            if matches!(*queue.status().borrow(), LaneStatus::Dead(_)) {
+                self.start_lane(lane)?;
+                self.0.shared.counters.restarted();
+            }
+        }
+        Ok(())
+    }
+
+    /// A snapshot for operators and `/ready`.
+    #[must_use]
+    pub fn health(&self) -> WriterHealth {
+        let shared = &self.0.shared;
+        let lanes: Vec<_> =
+            shared.queues.iter().map(|queue| queue.status().borrow().clone()).collect();
+        let queued = shared.queues.iter().map(Queue::len).sum();
+        shared.counters.snapshot(&lanes, queued, shared.options.wal_alarm_bytes)
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("health", &self.health()).finish()
+    }
+}
+
+impl Drop for Inner {
+    /// The last handle is gone: the lanes commit what waits and end.
+    fn drop(&mut self) {
+        for queue in &self.shared.queues {
+            queue.drain();
+            if *queue.status().borrow() != LaneStatus::Running {
+                queue.abandon();
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! How a PostgreSQL lane commits a batch, and what each group is told.
+//!
+//! A group's outcome is set to unknown before what commits it is sent, and to the truth when the
+//! answer comes: whatever happens in between, nobody is told more than is known.
+
+use std::time::Instant;
+
+use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgArguments, query_with};
+
+use super::{
+    statement,
+    steps::{Step, commit, needs_transaction, steps},
+};
+use crate::{
+    commit::{Abort, Group, Outcome},
+    error::StorageError,
+    faults::{Fault, Point},
+    writer::{Shared, app_record, failure::Failure, queue::Batch},
+};
+
+/// Why the lane cannot go on with this connection, or at all.
+pub(super) enum Ended {
+    ConnectionLost(String),
+    Broken(String),
+}
+
+/// A connection at work on one batch.
+pub(super) struct Session<'a> {
+    pub(super) connection: PgConnection,
+    pub(super) shared: &'a Shared,
+}
+
+impl Session<'_> {
+    /// All plain groups in one statement, then each group that needs a transaction of its own.
+    pub(super) async fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), Ended> {
+        let (alone, plain): (Vec<usize>, Vec<usize>) = (0..batch.entries.len())
+            .partition(|position| needs_transaction(&batch.entries[*position].group));
+        self.together(batch, &plain).await?;
+        for position in alone {
+            self.transaction(batch, position).await?;
+        }
+        Ok(())
+    }
+
+    /// When the statement is refused, each group gets one of its own, so that the guilty one
+    /// fails alone.
+    async fn together(&mut self, batch: &mut Batch<'_>, plain: &[usize]) -> Result<(), Ended> {
+        if plain.is_empty() {
+            return Ok(());
+        }
+        match self.statement(batch, plain).await {
+            Ok(()) => Ok(()),
+            Err(failure) if failure.is_of_one_group() && plain.len() > 1 => {
+                tracing::warn!(?failure, groups = plain.len(), "a batch is tried group by group");
+                for position in plain {
+                    if let Err(failure) = self.statement(batch, &[*position]).await {
+                        fail(batch, &[*position], failure)?;
+                    }
+                }
+                Ok(())
+            }
+            Err(failure) => fail(batch, plain, failure),
+        }
+    }
+
+    async fn statement(&mut self, batch: &mut Batch<'_>, plain: &[usize]) -> Result<(), Failure> {
+        self.pass(Point::BeforeBegin)?;
+        let groups = numbered(batch, plain);
+        let arguments = statement::arguments(self.shared.epoch, groups)
+            .map_err(|error| Failure::Refused(error.to_string()))?;
+        self.pass(Point::BeforeCommit)?;
+        tell(batch, plain, &Outcome::Unknown);
+        let began = Instant::now();
+        self.pass(Point::AtCommit)?;
+        let passed = query_with(statement::COMMIT, arguments)
+            .fetch_all(&mut self.connection)
+            .await
+            .map_err(|error| Failure::from(StorageError::at_commit(&error)))?;
+        self.shared.counters.committed(began.elapsed());
+        self.answer_arrives()?;
+        tell(batch, plain, &Outcome::Aborted(Abort::Fenced));
+        for row in passed {
+            let position: i32 = row.try_get(0).map_err(|error| Failure::Lost(error.to_string()))?;
+            if let Ok(position) = usize::try_from(position) {
+                tell(batch, &[position], &Outcome::Committed);
+            }
+        }
+        Ok(())
+    }
+
+    /// One group in a transaction of several statements.
+    async fn transaction(&mut self, batch: &mut Batch<'_>, position: usize) -> Result<(), Ended> {
+        let group = &batch.entries[position].group;
+        let app = group.app;
+        let bound = steps(self.shared.epoch, group)
+            .and_then(|steps| Ok((steps, commit(self.shared.epoch, group)?)));
+        let (steps, commit) = match bound {
+            Ok(bound) => bound,
+            Err(failure) => return fail(batch, &[position], failure),
+        };
+        match self.write(steps, commit).await {
+            Ok(true) => {}
+            Ok(false) => {
+                tell(batch, &[position], &Outcome::Aborted(Abort::Fenced));
+                return self.roll_back().await;
+            }
+            Err(failure) => {
+                if failure != Failure::SlugTaken {
+                    tracing::error!(app.id = %app, ?failure, "a group was refused");
+                }
+                let broken = matches!(failure, Failure::Broken(_));
+                tell(batch, &[position], &Outcome::Aborted(failure.clone().into_abort()));
+                if broken {
+                    return fail(batch, &[position], failure);
+                }
+                return self.roll_back().await;
+            }
+        }
+        tell(batch, &[position], &Outcome::Unknown);
+        let began = Instant::now();
+        let result = match self.pass(Point::AtCommit) {
+            Ok(()) => self
+                .connection
+                .execute("commit")
+                .await
+                .map_err(|error| Failure::from(StorageError::at_commit(&error))),
+            Err(failure) => Err(failure),
+        };
+        match result {
+            Ok(_) => {
+                self.shared.counters.committed(began.elapsed());
+                if let Err(failure) = self.answer_arrives() {
+                    return fail(batch, &[position], failure);
+                }
+                tell(batch, &[position], &Outcome::Committed);
+                Ok(())
+            }
+            Err(failure) => {
+                let is_over = failure.is_of_one_group() || failure == Failure::Full;
+                fail(batch, &[position], failure)?;
+                if is_over { self.roll_back().await } else { Ok(()) }
+            }
+        }
+    }
+
+    /// `false` when the fence refuses the group. All of it is before COMMIT.
+    async fn write(&mut self, steps: Vec<Step>, commit: PgArguments) -> Result<bool, Failure> {
+        self.pass(Point::BeforeBegin)?;
+        self.connection.execute("begin").await.map_err(|error| before_commit(&error))?;
+        for Step { sql, arguments, point } in steps {
+            let done = match query_with(sql, arguments).execute(&mut self.connection).await {
+                Ok(done) => done,
+                Err(error) if is_taken_slug(&error) => return Err(Failure::SlugTaken),
+                Err(error) => return Err(before_commit(&error)),
+            };
+            if sql == statement::LOCK_HEAD && done.rows_affected() != 1 {
+                return Ok(false);
+            }
+            if sql == app_record::UPDATE_APP && done.rows_affected() != 1 {
+                return Err(Failure::Refused("the app has no record".into()));
+            }
+            if let Some(point) = point {
+                self.pass(point)?;
+            }
+        }
+        let passed = query_with(statement::COMMIT, commit)
+            .fetch_all(&mut self.connection)
+            .await
+            .map_err(|error| before_commit(&error))?;
+        self.pass(Point::BeforeCommit)?;
+        Ok(passed.len() == 1)
+    }
+
+    async fn roll_back(&mut self) -> Result<(), Ended> {
+        match self.connection.execute("rollback").await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Ended::ConnectionLost(error.to_string())),
+        }
+    }
+
+    /// Where a test loses the connection between COMMIT and its answer.
+    fn answer_arrives(&self) -> Result<(), Failure> {
+        match self.shared.options.faults.hit(Point::AfterCommit) {
+            Some(Fault::Lose) => Err(Fault::Lose.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn pass(&self, point: Point) -> Result<(), Failure> {
+        self.shared.options.faults.hit(point).map_or(Ok(()), |fault| Err(fault.into()))
+    }
+}
+
+fn numbered<'b>(
+    batch: &'b Batch<'_>,
+    positions: &'b [usize],
+) -> impl Iterator<Item = (i32, &'b Group)> {
+    // A batch's bound is far below 2^31.
+    positions.iter().map(|position| (*position as i32, &batch.entries[*position].group))
+}
+
+fn tell(batch: &mut Batch<'_>, positions: &[usize], outcome: &Outcome) {
+    for position in positions {
+        if let Some(entry) = batch.entries.get_mut(*position) {
+            entry.outcome = Some(outcome.clone());
+        }
+    }
+}
+
+/// Tells the groups of a failed statement. A group that had not been sent is not applied for
+/// certain, also when the connection is lost.
+fn fail(batch: &mut Batch<'_>, positions: &[usize], failure: Failure) -> Result<(), Ended> {
+    match failure {
+        Failure::Lost(why) => {
+            for position in positions {
+                let entry = &mut batch.entries[*position];
+                if entry.outcome != Some(Outcome::Unknown) {
+                    entry.outcome = Some(Outcome::Aborted(Abort::Refused(why.clone())));
+                }
+            }
+            Err(Ended::ConnectionLost(why))
+        }
+        Failure::Broken(why) => {
+            tell(batch, positions, &Outcome::StoreBroken);
+            Err(Ended::Broken(why))
+        }
+        failure => {
+            tell(batch, positions, &Outcome::Aborted(failure.into_abort()));
+            Ok(())
+        }
+    }
+}
+
+fn before_commit(error: &sqlx::Error) -> Failure {
+    Failure::from(StorageError::before_commit(error))
+}
+
+fn is_taken_slug(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|error| error.is_unique_violation() && error.table() == Some("apps"))
+}

@@ -1,0 +1,300 @@
+//! The groups that wait for one lane, and the batch that is being committed.
+//!
+//! A lane is what commits: the SQLite thread, or one of the PostgreSQL tasks. The queue outlives
+//! its lane, so what waits when a lane dies is committed by its successor. The queue has no bound
+//! of its own: an app has one group in flight at most, and admission to apps is bounded.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{Notify, oneshot, watch};
+
+use super::{MAX_BATCH_BYTES, MAX_BATCH_GROUPS, health::Counters};
+use crate::commit::{Abort, Group, Outcome};
+
+enum Job {
+    Group(Group),
+    Barrier(oneshot::Sender<()>),
+}
+
+/// Whether a lane works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LaneStatus {
+    /// It commits.
+    Running,
+    /// Its thread or task ended without being told to; groups wait until it is restarted.
+    Dead(String),
+    /// An fsync failed; nothing is written any more.
+    Broken(String),
+    /// It was drained.
+    Stopped,
+}
+
+struct State {
+    jobs: VecDeque<Job>,
+    waiting: usize,
+    in_flight: usize,
+    draining: bool,
+    broken: bool,
+}
+
+/// The queue of one lane.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    thread: Condvar,
+    task: Notify,
+    status: watch::Sender<LaneStatus>,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                jobs: VecDeque::new(),
+                waiting: 0,
+                in_flight: 0,
+                draining: false,
+                broken: false,
+            }),
+            thread: Condvar::new(),
+            task: Notify::new(),
+            status: watch::Sender::new(LaneStatus::Running),
+        }
+    }
+
+    pub(super) fn status(&self) -> &watch::Sender<LaneStatus> {
+        &self.status
+    }
+
+    /// Groups that wait or are being committed.
+    pub(super) fn len(&self) -> usize {
+        let state = self.state.lock();
+        state.waiting + state.in_flight
+    }
+
+    /// Never blocks. A group that cannot be accepted is settled here.
+    pub(super) fn submit(&self, group: Group) {
+        let mut state = self.state.lock();
+        let refusal = if state.broken {
+            Some(Outcome::StoreBroken)
+        } else if state.draining {
+            Some(Outcome::Aborted(Abort::Refused("the writer is stopping".into())))
+        } else {
+            None
+        };
+        if let Some(outcome) = refusal {
+            drop(state);
+            settle(group, outcome);
+            return;
+        }
+        state.waiting += 1;
+        state.jobs.push_back(Job::Group(group));
+        drop(state);
+        self.wake();
+    }
+
+    /// Answers when every group submitted before has settled; `None`: they all have.
+    pub(super) fn barrier(&self) -> Option<oneshot::Receiver<()>> {
+        let mut state = self.state.lock();
+        if state.waiting == 0 && state.in_flight == 0 {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        state.jobs.push_back(Job::Barrier(sender));
+        drop(state);
+        self.wake();
+        Some(receiver)
+    }
+
+    /// Accepts no more groups; the lane ends when it has committed what waits.
+    pub(super) fn drain(&self) {
+        self.state.lock().draining = true;
+        self.wake();
+    }
+
+    /// Accepts and commits no more groups: settles all that wait.
+    pub(super) fn break_store(&self, reason: &str) {
+        let mut state = self.state.lock();
+        state.broken = true;
+        state.waiting = 0;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        self.status.send_replace(LaneStatus::Broken(reason.to_owned()));
+        settle_jobs(jobs, &Outcome::StoreBroken);
+    }
+
+    /// Settles what waits for a lane that will not come back.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state.lock();
+        state.waiting = 0;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        settle_jobs(jobs, &Outcome::Aborted(Abort::Refused("the writer has stopped".into())));
+    }
+
+    fn wake(&self) {
+        self.thread.notify_one();
+        self.task.notify_one();
+    }
+
+    /// Blocks this thread until there is work; `false` when the lane is to end.
+    pub(super) fn wait_on_thread(&self) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.broken {
+                return false;
+            }
+            if !state.jobs.is_empty() {
+                return true;
+            }
+            if state.draining {
+                return false;
+            }
+            self.thread.wait(&mut state);
+        }
+    }
+
+    /// Waits until there is work; `false` when the lane is to end.
+    pub(super) async fn wait_in_task(&self) -> bool {
+        loop {
+            // Registered before looking, so that no wake is missed.
+            let woken = self.task.notified();
+            {
+                let state = self.state.lock();
+                if state.broken {
+                    return false;
+                }
+                if !state.jobs.is_empty() {
+                    return true;
+                }
+                if state.draining {
+                    return false;
+                }
+            }
+            woken.await;
+        }
+    }
+
+    /// Takes all that waits, up to the bounds of a batch, in order. Two groups of one app never
+    /// share a batch: in one PostgreSQL statement neither would see the other's head.
+    pub(super) fn take<'q>(&'q self, counters: &'q Counters) -> Batch<'q> {
+        let mut groups = Vec::new();
+        let mut barriers = Vec::new();
+        let mut apps = HashSet::new();
+        let mut bytes = 0;
+        let mut state = self.state.lock();
+        while groups.len() < MAX_BATCH_GROUPS && bytes < MAX_BATCH_BYTES {
+            match state.jobs.front() {
+                Some(Job::Group(group)) if !apps.insert(group.app) => break,
+                Some(_) => {}
+                None => break,
+            }
+            match state.jobs.pop_front() {
+                Some(Job::Group(group)) => {
+                    bytes += group.weight();
+                    groups.push(Entry { group, outcome: None });
+                }
+                Some(Job::Barrier(barrier)) => barriers.push(barrier),
+                None => break,
+            }
+        }
+        state.waiting -= groups.len();
+        state.in_flight = groups.len();
+        drop(state);
+        Batch { queue: self, counters, entries: groups, barriers, stage: Stage::Open }
+    }
+}
+
+/// One group of a batch, and its outcome where that is not the batch's.
+pub(super) struct Entry {
+    pub(super) group: Group,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// How far the batch's transaction got: what is true of its groups if the lane dies now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// COMMIT was not sent: certainly not applied.
+    Open,
+    /// COMMIT was sent, its answer has not come.
+    Committing,
+    /// Durable.
+    Committed,
+    /// Known to be undone.
+    Aborted(Abort),
+    /// Nothing can be said, nothing may be written any more.
+    Broken,
+}
+
+impl Stage {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Open => {
+                Outcome::Aborted(Abort::Refused("the writer failed before COMMIT".into()))
+            }
+            Self::Committing => Outcome::Unknown,
+            Self::Committed => Outcome::Committed,
+            Self::Aborted(abort) => Outcome::Aborted(abort.clone()),
+            Self::Broken => Outcome::StoreBroken,
+        }
+    }
+}
+
+/// The groups of one transaction. Whatever happens to the lane, each of them is settled once:
+/// what is left when the batch is dropped, also by a panic, is settled by how far it got.
+pub(super) struct Batch<'q> {
+    queue: &'q Queue,
+    counters: &'q Counters,
+    pub(super) entries: Vec<Entry>,
+    barriers: Vec<oneshot::Sender<()>>,
+    pub(super) stage: Stage,
+}
+
+impl Batch<'_> {
+    /// Whether every group has an outcome already.
+    pub(super) fn is_decided(&self) -> bool {
+        self.entries.iter().all(|entry| entry.outcome.is_some())
+    }
+
+    /// Settles every group in order, then answers the barriers.
+    pub(super) fn finish(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        for Entry { group, outcome } in self.entries.drain(..) {
+            let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
+            self.counters.settled(&group, &outcome);
+            settle(group, outcome);
+        }
+        self.queue.state.lock().in_flight = 0;
+        for barrier in self.barriers.drain(..) {
+            // Nobody may wait any more.
+            let _ = barrier.send(());
+        }
+    }
+}
+
+fn settle_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
+    for job in jobs {
+        match job {
+            Job::Group(group) => settle(group, outcome.clone()),
+            Job::Barrier(barrier) => drop(barrier.send(())),
+        }
+    }
+}
+
+/// Tells a group's ticket. A ticket that panics is a bug of its own and must not take the other
+/// groups of the batch with it.
+fn settle(group: Group, outcome: Outcome) {
+    let app = group.app;
+    let ticket = group.ticket;
+    if catch_unwind(AssertUnwindSafe(|| ticket.settle(outcome))).is_err() {
+        tracing::error!(app.id = %app, "a ticket panicked while it was settled");
+    }
+}

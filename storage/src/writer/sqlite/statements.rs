@@ -1,0 +1,271 @@
+//! The prepared statements of the SQLite lane, and how a group is bound to them.
+//!
+//! They are prepared once for the life of the connection; values are bound from where the group
+//! holds them, ids and principals as blobs on the stack.
+
+use rusqlite::{Connection, Result, Statement, ToSql};
+
+use crate::{
+    codec::principal_bytes,
+    commit::{Epoch, Group, Scrub},
+};
+
+/// Binds the values to `?1`, `?2`, ... and runs the statement; the number of rows changed.
+macro_rules! run {
+    ($statement:expr, $($value:expr),+ $(,)?) => {{
+        let statement = &mut $statement;
+        let mut index = 0;
+        $(
+            index += 1;
+            bind(statement, index, $value)?;
+        )+
+        let _ = index;
+        statement.raw_execute()
+    }};
+}
+
+fn bind(statement: &mut Statement<'_>, index: usize, value: impl ToSql) -> Result<()> {
+    statement.raw_bind_parameter(index, value)
+}
+
+/// The statements of one connection.
+pub(super) struct Statements<'c> {
+    begin: Statement<'c>,
+    commit: Statement<'c>,
+    rollback: Statement<'c>,
+    savepoint: Statement<'c>,
+    release: Statement<'c>,
+    undo: Statement<'c>,
+    head: Statement<'c>,
+    row: Statement<'c>,
+    event: Statement<'c>,
+    scrub_events: Statement<'c>,
+    scrub_answers: Statement<'c>,
+    budget: Statement<'c>,
+    challenge: Statement<'c>,
+    answer: Statement<'c>,
+}
+
+impl<'c> Statements<'c> {
+    pub(super) fn prepare(connection: &'c Connection) -> Result<Self> {
+        let prepare = |sql: &str| connection.prepare(sql);
+        Ok(Self {
+            begin: prepare("begin immediate")?,
+            commit: prepare("commit")?,
+            rollback: prepare("rollback")?,
+            savepoint: prepare("savepoint one_group")?,
+            release: prepare("release one_group")?,
+            undo: prepare("rollback to one_group")?,
+            head: prepare(
+                "update app_head set epoch = ?1, last_seq = ?2, live = ?3, trashed = ?4, \
+                 detached = ?5, bytes = ?6 where app_id = ?7 and epoch <= ?1 and last_seq = ?8",
+            )?,
+            row: prepare(
+                "insert into rows (app_id, collection, key, version, data, creator, editor, \
+                 created_at, updated_at, state, state_at) \
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+                 on conflict (app_id, collection, key) do update set version = excluded.version, \
+                 data = excluded.data, creator = excluded.creator, editor = excluded.editor, \
+                 created_at = excluded.created_at, updated_at = excluded.updated_at, \
+                 state = excluded.state, state_at = excluded.state_at",
+            )?,
+            event: prepare(
+                "insert into events (app_id, seq, kind, at, done_by, collection, key, version, \
+                 creator, editor, previous_editor, row_created_at, row_updated_at, data, silent) \
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            )?,
+            scrub_events: prepare(
+                "update events set data = null where app_id = ?1 and data is not null \
+                 and (collection, key) in (select json_extract(value, '$[0]'), \
+                 json_extract(value, '$[1]') from json_each(?2))",
+            )?,
+            scrub_answers: prepare(
+                "delete from idempotency where app_id = ?1 and ((collection, row_key) in \
+                 (select json_extract(value, '$[0]'), json_extract(value, '$[1]') \
+                 from json_each(?2)) or (row_key is null and collection in \
+                 (select json_extract(value, '$[0]') from json_each(?2))))",
+            )?,
+            budget: prepare(
+                "insert into budgets (app_id, collection, network, day, count) \
+                 values (?1, ?2, ?3, ?4, ?5) on conflict (app_id, collection, network) \
+                 do update set day = excluded.day, count = excluded.count",
+            )?,
+            challenge: prepare(
+                "insert into spent_challenges (app_id, id, expires_at) values (?1, ?2, ?3)",
+            )?,
+            answer: prepare(
+                "insert into idempotency (scope, body_hash, status, location, body, created_at, \
+                 app_id, collection, row_key) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+                 on conflict (scope) do update set body_hash = excluded.body_hash, \
+                 status = excluded.status, location = excluded.location, body = excluded.body, \
+                 created_at = excluded.created_at, app_id = excluded.app_id, \
+                 collection = excluded.collection, row_key = excluded.row_key",
+            )?,
+        })
+    }
+
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.begin.raw_execute().map(drop)
+    }
+
+    pub(super) fn commit(&mut self) -> Result<()> {
+        self.commit.raw_execute().map(drop)
+    }
+
+    pub(super) fn rollback(&mut self) -> Result<()> {
+        self.rollback.raw_execute().map(drop)
+    }
+
+    pub(super) fn savepoint(&mut self) -> Result<()> {
+        self.savepoint.raw_execute().map(drop)
+    }
+
+    pub(super) fn release(&mut self) -> Result<()> {
+        self.release.raw_execute().map(drop)
+    }
+
+    /// Undoes what the savepoint's group did.
+    pub(super) fn undo(&mut self) -> Result<()> {
+        self.undo.raw_execute()?;
+        self.release()
+    }
+
+    /// Moves the app's head; `false` when the fence refuses the group.
+    pub(super) fn head(&mut self, epoch: Epoch, group: &Group) -> Result<bool> {
+        let totals = group.totals;
+        let changed = run!(
+            self.head,
+            epoch.0,
+            group.seq.cast_signed(),
+            totals.live.cast_signed(),
+            totals.trashed.cast_signed(),
+            totals.detached.cast_signed(),
+            totals.bytes.cast_signed(),
+            &group.app.uuid().as_bytes()[..],
+            group.prev_seq.cast_signed(),
+        )?;
+        Ok(changed == 1)
+    }
+
+    pub(super) fn rows(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for write in &group.rows {
+            let row = &*write.row;
+            run!(
+                self.row,
+                &uuid.as_bytes()[..],
+                &*write.collection,
+                &*row.key,
+                row.version,
+                write.stored_data(),
+                &principal_bytes(row.creator)[..],
+                &principal_bytes(row.editor)[..],
+                row.created_at.0,
+                row.updated_at.0,
+                write.state.code(),
+                write.state.at().map(|at| at.0),
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn events(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for event in &group.events {
+            let row = event.change.as_ref().map(|change| &*change.row);
+            let creator = row.map(|row| principal_bytes(row.creator));
+            let editor = row.map(|row| principal_bytes(row.editor));
+            let previous = event
+                .change
+                .as_ref()
+                .and_then(|change| change.previous_editor.map(principal_bytes));
+            run!(
+                self.event,
+                &uuid.as_bytes()[..],
+                event.seq.cast_signed(),
+                &*event.kind.name(),
+                event.at.0,
+                &principal_bytes(event.by)[..],
+                event.change.as_ref().map(|change| &*change.collection),
+                row.map(|row| &*row.key),
+                row.map(|row| row.version),
+                creator.as_ref().map(|bytes| &bytes[..]),
+                editor.as_ref().map(|bytes| &bytes[..]),
+                previous.as_ref().map(|bytes| &bytes[..]),
+                row.map(|row| row.created_at.0),
+                row.map(|row| row.updated_at.0),
+                group.stored_content(event),
+                event.silent,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Scrubs the stored events and answers; before the group's own are written.
+    pub(super) fn scrubs(&mut self, group: &Group) -> Result<()> {
+        if group.scrubs.is_empty() {
+            return Ok(());
+        }
+        let keys = scrub_list(&group.scrubs);
+        let uuid = group.app.uuid();
+        run!(self.scrub_events, &uuid.as_bytes()[..], keys.as_str())?;
+        run!(self.scrub_answers, &uuid.as_bytes()[..], keys.as_str())?;
+        Ok(())
+    }
+
+    pub(super) fn budgets(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for budget in &group.budgets {
+            run!(
+                self.budget,
+                &uuid.as_bytes()[..],
+                &*budget.collection,
+                budget.network.cast_signed(),
+                budget.day,
+                budget.count,
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn challenges(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for spent in &group.spent_challenges {
+            run!(self.challenge, &uuid.as_bytes()[..], &spent.id[..], spent.expires_at.0)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn answers(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for answer in group.stored_answers() {
+            run!(
+                self.answer,
+                &answer.scope[..],
+                &answer.body_hash[..],
+                answer.status,
+                answer.location.as_deref(),
+                answer.body.as_str(),
+                answer.created_at.0,
+                &uuid.as_bytes()[..],
+                answer.collection.as_deref(),
+                answer.row_key.as_deref(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// `[["collection","key"], ...]`: one parameter for a purge of any size.
+fn scrub_list(scrubs: &[Scrub]) -> String {
+    let mut list = String::from("[");
+    for (i, scrub) in scrubs.iter().enumerate() {
+        list.push_str(if i == 0 { "[" } else { ",[" });
+        rookery_domain::row::write_json_string(&scrub.collection, &mut list);
+        list.push(',');
+        rookery_domain::row::write_json_string(&scrub.key, &mut list);
+        list.push(']');
+    }
+    list.push(']');
+    list
+}
