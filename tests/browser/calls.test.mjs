@@ -62,6 +62,18 @@ test('a session of an earlier visit is used again', () => withPage(browser, plai
     assert.equal(service.seen('POST', 'session').length, 1);
   }));
 
+test('an app that does not let the visitor in says so, once for all calls', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'session'
+    ? service.refuse(401, 'unauthorized') : undefined)),
+  async ({ page, service }) => {
+    const codes = await page.evaluate(() => Promise.all([app.me, app.collection('n').list()]
+      .map((call) => call.catch((e) => e.code))));
+    assert.deepEqual(codes, ['unauthorized', 'unauthorized']);
+    assert.equal(service.seen('POST', 'session').length, 1);
+    service.faults.length = 0;
+    assert.ok(await page.evaluate(async () => (await app.me).id), 'a failure is not kept');
+  }));
+
 test('a revoked token is renewed once, for all calls together', () => withPage(browser, plain,
   async ({ page, service }) => {
     await page.evaluate(() => app.me);
