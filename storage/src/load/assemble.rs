@@ -63,7 +63,6 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
         let record =
             stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
         let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
