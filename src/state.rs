@@ -7,7 +7,10 @@ use parking_lot::Mutex;
 use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference};
+use crate::{
+    config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference,
+    pages::origin::Origins,
+};
 
 /// The state of a server, as cheap to clone as a pointer.
 #[derive(Clone)]
@@ -21,6 +24,8 @@ pub struct State {
     pub clock: Clock,
     /// The site's origin, without a slash at the end; links begin with it.
     pub public_url: String,
+    /// Which host is the site and which is an app.
+    pub origins: Origins,
     /// Writes error answers.
     pub envelope: Envelope,
     /// Who a credential belongs to.
