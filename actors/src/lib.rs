@@ -6,11 +6,15 @@
 
 pub mod accounts;
 pub mod app;
+pub mod control;
 mod env;
 pub mod feed;
 pub mod registry;
+mod runtime;
 pub mod store;
 pub mod supervision;
 
+pub use control::Control;
 pub use env::RuntimeOptions;
 pub use registry::{AppHandle, Apps};
+pub use runtime::{Runtime, StartError};

@@ -15,6 +15,7 @@ use rookery_domain::{
 use sqlx::FromRow;
 
 use crate::{
+    commit::Totals,
     db::{Db, args},
     decode,
     error::{Result, StorageError},
@@ -239,4 +240,40 @@ pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCoun
             })
         })
         .collect()
+}
+
+/// What counts of an app, and the number of its newest event.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn head(db: &Db, app: AppId) -> Result<Option<(Totals, u64)>> {
+    let head: Option<(i64, i64, i64, i64, i64)> = db
+        .optional(
+            "select live, trashed, detached, bytes, last_seq from app_head where app_id = $1",
+            args![app],
+        )
+        .await?;
+    let Some((live, trashed, detached, bytes, seq)) = head else { return Ok(None) };
+    let totals = Totals {
+        live: decode::number("app_head.live", live)?,
+        trashed: decode::number("app_head.trashed", trashed)?,
+        detached: decode::number("app_head.detached", detached)?,
+        bytes: decode::number("app_head.bytes", bytes)?,
+    };
+    Ok(Some((totals, decode::number("app_head.last_seq", seq)?)))
+}
+
+/// The data of some live rows of a collection, the newest first.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = db
+        .all(
+            "select data from rows where app_id = $1 and collection = $2 and state = 0
+             order by created_at desc, key desc limit $3",
+            args![app, collection, limit],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(data,)| data).collect())
 }
