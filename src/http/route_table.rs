@@ -46,7 +46,6 @@ impl RouteTable {
     }
 
     /// The router, as cheap to clone as a pointer.
-    #[must_use]
     pub fn handlers(&self) -> axum::Router {
         self.handlers.clone()
     }
