@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference,
+    pages::origin::Origins,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -23,6 +24,8 @@ pub struct State {
     pub clock: Clock,
     /// The site's origin, without a slash at the end; links begin with it.
     pub public_url: String,
+    /// Which host is the site and which is an app.
+    pub origins: Origins,
     /// Writes error answers.
     pub envelope: Envelope,
     /// The rooms behind the handlers.

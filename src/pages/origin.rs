@@ -3,11 +3,13 @@
 //!
 //! What is not here: whether the app exists, and whether a path may be returned to after sign-in.
 
-use rookery_domain::{Error, Result, slug};
+use rookery_domain::{Error, Result};
 use url::{Host as UrlHost, Url};
 
-use crate::config::AppsMode;
-
+/// Characters of a slug, at least (contract part 4).
+const SLUG_LEN_MIN: usize = 3;
+/// Characters of a slug, at most; also the bound of a DNS label.
+const SLUG_LEN_MAX: usize = 63;
 /// Bytes of a host name (RFC 1035), the port not counted.
 const HOST_BYTES_MAX: usize = 253;
 /// Where apps live when each has a path instead of an origin.
@@ -44,12 +46,12 @@ pub enum HostMatch {
 }
 
 impl Origins {
-    /// From the settings `server.public_url`, `apps_domain` (empty: `localhost`, which needs a
-    /// site on this machine) and `apps_mode`.
+    /// `public_url` is `server.public_url`; `apps_domain` is the domain under which apps live
+    /// (empty: `localhost`, which needs a loopback site); `apps_mode` is `subdomain` or `path`.
     ///
     /// # Errors
     /// `invalid_request` naming the setting that is wrong.
-    pub fn new(public_url: &str, apps_domain: &str, apps_mode: AppsMode) -> Result<Self> {
+    pub fn new(public_url: &str, apps_domain: &str, apps_mode: &str) -> Result<Self> {
         let url = Url::parse(public_url)
             .map_err(|e| Error::invalid(format!("server.public_url {public_url:?}: {e}")))?;
         let bad = |why| Err(Error::invalid(format!("server.public_url {public_url:?}: {why}")));
@@ -72,9 +74,12 @@ impl Origins {
             None => false,
         };
         let apps = match apps_mode {
-            AppsMode::Path => Apps::Paths,
-            AppsMode::Subdomain => {
-                Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? }
+            "path" => Apps::Paths,
+            "subdomain" => Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? },
+            other => {
+                return Err(Error::invalid(format!(
+                    "apps_mode {other:?}: must be subdomain or path"
+                )));
             }
         };
         let port = url.port().map(|p| format!(":{p}")).unwrap_or_default();
@@ -157,7 +162,7 @@ impl Origins {
             return HostMatch::Unknown;
         };
         match host.strip_suffix(domain.as_str()).and_then(|label| label.strip_suffix('.')) {
-            Some(label) if slug::check(label).is_ok() => HostMatch::App(label.to_owned()),
+            Some(label) if is_slug(label) => HostMatch::App(label.to_owned()),
             _ => HostMatch::Unknown,
         }
     }
@@ -171,7 +176,7 @@ impl Origins {
         }
         let rest = path.strip_prefix(APPS_PATH)?;
         let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        slug::check(slug).is_ok().then_some((slug, rest))
+        is_slug(slug).then_some((slug, rest))
     }
 }
 
@@ -236,4 +241,11 @@ fn is_loopback_name(host: &str) -> bool {
     host == "localhost"
         || host == "[::1]"
         || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn is_slug(label: &str) -> bool {
+    (SLUG_LEN_MIN..=SLUG_LEN_MAX).contains(&label.len())
+        && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !label.starts_with('-')
+        && !label.ends_with('-')
 }

@@ -20,6 +20,7 @@ use crate::{
         edge::Edge,
     },
     openapi::Reference,
+    pages::origin::Origins,
     router,
     state::{AppState, Readiness, State},
 };
@@ -30,8 +31,10 @@ pub struct Hooks {
     pub clock: Clock,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
-    /// Routes beside the service's own.
+    /// Routes beside the site's own.
     pub routes: OpenApiRouter<AppState>,
+    /// Routes beside those of apps' own origins.
+    pub app_routes: OpenApiRouter<AppState>,
 }
 
 impl Default for Hooks {
@@ -40,6 +43,7 @@ impl Default for Hooks {
             clock: Clock::system(),
             authenticator: Arc::new(Nobody),
             routes: OpenApiRouter::new(),
+            app_routes: OpenApiRouter::new(),
         }
     }
 }
@@ -60,6 +64,9 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// A setting that could be judged only now.
+    #[error("{0}")]
+    Setting(String),
 }
 
 /// A running server.
@@ -73,7 +80,7 @@ pub struct Server {
 /// Starts a server; it serves when this returns.
 ///
 /// # Errors
-/// [`StartError`], when an address cannot be listened on.
+/// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
     let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
@@ -85,6 +92,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
+    let origins = Origins::new(&public_url, &config.apps_domain, config.apps_mode.as_str())
+        .map_err(|error| StartError::Setting(error.message))?;
     let host = match config.apps_domain.as_str() {
         "" => "localhost",
         domain => domain,
@@ -100,6 +109,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         reference: Reference::render(&routes.document, &public_url, &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
+        origins,
         clock: hooks.clock,
         rooms,
         authenticator: hooks.authenticator,
@@ -107,10 +117,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         readiness: Readiness::default(),
         config,
     });
-    let (router, table) = routes.into_parts(&state);
-    let site_edge = Arc::new(Edge::site(state.clone(), router, table));
-    let (router, table) = router::ops().into_parts(&state);
-    let ops_edge = Arc::new(Edge::ops(state.clone(), router, table));
+    let site_table = routes.into_table(&state);
+    let apps_table = router::apps(hooks.app_routes).into_table(&state);
+    let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
+    let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table(&state)));
     let drain = &state.drain;
     let listeners = vec![
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),

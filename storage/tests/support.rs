@@ -224,7 +224,7 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
         unrestricted: false,
         retention: [(
             "entries".to_owned(),
-            rookery_domain::app::RetentionOverride { max_age_days: Some(30), max_rows: None },
+            rookery_domain::manifest::Retention { max_age_days: Some(30), max_rows: None },
         )]
         .into(),
         history: HistoryId::new(),

@@ -135,6 +135,7 @@ impl Builder {
             clock: Clock::manual(START),
             authenticator: Arc::clone(&directory) as _,
             routes: self.routes,
+            app_routes: OpenApiRouter::new(),
         };
         let server = rookery::start(config, hooks).await.expect("the server starts");
         // Set once, here.

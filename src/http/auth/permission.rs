@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use rookery_actors::AppHandle;
 use rookery_domain::{
     ErrorCode,
     app::AppRecord,
