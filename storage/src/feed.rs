@@ -84,7 +84,7 @@ pub async fn events_after(
 
 /// What retention keeps of an app's feed, whichever bound is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct FeedRetention {
     /// `feed.retention_events`: the newest so many.
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
@@ -108,11 +108,11 @@ pub struct Pruned {
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn prune(db: &Db, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
 }
 
-async fn prune_in(tx: &mut Tx, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     let head: Option<(i64, i64)> = tx
         .optional("select last_seq, floor_seq from app_head where app_id = $1", args![app])
         .await?;

@@ -98,10 +98,10 @@ impl Counters {
         self.commit_times[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts a checkpoint that found a log of this size.
-    pub(super) fn checkpointed(&self, wal_bytes: u64) {
+    /// Counts a checkpoint that found a log of this size; the size that the one before found.
+    pub(super) fn checkpointed(&self, wal_bytes: u64) -> u64 {
         self.checkpoints.fetch_add(1, Relaxed);
-        self.wal_bytes.store(wal_bytes, Relaxed);
+        self.wal_bytes.swap(wal_bytes, Relaxed)
     }
 
     /// Counts a restarted lane.

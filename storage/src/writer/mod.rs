@@ -80,6 +80,9 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    ///
+    /// # Panics
+    /// On PostgreSQL outside of a runtime.
     pub fn start(db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Self> {
         let lanes = match db {
             Db::Sqlite(_) => 1,
