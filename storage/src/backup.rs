@@ -120,6 +120,13 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
 
 /// Checks that the file is a whole database of ours that this build can read.
 fn check(file: &Path) -> Result<()> {
+    let log = with_suffix(file, "-wal");
+    if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Err(failed(
+            file,
+            "a write-ahead log beside it holds a part of it; no backup has one",
+        ));
+    }
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let unreadable = |error: rusqlite::Error| failed(file, error);
     let id: i64 =

@@ -162,7 +162,12 @@ fn nodes_that_start_together_migrate_once() {
 fn a_wrong_address_is_refused_without_quoting_it() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        for url in ["postgres://u:canary@[bad/x", "postgres://u:canary@127.0.0.1:1/x"] {
+        for url in [
+            "postgres://u:canary@[bad/x",
+            "postgres://u:canary@127.0.0.1:1/x",
+            "mysql://u:canary@127.0.0.1:1/x",
+            "canary",
+        ] {
             let options = StorageOptions::postgres(url, "unused");
             let error = Db::connect(&options).await.unwrap_err();
             assert!(matches!(error, StorageError::Open(_)), "{error:?}");

@@ -226,7 +226,12 @@ fn a_damaged_foreign_or_newer_file_is_not_restored() {
         let text = out.path().join("text.db");
         fs::write(&text, "not a database at all").unwrap();
 
-        for file in [&damaged, &foreign, &text, &out.path().join("absent.db")] {
+        // Somebody's copy of a running database: what was written last is in its log.
+        let copied = out.path().join("copied.db");
+        fs::copy(&good, &copied).unwrap();
+        fs::write(out.path().join("copied.db-wal"), [1; 4_096]).unwrap();
+
+        for file in [&damaged, &foreign, &text, &copied, &out.path().join("absent.db")] {
             let error = restore(&options, file, false).await.unwrap_err();
             assert!(matches!(error, StorageError::Open(_)), "{error:?}");
             one_line(&error);

@@ -32,9 +32,12 @@ struct Inner {
 
 impl PostgresDb {
     pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
+        let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
         let connect = PgConnectOptions::from_str(&url.0)
+            .ok()
+            .filter(|_| is_postgres)
             // The cause may quote the address, and that may hold a password.
-            .map_err(|_| StorageError::Open("the database URL is not valid".into()))?
+            .ok_or_else(|| StorageError::Open("the database URL is no postgres://...".into()))?
             .application_name("rookery")
             // What else waits for a lock or forgets a transaction must not stop everyone.
             .options([("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "60s")])
