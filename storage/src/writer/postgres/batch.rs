@@ -53,6 +53,10 @@ impl Session<'_> {
             Ok(()) => Ok(()),
             Err(failure) if failure.is_of_one_group() && plain.len() > 1 => {
                 tracing::warn!(?failure, groups = plain.len(), "a batch is tried group by group");
+                // Certainly undone as a whole, so nothing is unknown about those still to be sent.
+                for position in plain {
+                    batch.entries[*position].outcome = None;
+                }
                 for position in plain {
                     if let Err(failure) = self.statement(batch, &[*position]).await {
                         fail(batch, &[*position], failure)?;
