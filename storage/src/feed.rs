@@ -84,7 +84,7 @@ pub async fn events_after(
 
 /// What retention keeps of an app's feed, whichever bound is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct FeedRetention {
     /// `feed.retention_events`: the newest so many.
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
@@ -108,13 +108,19 @@ pub struct Pruned {
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn prune(db: &Db, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
 }
 
-async fn prune_in(tx: &mut Tx, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
+    // The update locks the head first, in the writer's order: a purge that scrubs events and a
+    // prune that deletes them never wait for each other in a ring.
     let head: Option<(i64, i64)> = tx
-        .optional("select last_seq, floor_seq from app_head where app_id = $1", args![app])
+        .optional(
+            "update app_head set floor_seq = floor_seq where app_id = $1 \
+             returning last_seq, floor_seq",
+            args![app],
+        )
         .await?;
     let Some((last_seq, floor)) = head else { return Ok(None) };
     let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));

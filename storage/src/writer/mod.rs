@@ -80,6 +80,9 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    ///
+    /// # Panics
+    /// On PostgreSQL outside of a runtime.
     pub fn start(db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Self> {
         let lanes = match db {
             Db::Sqlite(_) => 1,
@@ -183,8 +186,12 @@ impl Writer {
         let shared = &self.0.shared;
         let lanes: Vec<_> =
             shared.queues.iter().map(|queue| queue.status().borrow().clone()).collect();
-        let queued = shared.queues.iter().map(Queue::len).sum();
-        shared.counters.snapshot(&lanes, queued, shared.options.wal_alarm_bytes)
+        let lengths = shared
+            .queues
+            .iter()
+            .map(Queue::lengths)
+            .fold((0, 0), |sum, (queued, in_flight)| (sum.0 + queued, sum.1 + in_flight));
+        shared.counters.snapshot(&lanes, lengths, shared.options.wal_alarm_bytes)
     }
 }
 

@@ -85,10 +85,10 @@ impl Queue {
         })
     }
 
-    /// Groups that wait or are being committed.
-    pub(super) fn len(&self) -> usize {
+    /// Groups that wait, and groups that are being committed.
+    pub(super) fn lengths(&self) -> (usize, usize) {
         let state = self.state.lock();
-        state.waiting + state.in_flight
+        (state.waiting, state.in_flight)
     }
 
     /// Never blocks. A group that cannot be accepted is settled here.

@@ -7,7 +7,7 @@ use std::sync::{
 
 use rookery_domain::event::EventType;
 use rookery_storage::{
-    apps,
+    Writer, WriterOptions, apps,
     commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState, Ticket},
     idempotency, versions,
 };
@@ -311,5 +311,12 @@ fn the_log_of_sqlite_is_moved_to_the_file_every_few_dozen_commits() {
         assert!(health.checkpoints >= 3);
         assert!(health.wal_bytes > 0 && health.wal_bytes < 8 << 20, "{}", health.wal_bytes);
         assert!(!health.wal_alarm);
+        let options = WriterOptions { wal_alarm_bytes: 1, ..WriterOptions::default() };
+        let epoch = test.db.next_epoch().await.unwrap();
+        let watched = Writer::start(&test.db, epoch, options).unwrap();
+        let outcome = Draft::new(app, 151).create(row("b", "{}")).commit(&watched).await;
+        assert_eq!(outcome, Outcome::Committed);
+        watched.drain().await;
+        assert!(watched.health().wal_alarm);
     });
 }

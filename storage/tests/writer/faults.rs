@@ -3,14 +3,14 @@
 
 use rookery_domain::{event::EventType, id::AppId};
 use rookery_storage::{
-    LaneStatus, Writer,
+    LaneStatus, Writer, WriterOptions,
     commit::{AppWrite, Outcome, RowState},
     faults::{Fault, Faults, Point},
     idempotency,
 };
 
-use super::kit::{Draft, deploy, load, picture, start, start_with};
-use crate::support::{NOW, TestDb, contract, row};
+use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
+use crate::support::{NOW, TestDb, contract, on_postgres, row};
 
 /// A group with something in every table.
 async fn everything(test: &TestDb, app: AppId) -> Draft {
@@ -177,4 +177,36 @@ contract! {
         let writer = start(&test.db).await;
         assert_eq!(Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await, Outcome::Committed);
     }
+}
+
+#[test]
+fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
+    on_postgres(async |test| {
+        let mut apps = Vec::new();
+        for name in ["one", "two", "three"] {
+            apps.push(deploy(test, name).await);
+        }
+        // The batch of two is refused as a whole; then the connection is lost with the first.
+        let faults = Faults::listed([
+            (Point::AtCommit, 2, Fault::Refuse),
+            (Point::AtCommit, 3, Fault::Lose),
+        ]);
+        let options = WriterOptions { postgres_lanes: 1, faults, ..WriterOptions::default() };
+        let epoch = test.db.next_epoch().await.unwrap();
+        let writer = Writer::start(&test.db, epoch, options).unwrap();
+        let hold = Hold::on(test, apps[0]).await;
+        let first = Draft::new(apps[0], 1).create(row("a", "{}")).submit(&writer);
+        while writer.health().in_flight == 0 {
+            tokio::task::yield_now().await;
+        }
+        let second = Draft::new(apps[1], 1).create(row("a", "{}")).submit(&writer);
+        let third = Draft::new(apps[2], 1).create(row("a", "{}")).submit(&writer);
+        drop(hold);
+        assert_eq!(first.await, Ok(Outcome::Committed));
+        let (second, third) = (second.await.unwrap(), third.await.unwrap());
+        assert_eq!(second, Outcome::Unknown);
+        assert!(matches!(third, Outcome::Aborted(_)), "{third:?}");
+        let again = Draft::new(apps[2], 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(again, Outcome::Committed);
+    });
 }

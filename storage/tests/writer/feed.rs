@@ -3,7 +3,7 @@
 use rookery_domain::event::EventType;
 use rookery_storage::{
     commit::{Outcome, RowState},
-    feed::{self, Retention},
+    feed::{self, FeedRetention},
     idempotency,
 };
 
@@ -11,8 +11,8 @@ use super::kit::{Draft, deploy, load, start};
 use crate::support::{NOW, TestDb, contract, row};
 
 /// Keeps so many events, of any age.
-const fn newest(events: u64) -> Retention {
-    Retention { events, not_before: rookery_domain::Timestamp(0) }
+const fn newest(events: u64) -> FeedRetention {
+    FeedRetention { events, not_before: rookery_domain::Timestamp(0) }
 }
 
 /// An app whose feed stands at `last`.
@@ -83,7 +83,7 @@ contract! {
         });
         assert_eq!(later.commit(&writer).await, Outcome::Committed);
         assert_eq!(load(&test.db, app).await.tombstones.len(), 1);
-        let keep = Retention { events: 1_000, not_before: NOW.plus_seconds(50) };
+        let keep = FeedRetention { events: 1_000, not_before: NOW.plus_seconds(50) };
         let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
         assert_eq!((pruned.events, pruned.floor_seq), (3, 3));
         let loaded = load(&test.db, app).await;

@@ -15,6 +15,7 @@ use std::{
 };
 
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
 
 use self::batch::{Ended, Session};
 use super::{
@@ -27,6 +28,13 @@ use crate::{commit::Abort, db::PostgresDb};
 /// A connection that was idle this long is asked whether it still lives before it gets a batch:
 /// to lose it then costs nothing, to lose it around a commit leaves an unknown outcome.
 const PROBE_AFTER: Duration = Duration::from_secs(10);
+
+/// How long a connection may take to come up.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the server may take to answer. Far above the time-out of its locks: who does not
+/// answer by then is taken for lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
@@ -111,10 +119,13 @@ impl Lane {
 
     async fn connection(&mut self) -> Result<PgConnection, sqlx::Error> {
         if let Some(mut idle) = self.connection.take()
-            && (self.used.elapsed() < PROBE_AFTER || idle.ping().await.is_ok())
+            && (self.used.elapsed() < PROBE_AFTER
+                || matches!(timeout(CONNECT_TIMEOUT, idle.ping()).await, Ok(Ok(()))))
         {
             return Ok(idle);
         }
-        PgConnection::connect_with(self.db.connect_options()).await
+        timeout(CONNECT_TIMEOUT, PgConnection::connect_with(self.db.connect_options()))
+            .await
+            .map_err(|_| sqlx::Error::PoolTimedOut)?
     }
 }
