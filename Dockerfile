@@ -1,6 +1,7 @@
 # Build: docker build -t rookery .
 # Run:   docker run -p 8080:8080 -v rookery-data:/data \
-#          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org rookery
+#          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org \
+#          -e ROOKERY__APPS_DOMAIN=apps.example.org rookery
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /src

@@ -7,7 +7,7 @@ const isStale = (error) => error.code === 'participant_token_invalid';
 const openSession = async (renew) => {
   if (!renew) {
     const found = await withRetries(true, () => exchange('GET', 'session')).catch((error) => {
-      if (isStale(error)) return null;
+      if (error.status === 401) return null;
       throw error;
     });
     if (found && found.id) return found;

@@ -25,8 +25,8 @@ const startStream = () => {
 };
 
 const stopIfIdle = () => {
-  if (subscriptions.size || listeners.size || !stream) return;
-  stream.abort();
+  if (subscriptions.size || listeners.size) return;
+  if (stream) stream.abort();
   stream = null;
   cursor = null;
 };

@@ -1,5 +1,5 @@
-//! Opens the rooms behind HTTP, in the order in which they need each other: database, the server's
-//! key, supervision tree, directory. Closes them in the opposite order.
+//! Starting the rooms behind the handlers: database, writer, supervision tree; and stopping them
+//! in the reverse order.
 
 use std::{
     fs::{self, OpenOptions},
@@ -7,108 +7,132 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
-use futures::future::BoxFuture;
 use rand::RngCore as _;
-use rookery_actors::{Directory, DirectoryOptions, supervision::root::Tree};
-use rookery_domain::{
-    Result,
-    app::AppRecord,
-    id::{AppId, HumanId},
-    sealed::ServerKey,
-    time::Clock,
+use rookery_actors::{
+    Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions, store::SqlStore,
 };
-use rookery_storage::{Db, StorageOptions, apps};
+use rookery_domain::{Error, sealed::ServerKey, time::Clock};
+use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
 
-use crate::{
-    config::Config,
-    http::auth::{
-        Authenticator,
-        accounts::{Accounts, AppLookup},
-    },
-};
+use crate::config::Config;
 
-/// The file of the server's key in `data_dir`.
-pub const KEY_FILE: &str = "server.key";
+/// The file in the data folder that holds the server's key.
+const KEY_FILE: &str = "server.key";
 /// Bytes of the server's key.
 const KEY_BYTES: usize = 32;
 
-/// Why a room did not open: one line that says which and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BootError(pub String);
-
-/// The rooms behind HTTP.
-pub struct Rooms {
-    /// Accounts, agents, keys and sessions.
-    pub directory: Directory,
-    /// The server's own key.
-    pub key: ServerKey,
-    tree: Tree,
-    db: Db,
+/// Why the rooms could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    /// The database.
+    #[error("{0}")]
+    Storage(#[from] StorageError),
+    /// The server's key.
+    #[error("data_dir: the server's key cannot be read or made: {0}")]
+    Key(#[from] io::Error),
+    /// The supervision tree.
+    #[error("{0}")]
+    Runtime(#[from] rookery_actors::StartError),
+    /// The directory.
+    #[error("accounts could not be loaded: {0}")]
+    Directory(Error),
+    /// A setting that was judged only when it was used.
+    #[error("{0}")]
+    Setting(&'static str),
 }
 
-/// Opens them.
-///
-/// # Errors
-/// [`BootError`], when the database, the key or the directory is not to be had.
-pub async fn open(config: &Config, clock: Clock) -> Result<Rooms, BootError> {
-    let failed = |what: &str, why: &dyn std::fmt::Display| BootError(format!("{what}: {why}"));
-    let storage = match config.storage.database_url.expose_secret() {
-        "" => StorageOptions::sqlite(&config.data_dir),
-        url => StorageOptions::postgres(url, &config.data_dir),
-    };
-    let db = Db::connect(&storage).await.map_err(|error| failed("storage", &error))?;
-    let key = match config.server.key.expose_secret() {
-        "" => key_of_file(&config.data_dir)
-            .map_err(|error| failed(&format!("{KEY_FILE} in data_dir"), &error))?,
-        text => parse_key(text).ok_or_else(|| failed("server.key", &"not a key"))?,
-    };
-    let key = ServerKey::new(&key);
-    let tree = Tree::start().await.map_err(|error| failed("supervision", &error))?;
-    let options = DirectoryOptions::default();
-    let directory = Directory::start(db.clone(), clock, key.clone(), tree.cell(), options)
-        .await
-        .map_err(|error| failed("accounts", &error))?;
-    Ok(Rooms { directory, key, tree, db })
+/// Everything behind the handlers.
+pub struct Rooms {
+    /// The database.
+    pub db: Db,
+    /// The commit writer.
+    pub writer: Writer,
+    /// The supervision tree.
+    pub runtime: Runtime,
+    /// Accounts, agents, keys and sessions.
+    pub directory: Directory,
+    /// The server's key.
+    pub key: ServerKey,
 }
 
 impl Rooms {
-    /// Who a credential belongs to.
-    #[must_use]
-    pub fn authenticator(&self) -> Arc<dyn Authenticator> {
-        let apps = StoredApps(self.db.clone());
-        Arc::new(Accounts::new(self.directory.clone(), Arc::new(apps)))
+    /// Opens everything. `host` is the domain below which apps are served.
+    ///
+    /// # Errors
+    /// [`BootError`], one line that says what is wrong.
+    pub async fn open(config: &Config, clock: &Clock, host: &str) -> Result<Self, BootError> {
+        let url = config.storage.database_url.expose_secret();
+        let options = match url {
+            "" => StorageOptions::sqlite(&config.data_dir),
+            url => StorageOptions::postgres(url, &config.data_dir),
+        };
+        let db = Db::connect(&options).await?;
+        let key = server_key(config)?;
+        let epoch = db.next_epoch().await?;
+        let writer = Writer::start(&db, epoch, WriterOptions::default())?;
+        let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
+        let options = RuntimeOptions {
+            mailbox_limit: config.apps.mailbox_limit,
+            idle_after: Duration::from_secs(config.apps.idle_after_s),
+            memory_budget_bytes: config.apps.memory_budget_bytes,
+            feed_retention_events: config.feed.retention_events,
+            feed_retention_days: config.feed.retention_days,
+            apps_domain: host.to_owned(),
+            ..RuntimeOptions::default()
+        };
+        let runtime = Runtime::start(
+            db.clone(),
+            store,
+            config.limits.clone(),
+            options,
+            clock.clone(),
+            key.clone(),
+        )
+        .await?;
+        let directory = Directory::start(
+            db.clone(),
+            clock.clone(),
+            key.clone(),
+            runtime.root(),
+            DirectoryOptions::default(),
+        )
+        .await
+        .map_err(BootError::Directory)?;
+        Ok(Self { db, writer, runtime, directory, key })
     }
 
-    /// Writes down what is only in memory, then stops and closes everything.
-    pub async fn close(self) {
+    /// The registry of apps.
+    #[must_use]
+    pub const fn apps(&self) -> &Apps {
+        self.runtime.apps()
+    }
+
+    /// Operations that need more than one app.
+    #[must_use]
+    pub const fn control(&self) -> &Control {
+        self.runtime.control()
+    }
+
+    /// Writes down what is only in memory, finishes what is with the writer, stops everything.
+    pub async fn close(&self) {
         self.directory.flush().await;
-        self.tree.stop().await;
+        self.writer.drain().await;
+        self.runtime.stop().await;
         self.db.close().await;
     }
 }
 
-/// Apps as storage knows them.
-struct StoredApps(Db);
-
-impl AppLookup for StoredApps {
-    fn find<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
-        Box::pin(async move {
-            let found = match id_or_slug.parse::<AppId>() {
-                Ok(id) => apps::by_id(&self.0, id).await?,
-                Err(_) => apps::by_slug(&self.0, id_or_slug).await?,
-            };
-            Ok(found.map(Arc::new))
-        })
-    }
-
-    fn is_member(&self, _: AppId, _: HumanId) -> bool {
-        // Apps have owners and visitors; nobody can be made a member yet.
-        false
-    }
+/// The server's key: the setting, else the file.
+fn server_key(config: &Config) -> Result<ServerKey, BootError> {
+    let key = match config.server.key.expose_secret() {
+        "" => key_of_file(&config.data_dir)?,
+        text => parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?,
+    };
+    Ok(ServerKey::new(&key))
 }
 
 /// Reads 64 hexadecimal digits.

@@ -6,6 +6,7 @@
 pub mod boot;
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod http;
 pub mod log;

@@ -47,6 +47,13 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/dev/mailbox", pages::mailbox::page)
 }
 
+/// The routes of apps' own origins; `extra` are put beside them. None of the site's is there: an
+/// app's page is hostile to the site.
+#[must_use]
+pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
+    Routes::new(extra)
+}
+
 /// The routes of the operator's listener.
 #[must_use]
 pub fn ops() -> Routes {
@@ -110,13 +117,14 @@ impl Routes {
     }
 
     /// The router with its state, and the table of what it knows.
-    pub fn into_parts(self, state: &AppState) -> (Router, RouteTable) {
-        let table = RouteTable::new(&self.document, &self.pages);
+    #[must_use]
+    pub fn into_table(self, state: &AppState) -> RouteTable {
+        let pages = self.pages;
         let router = self
             .router
             .fallback(|| async { ApiError::unknown_path() })
             .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
             .with_state(state.clone());
-        (router, table)
+        RouteTable::new(router, &self.document, &pages)
     }
 }

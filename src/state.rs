@@ -4,12 +4,12 @@
 use std::{ops::Deref, sync::Arc};
 
 use parking_lot::Mutex;
-use rookery_actors::Directory;
-use rookery_domain::{sealed::ServerKey, time::Clock};
+use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer, openapi::Reference,
+    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer,
+    openapi::Reference, pages::origin::Origins,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -24,12 +24,12 @@ pub struct State {
     pub clock: Clock,
     /// The site's origin, without a slash at the end; links begin with it.
     pub public_url: String,
+    /// Which host is the site and which is an app.
+    pub origins: Origins,
     /// Writes error answers.
     pub envelope: Envelope,
-    /// Accounts, agents, keys and sessions.
-    pub directory: Directory,
-    /// Signs cursors, seals what must be shown again.
-    pub key: ServerKey,
+    /// The rooms behind the handlers.
+    pub rooms: Rooms,
     /// Sends mail.
     pub mailer: Mailer,
     /// Who a credential belongs to.

@@ -31,6 +31,8 @@ pub struct RuntimeOptions {
     pub feed_retention_events: u64,
     /// Days that feed events are kept.
     pub feed_retention_days: u32,
+    /// The domain below which every app has a host of its own (`<slug>.<apps_domain>`).
+    pub apps_domain: String,
     /// How long a request may wait to be begun.
     pub request_timeout: Duration,
 }
@@ -46,6 +48,7 @@ impl Default for RuntimeOptions {
             schema_cache_bytes: 64 << 20,
             feed_retention_events: 10_000,
             feed_retention_days: 30,
+            apps_domain: "localhost".to_owned(),
             request_timeout: Duration::from_secs(30),
         }
     }

@@ -136,8 +136,8 @@ pub enum Caller {
     Human {
         /// The human.
         human: HumanId,
-        /// SHA-256 of the share token it came by, where it came by one.
-        share: Option<[u8; 32]>,
+        /// The first half of the SHA-256 of the share token it came by, where it came by one.
+        share: Option<[u8; 16]>,
     },
     /// An anonymous visitor.
     Anonymous {
@@ -145,8 +145,8 @@ pub enum Caller {
         participant: ParticipantId,
         /// Keyed hash of the client's network (never the address itself), for write budgets.
         network: u64,
-        /// SHA-256 of the share token it came by, where it came by one.
-        share: Option<[u8; 32]>,
+        /// The first half of the SHA-256 of the share token it came by, where it came by one.
+        share: Option<[u8; 16]>,
     },
     /// The holder of a grant link.
     Grant {

@@ -31,9 +31,9 @@ fn budget(per_ip: impl Into<Option<u64>>, per_app: impl Into<Option<u64>>) -> An
 #[test]
 fn anonymous_visitors_are_counted_and_nobody_else() {
     let participant = ParticipantId::from_uuid(uuid::Uuid::nil());
-    let anonymous = Caller::Anonymous { participant, network: 7 };
+    let anonymous = Caller::Anonymous { participant, network: 7, share: None };
     let grant = Caller::Grant { participant, grant: GrantId::from_uuid(uuid::Uuid::nil()) };
-    let human = Caller::Human { human: HumanId::from_uuid(uuid::Uuid::nil()) };
+    let human = Caller::Human { human: HumanId::from_uuid(uuid::Uuid::nil()), share: None };
     let counted = |caller: &Caller, tier| {
         budget::counted_network(caller, &Standing::new(caller.principal(), tier))
     };

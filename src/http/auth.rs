@@ -3,17 +3,13 @@
 //! Handlers do not call this; they name one of the permissions of [`permission`], and cannot run
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
-pub mod accounts;
+mod accounts;
 pub mod permission;
 mod resolve;
 
-use std::sync::Arc;
-
-use futures::future::BoxFuture;
 use http::{HeaderMap, header, request::Parts};
 use rookery_domain::{
     Error, ErrorCode, Result,
-    app::AppRecord,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
 };
@@ -90,12 +86,6 @@ pub trait Authenticator: Send + Sync + 'static {
     /// `unavailable`, while accounts are being loaded.
     fn session(&self, secret: &str) -> Result<Option<Identity>>;
 
-    /// The app with this id or slug, in whatever state it is.
-    ///
-    /// # Errors
-    /// `unavailable`, when the store cannot be read.
-    fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>>;
-
     /// Whether `human` is a member of `app` (its owner is none).
     fn is_member(&self, app: AppId, human: HumanId) -> bool;
 
@@ -114,10 +104,6 @@ impl Authenticator for Nobody {
 
     fn session(&self, _: &str) -> Result<Option<Identity>> {
         Ok(None)
-    }
-
-    fn app<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
-        Box::pin(std::future::ready(Ok(None)))
     }
 
     fn is_member(&self, _: AppId, _: HumanId) -> bool {

@@ -16,6 +16,8 @@ pub struct RequestContext {
     pub request_id: HeaderValue,
     /// The client's address.
     pub address: IpAddr,
+    /// The slug that the host names, on an app's own origin.
+    pub app: Option<Box<str>>,
 }
 
 impl FromRequestParts<AppState> for RequestContext {

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures::FutureExt as _;
-use http::{HeaderMap, Request, header};
+use http::{HeaderMap, Request, header, request::Parts, uri::Authority};
 use rookery_domain::Error;
 use secrecy::{ExposeSecret as _, SecretString};
 use semver::Version;
@@ -30,7 +30,7 @@ use super::{
     route_table::RouteTable,
     session_cookie,
 };
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, pages::origin::HostMatch, state::AppState};
 
 /// Prefix of the API's paths; the CLI version is checked there.
 const API_PREFIX: &str = "/v1/";
@@ -39,8 +39,9 @@ const PARTICIPANT_PREFIX: &str = "/s/";
 
 /// The boundary of one listener.
 pub struct Edge {
-    router: Router,
     routes: RouteTable,
+    /// The routes of apps' own origins.
+    app_routes: Option<RouteTable>,
     state: AppState,
     request_ids: RequestIds,
     log: RequestLog,
@@ -54,25 +55,25 @@ pub struct Edge {
 impl Edge {
     /// The boundary of the public listener.
     #[must_use]
-    pub fn site(state: AppState, router: Router, routes: RouteTable) -> Self {
+    pub fn site(state: AppState, routes: RouteTable, apps: RouteTable) -> Self {
         let config = &state.config;
         let limiter = Limiter::new(&config.rate_limit);
         let min_cli_version = Version::parse(&config.server.min_cli_version).ok();
-        Self { limiter, min_cli_version, ..Self::bare(state, router, routes) }
+        Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
 
     /// The boundary of the operator's listener: no rate limit, but the token where one is set.
     #[must_use]
-    pub fn ops(state: AppState, router: Router, routes: RouteTable) -> Self {
+    pub fn ops(state: AppState, routes: RouteTable) -> Self {
         let token = state.config.ops.token.clone();
         let token = Some(token).filter(|token| !token.expose_secret().is_empty());
-        Self { token, ..Self::bare(state, router, routes) }
+        Self { token, ..Self::bare(state, routes) }
     }
 
-    fn bare(state: AppState, router: Router, routes: RouteTable) -> Self {
+    fn bare(state: AppState, routes: RouteTable) -> Self {
         Self {
-            router,
             routes,
+            app_routes: None,
             request_ids: RequestIds::new(),
             log: RequestLog::new(state.config.log.requests_per_second_max),
             limiter: None,
@@ -95,6 +96,7 @@ impl Edge {
         let request_id = self.request_ids.of(request.headers());
         let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
         let (mut parts, body) = request.into_parts();
+        let (app, routes) = self.origin(&parts);
         let method = parts.method.clone();
         let uri = parts.uri.clone();
         let trace = request_id::trace_id(&parts.headers).map(str::to_owned);
@@ -102,12 +104,12 @@ impl Edge {
 
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
-            Some(refusal) if self.routes.has(&method, uri.path()) => refusal.into_response(),
+            Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
             // Nothing refuses it; or no such route, which the router says better.
             _ => {
-                let context = RequestContext { request_id: request_id.clone(), address };
+                let context = RequestContext { request_id: request_id.clone(), address, app };
                 parts.extensions.insert(context);
-                self.route(Request::from_parts(parts, Body::new(body))).await
+                route(routes.handlers(), Request::from_parts(parts, Body::new(body))).await
             }
         };
 
@@ -125,7 +127,7 @@ impl Edge {
         if self.log.wants(status, now) {
             self.log.write(&Line {
                 method: &method,
-                route: self.routes.template(uri.path()).unwrap_or("unknown"),
+                route: routes.template(uri.path()).unwrap_or("unknown"),
                 status,
                 code,
                 request_id: &request_id,
@@ -161,23 +163,34 @@ impl Edge {
         standing.and_then(Standing::refusal)
     }
 
-    /// Runs the handler; a panic becomes `internal` and takes nothing else down.
-    async fn route(&self, request: Request<Body>) -> Response {
-        let changes = !request.method().is_safe();
-        let mut router = self.router.clone();
-        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => {
-                let never: Infallible = never;
-                match never {}
+    /// Whose origin the request is for: the site's (every host that is no app's), or an app's.
+    fn origin(&self, parts: &Parts) -> (Option<Box<str>>, &RouteTable) {
+        if let Some(apps) = &self.app_routes {
+            let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
+            let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+            if let Some(HostMatch::App(slug)) = authority.map(|a| self.state.origins.classify(a)) {
+                return (Some(slug.into()), apps);
             }
-            Err(_) => ApiError::from(Error::internal(changes)).into_response(),
         }
+        (None, &self.routes)
+    }
+}
+
+/// Runs the handler; a panic becomes `internal` and takes nothing else down.
+async fn route(mut handlers: Router, request: Request<Body>) -> Response {
+    let changes = !request.method().is_safe();
+    match AssertUnwindSafe(handlers.call(request)).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => {
+            let never: Infallible = never;
+            match never {}
+        }
+        Err(_) => ApiError::from(Error::internal(changes)).into_response(),
     }
 }
 
 fn bears(headers: &HeaderMap, token: &SecretString) -> bool {
-    let given = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
     given.as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
 }

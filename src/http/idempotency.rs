@@ -90,7 +90,7 @@ impl Creation<'_> {
                 answer: created,
             })
         };
-        match state.directory.once(once, make).await? {
+        match state.rooms.directory.once(once, make).await? {
             Answered::First(created) => Ok(created.into_response()),
             Answered::Again { status, location, body } => again(status, location, body),
         }

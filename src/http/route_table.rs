@@ -1,5 +1,5 @@
-//! Which path and verb exists, beside axum's router, which keeps that to itself. Asked only on the
-//! side roads: to let "no such route" win over a refusal that comes later in the precedence, and
+//! A router, and beside it which path and verb exists, which axum keeps to itself. The table is
+//! asked only on the side roads: to let "no such route" win over a refusal that comes later in the precedence, and
 //! to name the route in a log line (the path itself may hold a secret).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,9 +8,10 @@ use http::Method;
 use matchit::Router;
 use utoipa::openapi::{OpenApi, PathItem};
 
-/// Every route of the service.
+/// The routes of one kind of origin.
 #[derive(Debug)]
 pub struct RouteTable {
+    handlers: axum::Router,
     router: Router<Route>,
 }
 
@@ -21,9 +22,14 @@ struct Route {
 }
 
 impl RouteTable {
-    /// The table of the API's `document`, and of `pages` (path and verb), which are no part of it.
+    /// The routes of `handlers`: those of the API's `document`, and `pages` (path and verb), which
+    /// are no part of it.
     #[must_use]
-    pub fn new(document: &OpenApi, pages: &[(&'static str, &'static str)]) -> Self {
+    pub fn new(
+        handlers: axum::Router,
+        document: &OpenApi,
+        pages: &[(&'static str, &'static str)],
+    ) -> Self {
         let mut routes = BTreeMap::<&str, BTreeSet<&'static str>>::new();
         for (path, item) in &document.paths.paths {
             routes.entry(path).or_default().extend(methods(item));
@@ -36,7 +42,12 @@ impl RouteTable {
             // The same paths are in axum's router, which has refused what contradicts itself.
             let _ = router.insert(path, Route { template: path.to_owned(), methods });
         }
-        Self { router }
+        Self { handlers, router }
+    }
+
+    /// The router, as cheap to clone as a pointer.
+    pub fn handlers(&self) -> axum::Router {
+        self.handlers.clone()
     }
 
     /// Whether `method` on `path` leads to a handler.

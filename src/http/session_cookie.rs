@@ -22,7 +22,7 @@ pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
     let https = state.is_https();
     if let Some(secret) = session_cookie(request, https)
         && !response.contains_key(header::SET_COOKIE)
-        && state.directory.renews_cookie(secret)
+        && state.rooms.directory.renews_cookie(secret)
     {
         set(response, secret, https);
     }

@@ -38,11 +38,11 @@ impl Smtp {
     /// Starts the sender. It connects when there is something to send.
     pub(super) fn start(url: &str, from: &str) -> Result<Self, BootError> {
         // The cause may quote the address, and the address may hold a password.
-        let wrong = || BootError("mail.smtp_url: not the address of an SMTP server".to_owned());
+        let wrong = || BootError::Setting("mail.smtp_url: not the address of an SMTP server");
         let transport = Transport::from_url(url).map_err(|_| wrong())?;
         let transport = transport.timeout(Some(TIMEOUT)).build();
         let from: Mailbox =
-            from.parse().map_err(|_| BootError("mail.from: not an address".to_owned()))?;
+            from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
         let (sender, queue) = mpsc::channel(QUEUED_MAX);
         tokio::spawn(send_all(queue, transport, from));
         Ok(Self(sender))

@@ -78,7 +78,7 @@ impl Origins {
             "subdomain" => Apps::Hosts { domain: apps_host(apps_domain, site_is_loopback)? },
             other => {
                 return Err(Error::invalid(format!(
-                    "apps.mode {other:?}: must be subdomain or path"
+                    "apps_mode {other:?}: must be subdomain or path"
                 )));
             }
         };
@@ -186,8 +186,8 @@ fn apps_host(apps_domain: &str, site_is_loopback: bool) -> Result<String> {
             Ok("localhost".to_owned())
         } else {
             Err(Error::invalid(
-                "apps.domain: must be set when server.public_url is not on this machine \
-                 (or set apps.mode to path)",
+                "apps_domain: must be set when server.public_url is not on this machine \
+                 (or set apps_mode to path)",
             ))
         };
     }
@@ -195,7 +195,7 @@ fn apps_host(apps_domain: &str, site_is_loopback: bool) -> Result<String> {
         Ok(UrlHost::Domain(name)) if !name.ends_with('.') && name.len() <= HOST_BYTES_MAX => {
             Ok(name)
         }
-        _ => Err(Error::invalid(format!("apps.domain {apps_domain:?}: must be a DNS name"))),
+        _ => Err(Error::invalid(format!("apps_domain {apps_domain:?}: must be a DNS name"))),
     }
 }
 

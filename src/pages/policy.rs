@@ -34,7 +34,6 @@ const ASKABLE: &[(Capability, &str)] = &[
 /// Browser features that no app gets, because no manifest discloses them.
 const NEVER: &[&str] = &[
     "accelerometer",
-    "bluetooth",
     "browsing-topics",
     "display-capture",
     "gyroscope",
@@ -197,7 +196,7 @@ pub fn base_headers(headers: &mut HeaderMap, https: bool) {
     put(headers, header::REFERRER_POLICY, "strict-origin-when-cross-origin");
     put(headers, header::X_FRAME_OPTIONS, "DENY");
     if https {
-        put(headers, header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+        put(headers, header::STRICT_TRANSPORT_SECURITY, "max-age=63072000");
     }
 }
 

@@ -58,7 +58,7 @@ pub async fn register(
         let message = "registration is closed: start with POST /v1/device/code";
         return Err(Error::new(ErrorCode::Forbidden, message).into());
     }
-    let (agent, key) = state.directory.register(name(body.name.as_deref())?).await?;
+    let (agent, key) = state.rooms.directory.register(name(body.name.as_deref())?).await?;
     Ok(Created {
         location: "/v1/keys".to_owned(),
         record: Registered { agent: AgentView::of(&agent), key: NewKeyView::of(&key) },

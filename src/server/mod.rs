@@ -12,12 +12,13 @@ use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
-    boot::{self, BootError, Rooms},
+    boot::{BootError, Rooms},
     config::Config,
     error::Envelope,
     http::{auth::Authenticator, edge::Edge},
     mail::Mailer,
     openapi::Reference,
+    pages::origin::Origins,
     router,
     state::{AppState, Readiness, State},
 };
@@ -28,19 +29,29 @@ pub struct Hooks {
     pub clock: Clock,
     /// Who a credential belongs to, where that is not for the directory to say.
     pub authenticator: Option<Arc<dyn Authenticator>>,
-    /// Routes beside the service's own.
+    /// Routes beside the site's own.
     pub routes: OpenApiRouter<AppState>,
+    /// Routes beside those of apps' own origins.
+    pub app_routes: OpenApiRouter<AppState>,
 }
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self { clock: Clock::system(), authenticator: None, routes: OpenApiRouter::new() }
+        Self {
+            clock: Clock::system(),
+            authenticator: None,
+            routes: OpenApiRouter::new(),
+            app_routes: OpenApiRouter::new(),
+        }
     }
 }
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// A room behind the handlers did not open.
+    #[error("{0}")]
+    Boot(#[from] BootError),
     /// An address cannot be listened on.
     #[error("{setting}: cannot listen on {address}: {source}")]
     Listen {
@@ -51,15 +62,14 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
-    /// The rooms behind HTTP did not open.
-    #[error(transparent)]
-    Boot(#[from] BootError),
+    /// A setting that could be judged only now.
+    #[error("{0}")]
+    Setting(String),
 }
 
 /// A running server.
 pub struct Server {
     state: AppState,
-    rooms: Rooms,
     site: SocketAddr,
     ops: SocketAddr,
     listeners: Vec<JoinHandle<()>>,
@@ -68,7 +78,7 @@ pub struct Server {
 /// Starts a server; it serves when this returns.
 ///
 /// # Errors
-/// [`StartError`], when an address cannot be listened on or the database cannot be opened.
+/// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
     let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
@@ -80,8 +90,15 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
-    let rooms = boot::open(&config, hooks.clock.clone()).await?;
+    let origins = Origins::new(&public_url, &config.apps_domain, config.apps_mode.as_str())
+        .map_err(|error| StartError::Setting(error.message))?;
+    let host = match config.apps_domain.as_str() {
+        "" => "localhost",
+        domain => domain,
+    };
+    let rooms = Rooms::open(&config, &hooks.clock, host).await?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
@@ -92,25 +109,25 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         reference: Reference::render(&routes.document, &public_url, &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
+        origins,
         clock: hooks.clock,
-        authenticator: hooks.authenticator.unwrap_or_else(|| rooms.authenticator()),
-        directory: rooms.directory.clone(),
-        key: rooms.key.clone(),
+        rooms,
         mailer,
+        authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
         config,
     });
-    let (router, table) = routes.into_parts(&state);
-    let site_edge = Arc::new(Edge::site(state.clone(), router, table));
-    let (router, table) = router::ops().into_parts(&state);
-    let ops_edge = Arc::new(Edge::ops(state.clone(), router, table));
+    let site_table = routes.into_table(&state);
+    let apps_table = router::apps(hooks.app_routes).into_table(&state);
+    let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
+    let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table(&state)));
     let drain = &state.drain;
     let listeners = vec![
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),
         tokio::spawn(accept::serve(ops_listener, ops_edge, limits, drain.clone())),
     ];
-    Ok(Server { state, rooms, site, ops, listeners })
+    Ok(Server { state, site, ops, listeners })
 }
 
 impl Server {
@@ -139,7 +156,7 @@ impl Server {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;
         }
-        self.rooms.close().await;
+        self.state.rooms.close().await;
     }
 }
 

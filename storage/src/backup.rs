@@ -120,6 +120,13 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
 
 /// Checks that the file is a whole database of ours that this build can read.
 fn check(file: &Path) -> Result<()> {
+    let log = with_suffix(file, "-wal");
+    if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Err(failed(
+            file,
+            "a write-ahead log beside it holds a part of it; no backup has one",
+        ));
+    }
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let unreadable = |error: rusqlite::Error| failed(file, error);
     let id: i64 =
@@ -131,7 +138,8 @@ fn check(file: &Path) -> Result<()> {
         .query_row("pragma integrity_check(1)", [], |row| row.get(0))
         .map_err(unreadable)?;
     if verdict != "ok" {
-        return Err(failed(file, format_args!("it is damaged: {verdict}")));
+        let verdict: Vec<&str> = verdict.lines().collect();
+        return Err(failed(file, format_args!("it is damaged: {}", verdict.join(" "))));
     }
     let found: i64 = connection
         .query_row("select max(version) from _sqlx_migrations where success", [], |row| row.get(0))

@@ -78,6 +78,7 @@ pub struct Device {
 
 /// What a poll of the device answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "answered and taken apart, never kept")]
 pub enum DevicePoll {
     /// Not decided: come again after `interval_s` seconds.
     Pending {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rookery_domain::{Timestamp, event::Event, id::AppId};
 
 use crate::{
-    codec::{self, event_columns, record},
+    codec::{self, Columns, Read, event_columns, record},
     db::{Db, Tx, args},
-    error::Result,
+    error::{Result, StorageError},
 };
 
 /// Events that one call of [`events_after`] gives at most.
@@ -18,7 +18,12 @@ pub const EVENTS_PAGE_MAX: u32 = 1_000;
 /// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it.
 pub const PRUNE_CHUNK: u32 = 500;
 
-record!(EventRecord, Event, codec::event);
+record!(EventRecord, (u64, Read<Event>), numbered);
+
+/// The event, and its number also when it cannot be read.
+fn numbered(columns: &impl Columns) -> Read<(u64, Read<Event>)> {
+    Ok((columns.number(0)?, codec::event(columns)))
+}
 
 /// A page of the stored feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +42,7 @@ pub struct EventPage {
 /// sees an event before the rows it speaks of.
 ///
 /// # Errors
-/// Any [`crate::StorageError`].
+/// Any [`StorageError`].
 pub async fn events_after(
     db: &Db,
     app: AppId,
@@ -59,10 +64,13 @@ pub async fn events_after(
         .await?;
     let full = records.len() >= limit as usize;
     let mut events = Vec::with_capacity(records.len());
-    for EventRecord(event) in records {
+    let mut last = after;
+    for EventRecord(record) in records {
+        let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
+        last = seq;
         match event {
             Ok(event) => events.push(Arc::new(event)),
-            Err(why) => tracing::error!(app.id = %app, why, "a stored event cannot be read"),
+            Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
         }
     }
     // Read after the events: a floor that rises in between makes the reader start anew, where
@@ -70,16 +78,13 @@ pub async fn events_after(
     let floor: Option<(i64,)> =
         db.optional("select floor_seq from app_head where app_id = $1", args![app]).await?;
     let floor_seq = floor.map_or(0, |(floor,)| floor.max(0).cast_unsigned());
-    let through = match events.last() {
-        Some(last) if full => last.seq,
-        _ => max_seq.max(after),
-    };
+    let through = if full { last } else { max_seq.max(after) };
     Ok(EventPage { events, through, floor_seq })
 }
 
 /// What retention keeps of an app's feed, whichever bound is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct FeedRetention {
     /// `feed.retention_events`: the newest so many.
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
@@ -102,14 +107,20 @@ pub struct Pruned {
 /// an app without head.
 ///
 /// # Errors
-/// Any [`crate::StorageError`].
-pub async fn prune(db: &Db, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+/// Any [`StorageError`].
+pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     db.transaction((app, keep), |tx, (app, keep)| Box::pin(prune_in(tx, *app, *keep))).await
 }
 
-async fn prune_in(tx: &mut Tx, app: AppId, keep: Retention) -> Result<Option<Pruned>> {
+async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
+    // The update locks the head first, in the writer's order: a purge that scrubs events and a
+    // prune that deletes them never wait for each other in a ring.
     let head: Option<(i64, i64)> = tx
-        .optional("select last_seq, floor_seq from app_head where app_id = $1", args![app])
+        .optional(
+            "update app_head set floor_seq = floor_seq where app_id = $1 \
+             returning last_seq, floor_seq",
+            args![app],
+        )
         .await?;
     let Some((last_seq, floor)) = head else { return Ok(None) };
     let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));

@@ -33,4 +33,4 @@ pub mod writer;
 
 pub use db::{DatabaseUrl, Db, StorageOptions};
 pub use error::StorageError;
-pub use writer::{Writer, WriterOptions};
+pub use writer::{LaneStatus, Writer, WriterHealth, WriterOptions};

@@ -1,6 +1,7 @@
 // The SDK's calls: sessions, errors, retries, challenges, frozen globals, path mode.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { launch, withPage } from './harness.mjs';
 
 let browser;
@@ -59,6 +60,18 @@ test('a session of an earlier visit is used again', () => withPage(browser, plai
     await page.reload();
     assert.equal(await page.evaluate(async () => (await app.me).id), first);
     assert.equal(service.seen('POST', 'session').length, 1);
+  }));
+
+test('an app that does not let the visitor in says so, once for all calls', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'session'
+    ? service.refuse(401, 'unauthorized') : undefined)),
+  async ({ page, service }) => {
+    const codes = await page.evaluate(() => Promise.all([app.me, app.collection('n').list()]
+      .map((call) => call.catch((e) => e.code))));
+    assert.deepEqual(codes, ['unauthorized', 'unauthorized']);
+    assert.equal(service.seen('POST', 'session').length, 1);
+    service.faults.length = 0;
+    assert.ok(await page.evaluate(async () => (await app.me).id), 'a failure is not kept');
   }));
 
 test('a revoked token is renewed once, for all calls together', () => withPage(browser, plain,
@@ -165,6 +178,24 @@ test('a challenge is solved in a worker; later writes bring an answer along', ()
     assert.equal(service.seen('POST', 'collections/entries').length, 3);
     const asked = service.seen('GET', 'challenge');
     assert.deepEqual(asked.map((r) => r.query.get('collection')), ['entries', 'entries']);
+  }));
+
+test('challenges with salts of every length are solved', () => withPage(browser,
+  (service) => {
+    service.challenged.add('e');
+    let length = 40;
+    service.task = () => {
+      length += 1;
+      const salt = 'x'.repeat(length);
+      const challenge = createHash('sha256').update(salt + 12).digest('hex');
+      return { algorithm: 'SHA-256', challenge, salt, signature: 'sig', maxnumber: 20 };
+    };
+  },
+  async ({ page, service }) => {
+    await page.evaluate(async () => {
+      for (let n = 0; n < 100; n += 1) await app.collection('e').create({ n });
+    });
+    assert.equal(service.collection('e').size, 100);
   }));
 
 test('an answer that came too late is replaced by a new one, once', () => withPage(browser,

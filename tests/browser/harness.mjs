@@ -10,21 +10,29 @@ export const launch = () => chromium.launch({
     '--disable-component-update', '--disable-sync', '--no-first-run'],
 });
 
-// Runs `body({page, service})` on a page that has the SDK; fails on any error the page threw.
-export const withPage = async (browser, prepare, body) => {
-  const service = new FakeService();
-  prepare(service);
-  await service.start();
+// Runs `body({page, thrown})` on a fresh visitor's page of `url`; fails on any error the page threw.
+export const onPage = async (browser, url, body) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   const thrown = [];
   page.on('pageerror', (error) => thrown.push(error));
   try {
-    await page.goto(service.url);
-    await body({ page, service, thrown });
+    await page.goto(url);
+    await body({ page, thrown });
     if (thrown.length) throw thrown[0];
   } finally {
     await context.close();
+  }
+};
+
+// The same on a fresh fake service, which `prepare` sets up.
+export const withPage = async (browser, prepare, body) => {
+  const service = new FakeService();
+  prepare(service);
+  await service.start();
+  try {
+    await onPage(browser, service.url, ({ page, thrown }) => body({ page, service, thrown }));
+  } finally {
     await service.stop();
   }
 };

@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex},
+    sync::{Mutex, OnceLock},
 };
 
-use futures::future::BoxFuture;
 use rookery::http::auth::{Authenticator, Identity};
+use rookery_actors::Apps;
 use rookery_domain::{
     Result,
     app::{AppRecord, AppStatus},
@@ -18,13 +18,16 @@ use super::START;
 
 /// Who has which credential, and what is whose.
 #[derive(Default)]
-pub struct TestDirectory(Mutex<Entries>);
+pub struct TestDirectory {
+    entries: Mutex<Entries>,
+    /// The registry of the running server, where apps of [`TestDirectory::app`] are put.
+    pub apps: OnceLock<Apps>,
+}
 
 #[derive(Default)]
 struct Entries {
     bearers: HashMap<String, Identity>,
     sessions: HashMap<String, Identity>,
-    apps: Vec<Arc<AppRecord>>,
     members: Vec<(AppId, HumanId)>,
     emails: HashMap<HumanId, String>,
 }
@@ -34,35 +37,35 @@ impl TestDirectory {
     pub fn human(&self, secret: &str) -> HumanId {
         let human = HumanId::new();
         let identity = Identity::Human { human, session: SessionId::new() };
-        self.0.lock().unwrap().sessions.insert(secret.to_owned(), identity);
+        self.entries.lock().unwrap().sessions.insert(secret.to_owned(), identity);
         human
     }
 
     /// An agent, claimed by `owner` or not yet; the key is `secret`.
     pub fn agent(&self, secret: &str, owner: Option<HumanId>) {
         let identity = Identity::Agent { agent: AgentId::new(), key: KeyId::new(), owner };
-        self.0.lock().unwrap().bearers.insert(secret.to_owned(), identity);
+        self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
     }
 
     /// A service credential of `app`.
     pub fn credential(&self, secret: &str, app: AppId) {
         let identity = Identity::Credential { credential: CredentialId::new(), app };
-        self.0.lock().unwrap().bearers.insert(secret.to_owned(), identity);
+        self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
     }
 
     /// Forgets a key.
     pub fn revoke(&self, secret: &str) {
-        self.0.lock().unwrap().bearers.remove(secret);
+        self.entries.lock().unwrap().bearers.remove(secret);
     }
 
     /// Makes `human` a member of `app`.
     pub fn member(&self, app: AppId, human: HumanId) {
-        self.0.lock().unwrap().members.push((app, human));
+        self.entries.lock().unwrap().members.push((app, human));
     }
 
     /// Gives `human` a verified address.
     pub fn verify(&self, human: HumanId, email: &str) {
-        self.0.lock().unwrap().emails.insert(human, email.to_owned());
+        self.entries.lock().unwrap().emails.insert(human, email.to_owned());
     }
 
     /// An app of `owner`.
@@ -88,34 +91,26 @@ impl TestDirectory {
             deleted_at: None,
             purge_at: None,
         };
-        self.0.lock().unwrap().apps.push(Arc::new(record));
+        // One that is being destroyed is not found by anybody.
+        let _ = self.apps.get().expect("the server runs").adopt(record);
         id
     }
 }
 
 impl Authenticator for TestDirectory {
     fn bearer(&self, secret: &str) -> Result<Option<Identity>> {
-        Ok(self.0.lock().unwrap().bearers.get(secret).copied())
+        Ok(self.entries.lock().unwrap().bearers.get(secret).copied())
     }
 
     fn session(&self, secret: &str) -> Result<Option<Identity>> {
-        Ok(self.0.lock().unwrap().sessions.get(secret).copied())
-    }
-
-    fn app<'a>(&'a self, id_or_slug: &'a str) -> BoxFuture<'a, Result<Option<Arc<AppRecord>>>> {
-        let entries = self.0.lock().unwrap();
-        let found = entries
-            .apps
-            .iter()
-            .find(|app| app.id.to_string() == id_or_slug || *app.slug == *id_or_slug);
-        Box::pin(std::future::ready(Ok(found.cloned())))
+        Ok(self.entries.lock().unwrap().sessions.get(secret).copied())
     }
 
     fn is_member(&self, app: AppId, human: HumanId) -> bool {
-        self.0.lock().unwrap().members.contains(&(app, human))
+        self.entries.lock().unwrap().members.contains(&(app, human))
     }
 
     fn verified_email(&self, human: HumanId) -> Option<String> {
-        self.0.lock().unwrap().emails.get(&human).cloned()
+        self.entries.lock().unwrap().emails.get(&human).cloned()
     }
 }

@@ -106,21 +106,21 @@ async fn operator(_: Operator) -> Json<Value> {
 #[utoipa::path(post, path = "/v1/probe/apps/{id}/owner", request_body = Thing,
     params(("id" = String, Path)), responses((status = 200, body = Value)))]
 async fn owner(owner: AppOwner, StrictJson(thing): StrictJson<Thing>) -> Json<Value> {
-    Json(json!({"slug": &*owner.app.slug, "name": thing.name, "size": thing.size}))
+    Json(json!({"slug": &*owner.app.record().slug, "name": thing.name, "size": thing.size}))
 }
 
 /// For the owner and members.
 #[utoipa::path(get, path = "/v1/probe/apps/{id}/member",
     params(("id" = String, Path)), responses((status = 200, body = Value)))]
 async fn member(member: AppMember) -> Json<Value> {
-    Json(json!({"slug": &*member.app.slug}))
+    Json(json!({"slug": &*member.app.record().slug}))
 }
 
 /// For the owner in person.
 #[utoipa::path(get, path = "/v1/probe/apps/{id}/person",
     params(("id" = String, Path)), responses((status = 200, body = Value)))]
 async fn owner_in_person(owner: HumanOwner) -> Json<Value> {
-    Json(json!({"slug": &*owner.app.slug}))
+    Json(json!({"slug": &*owner.app.record().slug}))
 }
 
 /// For whoever may ask for rows.

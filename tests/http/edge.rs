@@ -84,6 +84,7 @@ async fn api_answers_are_not_stored_and_pages_forbid_scripts() {
 #[tokio::test]
 async fn a_site_behind_https_says_so_to_browsers() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://example.org");
+    let builder = builder.set("ROOKERY__APPS_DOMAIN", "apps.example.org");
     let server = builder.start().await;
     let answer = server.get("/v1/unknown").await;
     assert!(answer.header("strict-transport-security").starts_with("max-age="));
@@ -149,4 +150,18 @@ async fn created_things_have_a_location_and_tagged_ones_answer_304() {
     assert_eq!(Answer::of(tagged("if-none-match", "\"8\"")).await.status, 200);
     assert_eq!(Answer::of(tagged("if-match", "\"3\"")).await.json()["if_match"], 3);
     Answer::of(tagged("if-match", "three")).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn an_apps_origin_has_none_of_the_sites_routes() {
+    let server = TestServer::builder().with_probes().start().await;
+    let site = server.public_url().trim_start_matches("http://").to_owned();
+    for path in ["/docs", "/v1/openapi.json", "/v1/probe/agent", "/v1/probe/things", "/ready"] {
+        let request = server.request(Method::GET, path).header("host", format!("notes.{site}"));
+        Answer::of(request).await.error(ErrorCode::NotFound);
+    }
+    for host in [site.as_str(), "127.0.0.1", "localhost:1", "elsewhere.example"] {
+        let request = server.request(Method::GET, "/docs").header("host", host);
+        assert_eq!(Answer::of(request).await.status, 200, "{host}");
+    }
 }

@@ -3,6 +3,7 @@
 
 mod assets;
 mod document;
+mod examples;
 mod origin;
 mod paths;
 mod policy;

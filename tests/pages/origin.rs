@@ -125,10 +125,10 @@ fn a_wrong_setting_is_refused_by_its_name() {
         ("https://x.example/base", "a.example", "subdomain", "server.public_url"),
         ("https://u:p@x.example", "a.example", "subdomain", "server.public_url"),
         ("https://x.example/?q", "a.example", "subdomain", "server.public_url"),
-        ("https://x.example", "", "subdomain", "apps.domain"),
-        ("https://x.example", "127.0.0.1", "subdomain", "apps.domain"),
-        ("https://x.example", "a b", "subdomain", "apps.domain"),
-        ("https://x.example", "a.example", "host", "apps.mode"),
+        ("https://x.example", "", "subdomain", "apps_domain"),
+        ("https://x.example", "127.0.0.1", "subdomain", "apps_domain"),
+        ("https://x.example", "a b", "subdomain", "apps_domain"),
+        ("https://x.example", "a.example", "host", "apps_mode"),
     ] {
         let error = Origins::new(url, domain, mode).unwrap_err();
         assert!(error.message.contains(names), "{error}");

@@ -119,7 +119,7 @@ fn every_answer_of_an_app_carries_the_fence() {
         ("cross-origin-resource-policy", "same-origin"),
         ("origin-agent-cluster", "?1"),
         ("x-dns-prefetch-control", "off"),
-        ("strict-transport-security", "max-age=31536000"),
+        ("strict-transport-security", "max-age=63072000"),
     ] {
         assert_eq!(headers[name], wanted, "{name}");
     }

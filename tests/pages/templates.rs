@@ -183,3 +183,65 @@ fn the_links_of_a_mail_are_found_in_order_and_bounded() {
     let many: String = (0..9).map(|n| format!("http://x/{n} ")).collect();
     assert_eq!(mail(&many).links().len(), 5);
 }
+
+#[test]
+fn everyday_pages_are_small_and_written_out_for_pictures() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).unwrap();
+    let guest = || Shell::new("http://localhost:8080", None);
+    let ada = || Shell::new("http://localhost:8080", Some("ada@example.com".to_owned()));
+    let device = |step| render(&DevicePage { shell: ada(), step }).unwrap();
+    let mail = MailView {
+        to: "ada@example.com".into(),
+        subject: "Your sign-in link".into(),
+        text: "Hello,\n\nopen this link to sign in:\n\nhttp://localhost:8080/sign-in/confirm?token=abc\n\n\
+               It works once, for 15 minutes."
+            .into(),
+        sent_at: "2027-01-15T08:30:00.000Z".into(),
+    };
+    let sign_in = SignInPage {
+        shell: guest(),
+        email: "ada@".into(),
+        redirect_to: "/".into(),
+        app_name: Some("guestbook".into()),
+        error: Some("email: this is not an address".into()),
+        idp_href: Some("/v1/auth/idp".into()),
+    };
+    let sent = SignInSentPage {
+        shell: guest(),
+        email: "ada@example.com".into(),
+        valid_minutes: 15,
+        dev_mailbox: true,
+    };
+    let link = || "http://localhost:8080/authorize?app=guestbook".to_owned();
+    let pages = [
+        ("welcome", render(&WelcomePage { shell: ada(), dev_mailbox: true }).unwrap()),
+        ("sign-in", render(&sign_in).unwrap()),
+        ("sign-in-sent", render(&sent).unwrap()),
+        ("confirm", render(&ConfirmPage { shell: guest(), token: "abc".into() }).unwrap()),
+        ("device-enter", device(DeviceStep::Enter { user_code: String::new(), error: None })),
+        (
+            "device-review",
+            device(DeviceStep::Review {
+                user_code: "WDJB-MJHT".into(),
+                agent_name: "Otto the gardener".into(),
+                started_at: "2027-01-15 08:30 UTC".into(),
+            }),
+        ),
+        ("device-approved", device(DeviceStep::Approved { agent_name: "Otto".into() })),
+        (
+            "mailbox",
+            render(&MailboxPage { shell: guest(), to: String::new(), items: vec![mail] }).unwrap(),
+        ),
+        ("waking", render(&StatusPage::waking(guest())).unwrap()),
+        ("not-found", render(&StatusPage::not_found(guest(), "/".into())).unwrap()),
+        ("deleted", render(&StatusPage::deleted(guest())).unwrap()),
+        ("closed", render(&StatusPage::closed(guest())).unwrap()),
+        ("private", render(&StatusPage::private(guest(), link())).unwrap()),
+        ("failed", render(&StatusPage::failed(guest(), Some("req_01h".into()))).unwrap()),
+    ];
+    for (name, html) in pages {
+        assert!(html.len() < 10_000, "{name} has {} bytes", html.len());
+        std::fs::write(folder.join(format!("{name}.html")), html).unwrap();
+    }
+}

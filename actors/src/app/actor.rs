@@ -152,7 +152,10 @@ impl App {
     }
 
     fn keep_answer(&mut self, key: &IdempotencyKey, reply: &Reply) {
-        let (answer, quoted) = render::stored(reply, &key.location_base);
+        let (answer, quoted) = match &key.render {
+            Some(render) => ((render.0)(reply, &self.working.root.record), None),
+            None => render::stored(reply, &key.location_base),
+        };
         let StoredAnswer { status, location, body } = answer.clone();
         self.working.private.answers.remember(key, self.working.root.seq, answer);
         self.working.open.journal.push(Undo::Answer(key.scope));

@@ -77,7 +77,7 @@ impl Answers {
 
 /// `conflict`: the key was used with another body.
 #[must_use]
-pub fn reused() -> Error {
+pub(crate) fn reused() -> Error {
     Error::new(
         ErrorCode::Conflict,
         "this Idempotency-Key was used before with another request body",

@@ -282,8 +282,20 @@ pub struct IdempotencyKey {
     pub collection: Option<Arc<str>>,
     /// What the keys of created rows are appended to for `Location`.
     pub location_base: String,
+    /// Renders the answer, for operations whose answer the route composes itself.
+    pub render: Option<Renderer>,
     /// The app's published seq when storage was asked for this scope and knew none.
     pub checked_at_seq: u64,
+}
+
+/// Renders the answer of a reply, given the app's record after it.
+#[derive(Clone)]
+pub struct Renderer(pub Arc<dyn Fn(&Reply, &AppRecord) -> StoredAnswer + Send + Sync>);
+
+impl std::fmt::Debug for Renderer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Renderer")
+    }
 }
 
 /// What is asked, apart from who waits for the answer.

@@ -1,7 +1,7 @@
 //! One app: its actor, what it knows, how it decides, and what it publishes for everybody else.
 
 pub(crate) mod actor;
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod birth;
 pub(crate) mod decide;
 pub mod deploy;

@@ -14,7 +14,7 @@ use rookery_domain::{
 /// # Errors
 /// `unauthorized` for an outsider of a private app, or of a shared one without the share token in
 /// force; `app_not_found` for an agent of somebody else.
-pub fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
+pub(crate) fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
     let tier = |tier| Standing::new(caller.principal(), tier);
     if *caller == Caller::System || caller.account() == Some(record.owner) {
         return Ok(tier(Tier::Owner));
@@ -30,7 +30,9 @@ pub fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
     let admitted = match record.visibility {
         Visibility::Public => true,
         // The hash of a secret: comparing it tells nothing about the secret.
-        Visibility::Link => share.is_some() && share == record.share_hash.as_ref(),
+        Visibility::Link => share
+            .zip(record.share_hash.as_ref())
+            .is_some_and(|(came_by, in_force)| in_force.starts_with(came_by)),
         Visibility::Private => false,
     };
     if admitted {
@@ -44,7 +46,7 @@ pub fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
 ///
 /// # Errors
 /// `soft_deleted`, `app_closed`, `app_not_found`.
-pub fn writable(record: &AppRecord) -> Result<()> {
+pub(crate) fn writable(record: &AppRecord) -> Result<()> {
     match record.status {
         AppStatus::Live => Ok(()),
         AppStatus::Deleted => {
@@ -59,7 +61,7 @@ pub fn writable(record: &AppRecord) -> Result<()> {
 ///
 /// # Errors
 /// `soft_deleted`, `app_closed`, `app_not_found`.
-pub fn readable(record: &AppRecord, standing: &Standing) -> Result<()> {
+pub(crate) fn readable(record: &AppRecord, standing: &Standing) -> Result<()> {
     match record.status {
         AppStatus::Closed if standing.tier == Tier::Owner => Ok(()),
         _ => writable(record),

@@ -18,7 +18,7 @@ use rookery_domain::{
     unique::UniqueKey,
 };
 use rookery_storage::{
-    apps::{self, CreateOutcome, NewApp},
+    apps::create::{self, CreateOutcome, NewApp},
     commit::{NewVersion, RowState, RowWrite, Totals},
     idempotency_global::{NewAnswer, StoredAnswer},
 };
@@ -112,7 +112,7 @@ impl Control {
         let first_slug = request.slug.clone().unwrap_or_else(|| draw(None));
         let host = format!("{first_slug}.{}", env.options.apps_domain);
         let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
-        let draft = draft::draft(env, text, &request.bundle, &host, None)?;
+        let draft = draft::draft(env, text, &request.bundle, host, None).await?;
         let visibility = draft.visibility.unwrap_or_default();
         if named && visibility == Visibility::Link {
             return Err(Error::new(
@@ -182,7 +182,7 @@ impl Control {
                 apps_max: env.limits.max_apps_per_account,
                 answer,
             };
-            let outcome = apps::create(&self.db, app).await;
+            let outcome = create::create(&self.db, app).await;
             if !matches!(outcome, Ok(CreateOutcome::Created)) {
                 account.add(-(seeds.totals.live as i64));
             }
@@ -200,14 +200,16 @@ impl Control {
                 CreateOutcome::SlugTaken => {
                     account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
                 }
-                CreateOutcome::QuotaReached => return Err(too_many_apps(env.limits.max_apps_per_account)),
+                CreateOutcome::QuotaReached => {
+                    return Err(too_many_apps(env.limits.max_apps_per_account));
+                }
                 CreateOutcome::NoSuchAccount => {
                     return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
                 }
                 CreateOutcome::Answered(first) => {
                     let same = request.answer.is_some_and(|a| a.body_hash == first.body_hash);
                     if !same {
-                        return Err(crate::app::message::reused());
+                        return Err(crate::app::answers::reused());
                     }
                     created.replayed = Some(first);
                     return Ok(created);

@@ -93,6 +93,7 @@ impl Control {
                         replayed: None,
                     });
                 }
+                Ok(Reply::Replayed(stored)) => return Ok(Deployed::replayed(app.record(), stored)),
                 // Another version came first: prepare anew on that one.
                 Err(error)
                     if error.code == ErrorCode::Unavailable && app.record().version != base => {}
@@ -115,8 +116,7 @@ impl Control {
         };
         let host = format!("{}.{}", record.slug, self.env().options.apps_domain);
         let bundle = &request.bundle;
-        let draft =
-            draft::draft(self.env(), text, bundle, &host, Some(record.visibility))?;
+        let draft = draft::draft(self.env(), text, bundle, host, Some(record.visibility)).await?;
         let assets = match &bundle.assets {
             Some(assets) => assets.clone().into(),
             None => versions::assets_with_content(&self.db, record.id, record.version)
@@ -160,5 +160,21 @@ impl Control {
             exposure: Some(exposure),
             replayed: None,
         })
+    }
+}
+
+impl Deployed {
+    /// The answer of a deploy that was made before.
+    fn replayed(record: Arc<AppRecord>, stored: StoredAnswer) -> Self {
+        Self {
+            version: record.version,
+            record,
+            breaks: vec![],
+            detached: 0,
+            reattached: 0,
+            inactive: vec![],
+            exposure: None,
+            replayed: Some(stored),
+        }
     }
 }

@@ -4,8 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
-    Error, ErrorCode, Result,
-    json,
+    Error, ErrorCode, Result, json,
     limits::Limits,
     manifest::{self, Manifest, ParseContext, Visibility},
     schema::CompiledSchema,
@@ -73,10 +72,27 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
 /// # Errors
 /// Every code of part 2.2; `invalid_request` for text that is no JSON, for a visibility that
 /// contradicts the manifest's, and for an unknown timezone.
-pub(super) fn draft(
-    env: &Env,
+pub(super) async fn draft(
+    env: &Arc<Env>,
     text: Arc<str>,
     bundle: &Bundle,
+    host: String,
+    current: Option<Visibility>,
+) -> Result<Draft> {
+    let env = env.clone();
+    let asked = bundle.visibility;
+    let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
+    // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
+    let compiled =
+        tokio::task::spawn_blocking(move || compile(&env, text, asked, &host, current)).await;
+    let draft = compiled.map_err(|_| Error::internal(false))??;
+    Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
+}
+
+fn compile(
+    env: &Env,
+    text: Arc<str>,
+    asked: Option<Visibility>,
     host: &str,
     current: Option<Visibility>,
 ) -> Result<Draft> {
@@ -88,10 +104,9 @@ pub(super) fn draft(
         error.message = format!("`manifest`: {}", error.message);
         error
     })?;
-    let context =
-        ParseContext { own_hosts: &[host], visibility: bundle.visibility.or(current) };
+    let context = ParseContext { own_hosts: &[host], visibility: asked.or(current) };
     let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
-    if let (Some(asked), Some(declared)) = (bundle.visibility, manifest.visibility)
+    if let (Some(asked), Some(declared)) = (asked, manifest.visibility)
         && asked != declared
     {
         return Err(Error::invalid(format!(
@@ -100,7 +115,6 @@ pub(super) fn draft(
             declared.as_str()
         )));
     }
-    let timezone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     let mut schemas = BTreeMap::new();
     for (name, decl) in &manifest.collections {
         if let Some(source) = &decl.schema {
@@ -113,8 +127,8 @@ pub(super) fn draft(
         events.insert(kind.clone(), schema);
     }
     Ok(Draft {
-        visibility: bundle.visibility.or(manifest.visibility),
-        timezone: timezone.map(|zone| zone.name().into()),
+        visibility: asked.or(manifest.visibility),
+        timezone: None,
         manifest: Arc::new(manifest),
         manifest_text: text,
         schemas,

@@ -46,8 +46,7 @@ impl Control {
     /// A new share token of `app`: its hash, and its text sealed for the owner's eyes.
     fn share_token(&self, app: AppId) -> ([u8; 32], Arc<str>) {
         let token = Secret::generate(SecretKind::Share, &mut rand::rng());
-        let sealed =
-            self.env().key.seal(&app.to_string(), token.expose(), &mut rand::rng());
+        let sealed = self.env().key.seal(&app.to_string(), token.expose(), &mut rand::rng());
         (token.hash().0, sealed.into())
     }
 

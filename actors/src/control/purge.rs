@@ -30,7 +30,7 @@ impl Control {
     /// `unavailable` when storage does not answer; the sweeper tries again.
     pub async fn finish_purge(&self, app: AppId) -> Result<()> {
         self.env().store.barrier().await;
-        while apps::purge_step(&self.db, app).await.map_err(failed)? {}
+        while apps::purge::step(&self.db, app).await.map_err(failed)? {}
         self.apps.forget(app);
         Ok(())
     }

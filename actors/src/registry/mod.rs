@@ -62,6 +62,12 @@ pub(crate) struct Inner {
     incarnations: AtomicU64,
 }
 
+impl std::fmt::Debug for AppHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AppHandle").field(&self.slot.id).finish()
+    }
+}
+
 /// One app, found. Cheap to clone; valid whatever becomes of the app.
 #[derive(Clone)]
 pub struct AppHandle {
@@ -119,9 +125,12 @@ impl Apps {
         self.adopt(record.ok_or_else(Error::app_not_found)?)
     }
 
-    /// The slot of an app that storage knows, made if it is new here. A slot that is here already
-    /// is newer than any record read before.
-    pub(crate) fn adopt(&self, record: AppRecord) -> Result<AppHandle> {
+    /// The app that storage knows by this record: found here, or put here dormant. A slot that is
+    /// here already is newer than any record read before.
+    ///
+    /// # Errors
+    /// `app_not_found` for one that is being destroyed.
+    pub fn adopt(&self, record: AppRecord) -> Result<AppHandle> {
         if record.status == AppStatus::Purging {
             return Err(Error::app_not_found());
         }

@@ -181,9 +181,12 @@ impl Reader<'_, '_> {
         let mut members = Members::open(value, path, &known, self.members.violations)?;
         let set_by_writer = members.choice("set", &[("writer", ())]).is_some();
         let target = members.required("collection")?;
-        let collection = target.as_str().and_then(|name| self.names.get(name)).cloned();
+        // The target need not be declared: nothing checks references (contract part 5), and a
+        // collection that comes later makes the relation whole.
+        let name = target.as_str().filter(|name| is_name(name));
+        let collection = name.map(|name| self.names.get(name).cloned().unwrap_or(name.into()));
         if collection.is_none() {
-            let message = format!("no collection {} is declared", quoted(target));
+            let message = format!("{} is no name of a collection", quoted(target));
             members.refuse("collection", message);
         }
         Some(Relation { collection: collection?, set_by_writer })

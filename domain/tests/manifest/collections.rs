@@ -51,7 +51,7 @@ fn what_a_collection_says_about_its_rows_is_checked_member_by_member() {
         ("relations", json!([]), ""),
         ("relations", json!({"parent": "threads"}), "/parent"),
         ("relations", json!({"parent": {}}), "/parent/collection"),
-        ("relations", json!({"parent": {"collection": "nope"}}), "/parent/collection"),
+        ("relations", json!({"parent": {"collection": "No such name"}}), "/parent/collection"),
         ("relations", json!({"parent": {"collection": 1}}), "/parent/collection"),
         ("relations", json!({"parent": {"collection": "threads", "set": "owner"}}), "/parent/set"),
         (

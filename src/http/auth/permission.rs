@@ -2,10 +2,11 @@
 //! order of precedence (401, kind, `agent_not_claimed`, CSRF, app, its state), and which tell the
 //! OpenAPI document what the route asks for.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use rookery_actors::AppHandle;
 use rookery_domain::{
     ErrorCode,
     app::AppRecord,
@@ -138,7 +139,7 @@ impl Lifecycle for AnyState {
 #[derive(Debug, Clone)]
 pub struct AppOwner<L = Live> {
     /// The app.
-    pub app: Arc<AppRecord>,
+    pub app: AppHandle,
     /// Who asked.
     pub caller: Caller,
     lifecycle: PhantomData<L>,
@@ -148,7 +149,7 @@ pub struct AppOwner<L = Live> {
 #[derive(Debug, Clone)]
 pub struct AppMember<L = Readable> {
     /// The app.
-    pub app: Arc<AppRecord>,
+    pub app: AppHandle,
     /// Who asked.
     pub caller: Caller,
     lifecycle: PhantomData<L>,
@@ -158,7 +159,7 @@ pub struct AppMember<L = Readable> {
 #[derive(Debug, Clone)]
 pub struct HumanOwner<L = Live> {
     /// The app.
-    pub app: Arc<AppRecord>,
+    pub app: AppHandle,
     /// Who asked.
     pub human: HumanId,
     lifecycle: PhantomData<L>,
@@ -169,7 +170,7 @@ pub struct HumanOwner<L = Live> {
 #[derive(Debug, Clone)]
 pub struct RowCaller<L = Live> {
     /// The app.
-    pub app: Arc<AppRecord>,
+    pub app: AppHandle,
     /// Who asked.
     pub caller: Caller,
     lifecycle: PhantomData<L>,

@@ -1,10 +1,9 @@
 //! The checks behind the permissions, each in the order of precedence: credential, kind, claim,
 //! CSRF, app, its state. Which route asks for which of them is said by `permission`.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use http::request::Parts;
+use rookery_actors::AppHandle;
 use rookery_domain::{
     Error, ErrorCode, Result,
     app::{AppRecord, AppStatus},
@@ -73,17 +72,15 @@ pub(super) async fn app<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
     sees: impl FnOnce(&AppRecord) -> Result<()>,
-) -> Result<Arc<AppRecord>> {
+) -> Result<AppHandle> {
     let params = RawPathParams::from_request_parts(parts, state).await;
     let params = params.map_err(|_| Error::app_not_found())?;
     let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
     let (_, id) = id.ok_or_else(Error::app_not_found)?;
-    let app = state.authenticator.app(id).await?.ok_or_else(Error::app_not_found)?;
-    if app.status == AppStatus::Purging {
-        return Err(Error::app_not_found());
-    }
-    sees(&app)?;
-    match app.status {
+    let app = state.rooms.apps().find(id).await?;
+    let record = app.record();
+    sees(&record)?;
+    match record.status {
         AppStatus::Deleted if !L::DELETED => {
             Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
         }
@@ -129,7 +126,7 @@ pub(super) fn owner_or_member(
 pub(super) async fn row_caller<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
-) -> Result<(Arc<AppRecord>, Caller)> {
+) -> Result<(AppHandle, Caller)> {
     let identity = required(parts, state)?;
     if let Identity::Credential { app: only, .. } = identity {
         let sees = |app: &AppRecord| {

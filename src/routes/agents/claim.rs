@@ -54,6 +54,6 @@ pub async fn claim(
     client: RequestContext,
     StrictJson(body): StrictJson<Claim>,
 ) -> ApiResult<Json<Claimed>> {
-    let agent = state.directory.claim(caller.agent, &body.code, client.address).await?;
+    let agent = state.rooms.directory.claim(caller.agent, &body.code, client.address).await?;
     Ok(Json(Claimed { agent: AgentView::of(&agent) }))
 }

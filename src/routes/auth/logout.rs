@@ -35,7 +35,7 @@ pub async fn logout(
     let https = state.is_https();
     if let Some(secret) = cookie(&headers, https) {
         csrf::check(&method, &headers, &state.public_url)?;
-        state.directory.sign_out(secret).await?;
+        state.rooms.directory.sign_out(secret).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     session_cookie::clear(response.headers_mut(), https);

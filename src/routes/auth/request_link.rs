@@ -66,7 +66,7 @@ pub async fn request_link(
 
 /// Makes a link and mails it. Its address comes from the settings, whatever the request says.
 pub(crate) async fn send(state: &Shared, email: &Email, path: Option<&ReturnPath>) -> Result<()> {
-    let token = state.directory.request_link(email, path).await?;
+    let token = state.rooms.directory.request_link(email, path).await?;
     let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
     let letter = Letter::sign_in(&state.public_url, &link, Directory::LINK_TTL_S / 60)?;
     state.mailer.send(email, letter)

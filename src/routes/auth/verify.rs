@@ -48,7 +48,7 @@ pub async fn verify(
     if method != Method::GET || is_prefetch(&headers) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let signed_in = match state.directory.verify_link(&query.token).await {
+    let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
         Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
             return Ok(site::sign_in::refused(&state, error.message)?);

@@ -48,7 +48,7 @@ pub async fn create(
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
-    let directory = state.directory.clone();
+    let directory = state.rooms.directory.clone();
     let make = async move {
         let minted = directory.mint_claim_code(caller.human).await?;
         let code = Some(minted.code.expose());

@@ -61,7 +61,7 @@ pub async fn code(
     State(state): State<AppState>,
     OptionalJson(body): OptionalJson<DeviceRequest>,
 ) -> ApiResult<Json<DeviceCodes>> {
-    let started = state.directory.start_device(register::name(body.name.as_deref())?).await?;
+    let started = state.rooms.directory.start_device(register::name(body.name.as_deref())?).await?;
     let verify_url = format!("{}/device", state.public_url);
     let user_code = started.user_code.expose();
     Ok(Json(DeviceCodes {

@@ -83,7 +83,7 @@ pub async fn token(
     State(state): State<AppState>,
     StrictJson(body): StrictJson<Poll>,
 ) -> ApiResult<Response> {
-    match state.directory.poll_device(&body.device_code).await? {
+    match state.rooms.directory.poll_device(&body.device_code).await? {
         DevicePolled::Pending { interval_s } => {
             let pending = Pending { status: Progress::Pending, interval: interval_s };
             Ok((StatusCode::ACCEPTED, Json(pending)).into_response())

@@ -29,7 +29,7 @@ pub async fn create(
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
-    let directory = state.directory.clone();
+    let directory = state.rooms.directory.clone();
     let make = async move {
         let minted = directory.mint_key(caller.agent, caller.key).await?;
         let location = format!("/v1/keys/{}", minted.key.id);

@@ -30,6 +30,6 @@ pub async fn delete(
         let message = "an agent can revoke only the key that it presents";
         return Err(Error::new(ErrorCode::Forbidden, message).into());
     }
-    state.directory.revoke_key(caller.agent, caller.key).await?;
+    state.rooms.directory.revoke_key(caller.agent, caller.key).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -39,7 +39,7 @@ pub struct OwnKey {
     responses((status = 200, description = "The caller and its keys", body = Keys)),
 )]
 pub async fn list(caller: AgentKey, State(state): State<AppState>) -> ApiResult<Json<Keys>> {
-    let record = state.directory.agent(caller.agent)?;
+    let record = state.rooms.directory.agent(caller.agent)?;
     let own = |key: &Key| OwnKey { current: key.id == caller.key, key: KeyView::of(key) };
     Ok(Json(Keys { agent: AgentView::of(&record), keys: record.keys.iter().map(own).collect() }))
 }

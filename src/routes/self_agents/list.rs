@@ -42,11 +42,11 @@ pub async fn list(
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnAgent>> {
     let limit = page_limit(query.limit)?;
-    let list = List { route: "/v1/self/agents", owner: caller.human.uuid(), key: &state.key };
+    let list = List { route: "/v1/self/agents", owner: caller.human.uuid(), key: &state.rooms.key };
     let after = list.position(query.cursor.as_deref())?;
     let after = after.map(|(at, id)| (at, AgentId::from_uuid(id)));
     // One more than asked for tells whether there is another page.
-    let mut agents = state.directory.agents_of(caller.human, after, limit + 1)?;
+    let mut agents = state.rooms.directory.agents_of(caller.human, after, limit + 1)?;
     let more = agents.len() > limit;
     agents.truncate(limit);
     let last = agents.last().filter(|_| more);

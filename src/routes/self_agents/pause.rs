@@ -32,6 +32,6 @@ pub async fn pause(
     PathId(id): PathId<AgentId>,
     _body: OptionalJson<Nothing>,
 ) -> ApiResult<Json<OwnAgent>> {
-    let agent = state.directory.pause_agent(caller.human, id).await?;
+    let agent = state.rooms.directory.pause_agent(caller.human, id).await?;
     Ok(Json(OwnAgent::of(&agent)))
 }

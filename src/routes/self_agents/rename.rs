@@ -44,6 +44,6 @@ pub async fn rename(
     StrictJson(body): StrictJson<Rename>,
 ) -> ApiResult<Json<OwnAgent>> {
     let name = AgentName::parse(&body.name)?;
-    let agent = state.directory.rename_agent(caller.human, id, name).await?;
+    let agent = state.rooms.directory.rename_agent(caller.human, id, name).await?;
     Ok(Json(OwnAgent::of(&agent)))
 }

@@ -29,6 +29,6 @@ pub async fn revoke_key(
     PathId(id): PathId<AgentId>,
     _body: OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    state.directory.revoke_agent(caller.human, id).await?;
+    state.rooms.directory.revoke_agent(caller.human, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

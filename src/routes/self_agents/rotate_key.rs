@@ -35,7 +35,7 @@ pub async fn rotate_key(
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
-    let directory = state.directory.clone();
+    let directory = state.rooms.directory.clone();
     let make = async move {
         let minted = directory.rotate_agent(caller.human, id).await?;
         let location = format!("/v1/keys/{}", minted.key.id);

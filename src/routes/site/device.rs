@@ -53,7 +53,7 @@ pub async fn page(
         let step = DeviceStep::Enter { user_code: code, error: None };
         return Ok(answer(&state, visitor, StatusCode::OK, step)?);
     }
-    let found = state.directory.device(&code, client.address).await;
+    let found = state.rooms.directory.device(&code, client.address).await;
     Ok(found_or_asked_again(&state, visitor, code, found)?)
 }
 
@@ -72,8 +72,11 @@ pub async fn decide(
     let Form { user_code, decision } = form(&headers, body).await?;
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&user_code)?) };
     let approve = decision == Decision::Approve;
-    let decided =
-        state.directory.decide_device(&user_code, visitor.human, approve, client.address).await;
+    let decided = state
+        .rooms
+        .directory
+        .decide_device(&user_code, visitor.human, approve, client.address)
+        .await;
     Ok(found_or_asked_again(&state, visitor, user_code, decided)?)
 }
 

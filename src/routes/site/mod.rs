@@ -29,7 +29,7 @@ const FORM_BYTES_MAX: usize = 8 << 10;
 /// Who looks at a page, if somebody is signed in. A session that has ended is nobody's.
 fn visitor(state: &State, headers: &HeaderMap) -> Result<Option<SessionHolder>> {
     match session_cookie(headers, state.is_https()) {
-        Some(cookie) => state.directory.session(cookie),
+        Some(cookie) => state.rooms.directory.session(cookie),
         None => Ok(None),
     }
 }
@@ -37,7 +37,7 @@ fn visitor(state: &State, headers: &HeaderMap) -> Result<Option<SessionHolder>> 
 /// The frame of a page.
 fn frame(state: &State, visitor: Option<SessionHolder>) -> Result<Shell> {
     let human = match visitor {
-        Some(visitor) => state.directory.human(visitor.human)?,
+        Some(visitor) => state.rooms.directory.human(visitor.human)?,
         None => None,
     };
     Ok(Shell::new(&state.public_url, human.and_then(|human| human.email.clone())))

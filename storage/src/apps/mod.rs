@@ -15,6 +15,7 @@ use rookery_domain::{
 use sqlx::FromRow;
 
 use crate::{
+    commit::Totals,
     db::{Db, args},
     decode,
     error::{Result, StorageError},
@@ -22,29 +23,29 @@ use crate::{
 
 /// A row of `apps`.
 #[derive(FromRow)]
-struct Columns {
-    id: Vec<u8>,
-    owner: Vec<u8>,
-    created_by: Option<Vec<u8>>,
-    slug: String,
-    status: i64,
-    visibility: i64,
-    timezone: String,
-    version: i64,
-    share_hash: Option<Vec<u8>>,
-    share_sealed: Option<String>,
-    migration_until: Option<i64>,
-    unrestricted: i64,
-    retention: String,
-    history: Vec<u8>,
-    created_at: i64,
-    updated_at: i64,
-    deleted_at: Option<i64>,
-    purge_at: Option<i64>,
+pub(crate) struct Columns {
+    pub(crate) id: Vec<u8>,
+    pub(crate) owner: Vec<u8>,
+    pub(crate) created_by: Option<Vec<u8>>,
+    pub(crate) slug: String,
+    pub(crate) status: i64,
+    pub(crate) visibility: i64,
+    pub(crate) timezone: String,
+    pub(crate) version: i64,
+    pub(crate) share_hash: Option<Vec<u8>>,
+    pub(crate) share_sealed: Option<String>,
+    pub(crate) migration_until: Option<i64>,
+    pub(crate) unrestricted: i64,
+    pub(crate) retention: String,
+    pub(crate) history: Vec<u8>,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) deleted_at: Option<i64>,
+    pub(crate) purge_at: Option<i64>,
 }
 
 impl Columns {
-    fn decode(self) -> Result<AppRecord> {
+    pub(crate) fn decode(self) -> Result<AppRecord> {
         Ok(AppRecord {
             id: decode::id("apps.id", &self.id)?,
             owner: decode::id("apps.owner", &self.owner)?,
@@ -144,9 +145,9 @@ pub async fn list(
         "select * from apps
          where owner = $1 and status <> 3
            and (created_at < $2 or (created_at = $2 and id < $3))
-           and ($4 is null or status = $4)
+           and (status = $4 or $4 is null)
            and ($4 is not null or $5 = 1 or status <> 1)
-           and ($6 is null or slug = $6)
+           and (slug = $6 or $6 is null)
          order by created_at desc, id desc
          limit $7",
         args![
@@ -239,4 +240,40 @@ pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCoun
             })
         })
         .collect()
+}
+
+/// What counts of an app, and the number of its newest event.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn head(db: &Db, app: AppId) -> Result<Option<(Totals, u64)>> {
+    let head: Option<(i64, i64, i64, i64, i64)> = db
+        .optional(
+            "select live, trashed, detached, bytes, last_seq from app_head where app_id = $1",
+            args![app],
+        )
+        .await?;
+    let Some((live, trashed, detached, bytes, seq)) = head else { return Ok(None) };
+    let totals = Totals {
+        live: decode::number("app_head.live", live)?,
+        trashed: decode::number("app_head.trashed", trashed)?,
+        detached: decode::number("app_head.detached", detached)?,
+        bytes: decode::number("app_head.bytes", bytes)?,
+    };
+    Ok(Some((totals, decode::number("app_head.last_seq", seq)?)))
+}
+
+/// The data of some live rows of a collection, the newest first.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result<Vec<String>> {
+    let rows: Vec<(String,)> = db
+        .all(
+            "select data from rows where app_id = $1 and collection = $2 and state = 0
+             order by created_at desc, key desc limit $3",
+            args![app, collection, limit],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(data,)| data).collect())
 }

@@ -108,6 +108,7 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
             return Ok(true);
         }
     }
+    db.execute("delete from app_head where app_id = $1", args![id]).await?;
     db.execute("delete from apps where id = $1 and status = 3", args![id]).await?;
     Ok(false)
 }

@@ -1,6 +1,6 @@
 //! PostgreSQL: a pool, and transactions that own their connection from BEGIN to COMMIT.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
     ConnectOptions, PgPool,
@@ -22,16 +22,22 @@ pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 /// An open PostgreSQL database.
 #[derive(Debug, Clone)]
-pub struct PostgresDb {
+pub struct PostgresDb(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     pool: PgPool,
     options: PgConnectOptions,
 }
 
 impl PostgresDb {
     pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
+        let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
         let connect = PgConnectOptions::from_str(&url.0)
+            .ok()
+            .filter(|_| is_postgres)
             // The cause may quote the address, and that may hold a password.
-            .map_err(|_| StorageError::Open("the database URL is not valid".into()))?
+            .ok_or_else(|| StorageError::Open("the database URL is no postgres://...".into()))?
             .application_name("rookery")
             // What else waits for a lock or forgets a transaction must not stop everyone.
             .options([("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "60s")])
@@ -42,24 +48,26 @@ impl PostgresDb {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(connect.clone())
             .await
-            .map_err(|error| {
-                StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
-            })?;
+            .map_err(|error| unreachable(&error))?;
+        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
         // Takes an advisory lock, so nodes that start together migrate once.
-        MIGRATIONS.run(&pool).await.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        Ok(Self { pool, options: connect })
+        let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
+        // Not back to the pool: the session may still hold the lock of a failed migration.
+        drop(conn.detach());
+        migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        Ok(Self(Arc::new(Inner { pool, options: connect })))
     }
 
     /// The pool of the cold path.
     #[must_use]
-    pub const fn pool(&self) -> &PgPool {
-        &self.pool
+    pub fn pool(&self) -> &PgPool {
+        &self.0.pool
     }
 
     /// How to open a connection outside of the pool, as the writer's lanes do.
     #[must_use]
-    pub const fn connect_options(&self) -> &PgConnectOptions {
-        &self.options
+    pub fn connect_options(&self) -> &PgConnectOptions {
+        &self.0.options
     }
 
     pub(super) async fn attempt<I: Sync, O>(
@@ -69,7 +77,7 @@ impl PostgresDb {
     ) -> Result<O, Attempt> {
         // Who cannot get a connection within the time-out is not helped by waiting again.
         let conn = self
-            .pool
+            .pool()
             .acquire()
             .await
             .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?;
@@ -88,6 +96,10 @@ impl PostgresDb {
         }
         Ok(result?)
     }
+}
+
+fn unreachable(error: &sqlx::Error) -> StorageError {
+    StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
 }
 
 /// Says in one line why the migrations did not run.

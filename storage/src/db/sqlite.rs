@@ -90,7 +90,10 @@ impl SqliteDb {
         let connect = connect_options(&path);
         let mut cold = connect.connect().await.map_err(|error| cannot_open(&path, &error))?;
         check_identity(&mut cold, &path).await?;
-        MIGRATIONS.run(&mut cold).await.map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        MIGRATIONS
+            .run_direct(None, &mut cold, false)
+            .await
+            .map_err(|error| migration_error(&error, &MIGRATIONS))?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(options.sqlite_readers_max)

@@ -6,7 +6,7 @@ use rookery_domain::{event::Event, id::AppId};
 
 use super::{
     Head, LoadOptions, LoadedApp, LoadedRow, PoisonRow, Tombstone,
-    record::{app_columns, app_record},
+    record::{app_columns, stored},
 };
 use crate::{
     codec::{self, Columns, Read, event_columns},
@@ -26,7 +26,7 @@ pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, 
 /// All rows, by collection and key, with the data of live ones only. `$1` the app.
 pub(super) const ROWS: &str = concat!(
     "select collection, state, state_at, ",
-    "coalesce(octet_length(key) + octet_length(data), 0), ",
+    "cast(coalesce(octet_length(key) + octet_length(data), 0) as bigint), ",
     "key, version, case when state = 0 then data end, creator, editor, created_at, updated_at ",
     "from rows where app_id = $1 order by collection, key"
 );
@@ -63,7 +63,8 @@ pub(super) struct Assembly {
 
 impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record = app_record(record).map_err(|why| StorageError::corrupt("app record", why))?;
+        let record =
+            stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
         let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,

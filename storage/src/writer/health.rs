@@ -28,8 +28,10 @@ pub struct WriterHealth {
     pub lanes: usize,
     /// Times a lane was restarted.
     pub restarts: u64,
-    /// Groups that wait or are being committed.
+    /// Groups that wait.
     pub queued: usize,
+    /// Groups that are being committed.
+    pub in_flight: usize,
     /// Transactions committed.
     pub batches: u64,
     /// Groups made durable.
@@ -98,10 +100,10 @@ impl Counters {
         self.commit_times[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts a checkpoint that found a log of this size.
-    pub(super) fn checkpointed(&self, wal_bytes: u64) {
+    /// Counts a checkpoint that found a log of this size; the size that the one before found.
+    pub(super) fn checkpointed(&self, wal_bytes: u64) -> u64 {
         self.checkpoints.fetch_add(1, Relaxed);
-        self.wal_bytes.store(wal_bytes, Relaxed);
+        self.wal_bytes.swap(wal_bytes, Relaxed)
     }
 
     /// Counts a restarted lane.
@@ -109,7 +111,12 @@ impl Counters {
         self.restarts.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn snapshot(&self, lanes: &[LaneStatus], queued: usize, alarm: u64) -> WriterHealth {
+    pub(super) fn snapshot(
+        &self,
+        lanes: &[LaneStatus],
+        (queued, in_flight): (usize, usize),
+        alarm: u64,
+    ) -> WriterHealth {
         let broken = lanes.iter().any(|lane| matches!(lane, LaneStatus::Broken(_)));
         let dead_lanes = lanes.iter().filter(|lane| matches!(lane, LaneStatus::Dead(_))).count();
         let wal_bytes = self.wal_bytes.load(Relaxed);
@@ -120,6 +127,7 @@ impl Counters {
             lanes: lanes.len(),
             restarts: self.restarts.load(Relaxed),
             queued,
+            in_flight,
             batches: self.batches.load(Relaxed),
             groups: self.groups.load(Relaxed),
             rows: self.rows.load(Relaxed),

@@ -7,6 +7,7 @@
 //! is known; nothing here knows of replies, actors or permissions.
 
 mod app_record;
+mod batch;
 mod failure;
 mod health;
 mod postgres;
@@ -79,6 +80,9 @@ impl Writer {
     ///
     /// # Errors
     /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    ///
+    /// # Panics
+    /// On PostgreSQL outside of a runtime.
     pub fn start(db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Self> {
         let lanes = match db {
             Db::Sqlite(_) => 1,
@@ -164,10 +168,14 @@ impl Writer {
     /// As [`Writer::start`]; the lane stays dead.
     pub fn restart(&self) -> Result<()> {
         for (lane, queue) in self.0.shared.queues.iter().enumerate() {
-            if matches!(*queue.status().borrow(), LaneStatus::Dead(_)) {
-                self.start_lane(lane)?;
-                self.0.shared.counters.restarted();
+            if !queue.revive() {
+                continue;
             }
+            if let Err(error) = self.start_lane(lane) {
+                queue.status().send_replace(LaneStatus::Dead(error.to_string()));
+                return Err(error);
+            }
+            self.0.shared.counters.restarted();
         }
         Ok(())
     }
@@ -178,8 +186,12 @@ impl Writer {
         let shared = &self.0.shared;
         let lanes: Vec<_> =
             shared.queues.iter().map(|queue| queue.status().borrow().clone()).collect();
-        let queued = shared.queues.iter().map(Queue::len).sum();
-        shared.counters.snapshot(&lanes, queued, shared.options.wal_alarm_bytes)
+        let lengths = shared
+            .queues
+            .iter()
+            .map(Queue::lengths)
+            .fold((0, 0), |sum, (queued, in_flight)| (sum.0 + queued, sum.1 + in_flight));
+        shared.counters.snapshot(&lanes, lengths, shared.options.wal_alarm_bytes)
     }
 }
 

@@ -1,20 +1,25 @@
-//! The groups that wait for one lane, and the batch that is being committed.
+//! The groups that wait for one lane.
 //!
 //! A lane is what commits: the SQLite thread, or one of the PostgreSQL tasks. The queue outlives
 //! its lane, so what waits when a lane dies is committed by its successor. The queue has no bound
 //! of its own: an app has one group in flight at most, and admission to apps is bounded.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::collections::{HashSet, VecDeque};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::{MAX_BATCH_BYTES, MAX_BATCH_GROUPS, health::Counters};
+use super::{
+    MAX_BATCH_BYTES, MAX_BATCH_GROUPS,
+    batch::{Batch, Entry, settle},
+    health::Counters,
+};
 use crate::commit::{Abort, Group, Outcome};
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are groups, and a box would cost each of them an allocation"
+)]
 enum Job {
     Group(Group),
     Barrier(oneshot::Sender<()>),
@@ -69,10 +74,21 @@ impl Queue {
         &self.status
     }
 
-    /// Groups that wait or are being committed.
-    pub(super) fn len(&self) -> usize {
+    /// Takes a dead lane for running; `false` when it is not dead, or somebody else has.
+    pub(super) fn revive(&self) -> bool {
+        self.status.send_if_modified(|status| {
+            let is_dead = matches!(status, LaneStatus::Dead(_));
+            if is_dead {
+                *status = LaneStatus::Running;
+            }
+            is_dead
+        })
+    }
+
+    /// Groups that wait, and groups that are being committed.
+    pub(super) fn lengths(&self) -> (usize, usize) {
         let state = self.state.lock();
-        state.waiting + state.in_flight
+        (state.waiting, state.in_flight)
     }
 
     /// Never blocks. A group that cannot be accepted is settled here.
@@ -204,79 +220,12 @@ impl Queue {
         state.waiting -= groups.len();
         state.in_flight = groups.len();
         drop(state);
-        Batch { queue: self, counters, entries: groups, barriers, stage: Stage::Open }
-    }
-}
-
-/// One group of a batch, and its outcome where that is not the batch's.
-pub(super) struct Entry {
-    pub(super) group: Group,
-    pub(super) outcome: Option<Outcome>,
-}
-
-/// How far the batch's transaction got: what is true of its groups if the lane dies now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// COMMIT was not sent: certainly not applied.
-    Open,
-    /// COMMIT was sent, its answer has not come.
-    Committing,
-    /// Durable.
-    Committed,
-    /// Known to be undone.
-    Aborted(Abort),
-    /// Nothing can be said, nothing may be written any more.
-    Broken,
-}
-
-impl Stage {
-    fn outcome(&self) -> Outcome {
-        match self {
-            Self::Open => {
-                Outcome::Aborted(Abort::Refused("the writer failed before COMMIT".into()))
-            }
-            Self::Committing => Outcome::Unknown,
-            Self::Committed => Outcome::Committed,
-            Self::Aborted(abort) => Outcome::Aborted(abort.clone()),
-            Self::Broken => Outcome::StoreBroken,
-        }
-    }
-}
-
-/// The groups of one transaction. Whatever happens to the lane, each of them is settled once:
-/// what is left when the batch is dropped, also by a panic, is settled by how far it got.
-pub(super) struct Batch<'q> {
-    queue: &'q Queue,
-    counters: &'q Counters,
-    pub(super) entries: Vec<Entry>,
-    barriers: Vec<oneshot::Sender<()>>,
-    pub(super) stage: Stage,
-}
-
-impl Batch<'_> {
-    /// Whether every group has an outcome already.
-    pub(super) fn is_decided(&self) -> bool {
-        self.entries.iter().all(|entry| entry.outcome.is_some())
+        Batch::new(self, counters, groups, barriers)
     }
 
-    /// Settles every group in order, then answers the barriers.
-    pub(super) fn finish(self) {
-        drop(self);
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        for Entry { group, outcome } in self.entries.drain(..) {
-            let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
-            self.counters.settled(&group, &outcome);
-            settle(group, outcome);
-        }
-        self.queue.state.lock().in_flight = 0;
-        for barrier in self.barriers.drain(..) {
-            // Nobody may wait any more.
-            let _ = barrier.send(());
-        }
+    /// The batch that was taken has settled.
+    pub(super) fn settled(&self) {
+        self.state.lock().in_flight = 0;
     }
 }
 
@@ -286,15 +235,5 @@ fn settle_jobs(jobs: VecDeque<Job>, outcome: &Outcome) {
             Job::Group(group) => settle(group, outcome.clone()),
             Job::Barrier(barrier) => drop(barrier.send(())),
         }
-    }
-}
-
-/// Tells a group's ticket. A ticket that panics is a bug of its own and must not take the other
-/// groups of the batch with it.
-fn settle(group: Group, outcome: Outcome) {
-    let app = group.app;
-    let ticket = group.ticket;
-    if catch_unwind(AssertUnwindSafe(|| ticket.settle(outcome))).is_err() {
-        tracing::error!(app.id = %app, "a ticket panicked while it was settled");
     }
 }

@@ -6,16 +6,17 @@
 use std::time::Instant;
 
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgArguments, query_with};
+use tokio::time::timeout;
 
 use super::{
-    statement,
+    ANSWER_TIMEOUT, columns, statement,
     steps::{Step, commit, needs_transaction, steps},
 };
 use crate::{
     commit::{Abort, Group, Outcome},
     error::StorageError,
     faults::{Fault, Point},
-    writer::{Shared, app_record, failure::Failure, queue::Batch},
+    writer::{Shared, app_record, batch::Batch, failure::Failure},
 };
 
 /// Why the lane cannot go on with this connection, or at all.
@@ -52,6 +53,10 @@ impl Session<'_> {
             Ok(()) => Ok(()),
             Err(failure) if failure.is_of_one_group() && plain.len() > 1 => {
                 tracing::warn!(?failure, groups = plain.len(), "a batch is tried group by group");
+                // Certainly undone as a whole, so nothing is unknown about those still to be sent.
+                for position in plain {
+                    batch.entries[*position].outcome = None;
+                }
                 for position in plain {
                     if let Err(failure) = self.statement(batch, &[*position]).await {
                         fail(batch, &[*position], failure)?;
@@ -66,15 +71,15 @@ impl Session<'_> {
     async fn statement(&mut self, batch: &mut Batch<'_>, plain: &[usize]) -> Result<(), Failure> {
         self.pass(Point::BeforeBegin)?;
         let groups = numbered(batch, plain);
-        let arguments = statement::arguments(self.shared.epoch, groups)
+        let arguments = columns::arguments(self.shared.epoch, groups)
             .map_err(|error| Failure::Refused(error.to_string()))?;
         self.pass(Point::BeforeCommit)?;
         tell(batch, plain, &Outcome::Unknown);
         let began = Instant::now();
         self.pass(Point::AtCommit)?;
-        let passed = query_with(statement::COMMIT, arguments)
-            .fetch_all(&mut self.connection)
-            .await
+        let answer = query_with(statement::COMMIT, arguments).fetch_all(&mut self.connection);
+        let passed = answered(answer)
+            .await?
             .map_err(|error| Failure::from(StorageError::at_commit(&error)))?;
         self.shared.counters.committed(began.elapsed());
         self.answer_arrives()?;
@@ -98,7 +103,11 @@ impl Session<'_> {
             Ok(bound) => bound,
             Err(failure) => return fail(batch, &[position], failure),
         };
-        match self.write(steps, commit).await {
+        let written = match answered(self.write(steps, commit)).await {
+            Ok(written) => written,
+            Err(failure) => Err(failure),
+        };
+        match written {
             Ok(true) => {}
             Ok(false) => {
                 tell(batch, &[position], &Outcome::Aborted(Abort::Fenced));
@@ -113,17 +122,19 @@ impl Session<'_> {
                 if broken {
                     return fail(batch, &[position], failure);
                 }
+                if let Failure::Lost(why) = failure {
+                    // Without COMMIT the server undoes it when it finds the connection gone.
+                    return Err(Ended::ConnectionLost(why));
+                }
                 return self.roll_back().await;
             }
         }
         tell(batch, &[position], &Outcome::Unknown);
         let began = Instant::now();
         let result = match self.pass(Point::AtCommit) {
-            Ok(()) => self
-                .connection
-                .execute("commit")
-                .await
-                .map_err(|error| Failure::from(StorageError::at_commit(&error))),
+            Ok(()) => answered(self.connection.execute("commit")).await.and_then(|answer| {
+                answer.map_err(|error| Failure::from(StorageError::at_commit(&error)))
+            }),
             Err(failure) => Err(failure),
         };
         match result {
@@ -172,9 +183,10 @@ impl Session<'_> {
     }
 
     async fn roll_back(&mut self) -> Result<(), Ended> {
-        match self.connection.execute("rollback").await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Ended::ConnectionLost(error.to_string())),
+        match answered(self.connection.execute("rollback")).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(Ended::ConnectionLost(error.to_string())),
+            Err(_) => Err(Ended::ConnectionLost(NO_ANSWER.into())),
         }
     }
 
@@ -189,6 +201,14 @@ impl Session<'_> {
     fn pass(&self, point: Point) -> Result<(), Failure> {
         self.shared.options.faults.hit(point).map_or(Ok(()), |fault| Err(fault.into()))
     }
+}
+
+/// What the server is said to have done when it says nothing.
+const NO_ANSWER: &str = "the server does not answer";
+
+/// The answer, unless the server takes too long: then the connection counts as lost.
+async fn answered<T>(answer: impl Future<Output = T>) -> Result<T, Failure> {
+    timeout(ANSWER_TIMEOUT, answer).await.map_err(|_| Failure::Lost(NO_ANSWER.into()))
 }
 
 fn numbered<'b>(

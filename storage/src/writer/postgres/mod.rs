@@ -5,6 +5,7 @@
 //! statements, and this task, which nobody cancels, runs it to its end.
 
 mod batch;
+mod columns;
 mod statement;
 mod steps;
 
@@ -14,11 +15,13 @@ use std::{
 };
 
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
 
 use self::batch::{Ended, Session};
 use super::{
     Shared,
-    queue::{Batch, LaneStatus, Stage},
+    batch::{Batch, Stage},
+    queue::LaneStatus,
 };
 use crate::{commit::Abort, db::PostgresDb};
 
@@ -26,9 +29,15 @@ use crate::{commit::Abort, db::PostgresDb};
 /// to lose it then costs nothing, to lose it around a commit leaves an unknown outcome.
 const PROBE_AFTER: Duration = Duration::from_secs(10);
 
+/// How long a connection may take to come up.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the server may take to answer. Far above the time-out of its locks: who does not
+/// answer by then is taken for lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
-    shared.queues[lane].status().send_replace(LaneStatus::Running);
     let run = Lane { db, shared: Arc::clone(&shared), connection: None, used: Instant::now() };
     let work = tokio::spawn(run.run(lane));
     tokio::spawn(async move {
@@ -110,10 +119,13 @@ impl Lane {
 
     async fn connection(&mut self) -> Result<PgConnection, sqlx::Error> {
         if let Some(mut idle) = self.connection.take()
-            && (self.used.elapsed() < PROBE_AFTER || idle.ping().await.is_ok())
+            && (self.used.elapsed() < PROBE_AFTER
+                || matches!(timeout(CONNECT_TIMEOUT, idle.ping()).await, Ok(Ok(()))))
         {
             return Ok(idle);
         }
-        PgConnection::connect_with(self.db.connect_options()).await
+        timeout(CONNECT_TIMEOUT, PgConnection::connect_with(self.db.connect_options()))
+            .await
+            .map_err(|_| sqlx::Error::PoolTimedOut)?
     }
 }

@@ -2,7 +2,7 @@
 
 use sqlx::{Arguments as _, error::BoxDynError, postgres::PgArguments};
 
-use super::statement;
+use super::{columns, statement};
 use crate::{
     apps::visibility_code,
     codec::principal_bytes,
@@ -49,7 +49,7 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
 
 /// The group's own [`statement::COMMIT`].
 pub(super) fn commit(epoch: Epoch, group: &Group) -> Result<PgArguments, Failure> {
-    statement::arguments(epoch, [(0, group)].into_iter()).map_err(|error| unencodable(&error))
+    columns::arguments(epoch, [(0, group)].into_iter()).map_err(|error| unencodable(&error))
 }
 
 fn unencodable(error: &(dyn std::error::Error + 'static)) -> Failure {

@@ -10,9 +10,9 @@ use crate::{
     error::StorageError,
     faults::{Faults, Point},
     writer::{
+        batch::{Batch, Stage},
         failure::Failure,
         health::Counters,
-        queue::{Batch, Stage},
     },
 };
 
@@ -61,7 +61,11 @@ impl Session<'_> {
     fn attempt(&mut self, batch: &mut Batch<'_>, isolation: Isolation) -> Result<(), Failure> {
         batch.stage = Stage::Open;
         self.pass(Point::BeforeBegin)?;
-        self.statements.begin().map_err(failed)?;
+        self.statements.begin().map_err(|error| match failed(error) {
+            // A lock that some other program holds is no group's fault: not tried again.
+            Failure::Refused(why) => Failure::Lost(why),
+            other => other,
+        })?;
         for entry in &mut batch.entries {
             entry.outcome = self.group(&entry.group, isolation)?.map(Outcome::Aborted);
         }

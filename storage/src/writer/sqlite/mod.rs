@@ -34,7 +34,6 @@ const FRAME_HEADER_BYTES: u64 = 24;
 /// Starts the lane's thread.
 pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<(), StorageError> {
     let connection = open(&db, &shared)?;
-    shared.queues[lane].status().send_replace(LaneStatus::Running);
     let started = thread::Builder::new().name("rookery-writer".into()).spawn({
         let shared = Arc::clone(&shared);
         move || {
@@ -136,8 +135,9 @@ fn checkpoint(connection: &Connection, page_bytes: u64, shared: &Shared) -> Resu
         Ok(frames) => {
             let frames = u64::try_from(frames).unwrap_or(0);
             let wal_bytes = frames * (page_bytes + FRAME_HEADER_BYTES);
-            shared.counters.checkpointed(wal_bytes);
-            if wal_bytes > shared.options.wal_alarm_bytes {
+            let before = shared.counters.checkpointed(wal_bytes);
+            let alarm = shared.options.wal_alarm_bytes;
+            if before <= alarm && wal_bytes > alarm {
                 tracing::warn!(wal_bytes, "the log grows: a reader has held it for long");
             }
             Ok(())

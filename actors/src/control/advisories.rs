@@ -1,0 +1,132 @@
+//! The exposure report: who can do what to which collection, with evidence from the real rows,
+//! worst first. It wakes no app: a live one is read from its published state, a dormant one from
+//! storage; and it is made once for each (version, seq).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use parking_lot::Mutex;
+use rookery_domain::{
+    Result,
+    advisory::{Difference, Evidence, Report},
+    app::AppRecord,
+    id::{AppId, HumanId},
+    manifest::Visibility,
+    row::Row,
+};
+use rookery_storage::{apps, versions};
+use serde_json::Value;
+
+use super::Control;
+use crate::{
+    app::{birth::read_manifest, deploy::DeployPlan, root::Root},
+    registry::{AppHandle, failed},
+};
+
+/// Reports kept; the whole cache is dropped when there are more.
+const REPORTS_MAX: usize = 4_096;
+/// Rows of a collection that are looked at.
+const SAMPLE_ROWS_MAX: u32 = 200;
+
+/// The report on one app.
+#[derive(Debug, Clone)]
+pub struct AppAdvisories {
+    /// The app.
+    pub record: Arc<AppRecord>,
+    /// The findings, worst first.
+    pub report: Arc<Report>,
+}
+
+/// The reports on all apps of an account, the most exposed first.
+pub type AdvisoryReport = Vec<AppAdvisories>;
+
+/// Reports by app, with what they were made from.
+#[derive(Default)]
+pub(super) struct Cache(Mutex<BTreeMap<AppId, (Key, Arc<Report>)>>);
+
+/// What a report depends on.
+type Key = (u32, u64, Visibility);
+
+impl Control {
+    /// The reports on every app of `owner` that is not deleted.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn advisories(&self, owner: HumanId) -> Result<AdvisoryReport> {
+        let filter = apps::AppFilter::default();
+        let max = self.env().limits.max_apps_per_account as u32;
+        let records = apps::list(&self.db, owner, &filter, max).await.map_err(failed)?;
+        let mut all = Vec::with_capacity(records.len());
+        for record in records {
+            // An app that was purged meanwhile has nothing to report.
+            let Ok(app) = self.apps.adopt(record) else { continue };
+            all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });
+        }
+        all.sort_by(|a, b| b.report.worst().cmp(&a.report.worst()));
+        Ok(all)
+    }
+
+    async fn report(&self, app: &AppHandle) -> Result<Arc<Report>> {
+        let record = app.record();
+        let root = app.peek();
+        let seq = match &root {
+            Some(root) => root.seq,
+            None => {
+                let head = apps::head(&self.db, record.id).await.map_err(failed)?;
+                head.map_or(0, |(_, seq)| seq)
+            }
+        };
+        let key = (record.version, seq, record.visibility);
+        if let Some((made_from, report)) = self.advisories.0.lock().get(&record.id)
+            && *made_from == key
+        {
+            return Ok(report.clone());
+        }
+        let report = Arc::new(match root {
+            Some(root) => of_root(&root),
+            None => self.of_storage(&record).await?,
+        });
+        let mut cache = self.advisories.0.lock();
+        if cache.len() >= REPORTS_MAX {
+            cache.clear();
+        }
+        cache.insert(record.id, (key, report.clone()));
+        Ok(report)
+    }
+
+    async fn of_storage(&self, record: &AppRecord) -> Result<Report> {
+        let text = versions::manifest(&self.db, record.id, record.version).await.map_err(failed)?;
+        let manifest = read_manifest(text.as_deref().unwrap_or("{}"))?;
+        let counts = apps::collection_counts(&self.db, record.id).await.map_err(failed)?;
+        let mut evidence = BTreeMap::new();
+        for count in counts.into_iter().filter(|count| count.live > 0) {
+            let sample = apps::sample(&self.db, record.id, &count.collection, SAMPLE_ROWS_MAX)
+                .await
+                .map_err(failed)?;
+            let values: Vec<Value> =
+                sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
+            evidence.insert(count.collection.into(), Evidence::gather(count.live, &values));
+        }
+        Ok(Report::new(&manifest, record.visibility, &evidence))
+    }
+
+    /// What deploying `plan` changes in the report.
+    pub(super) fn exposure_change(&self, root: &Root, plan: &DeployPlan) -> Difference {
+        let visibility = plan.visibility.unwrap_or(root.record.visibility);
+        let after = Report::new(&plan.manifest, visibility, &evidence(root));
+        of_root(root).difference(&after)
+    }
+}
+
+fn of_root(root: &Root) -> Report {
+    Report::new(&root.manifest, root.record.visibility, &evidence(root))
+}
+
+fn evidence(root: &Root) -> BTreeMap<Arc<str>, Evidence> {
+    let value = |row: &Arc<Row>| serde_json::from_str::<Value>(&row.data).ok();
+    let of_shelf = |shelf: &crate::app::root::Shelf| {
+        let sample: Vec<Value> =
+            shelf.rows.iter().rev().take(SAMPLE_ROWS_MAX as usize).filter_map(value).collect();
+        (shelf.decl.name.clone(), Evidence::gather(shelf.rows.len() as u64, &sample))
+    };
+    root.collections.iter().map(of_shelf).collect()
+}

@@ -1,0 +1,99 @@
+//! The groups of one transaction while it is being committed, and how each of them is told.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::sync::oneshot;
+
+use super::{health::Counters, queue::Queue};
+use crate::commit::{Abort, Group, Outcome};
+
+/// One group of a batch, and its outcome where that is not the batch's.
+pub(super) struct Entry {
+    pub(super) group: Group,
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// How far the batch's transaction got: what is true of its groups if the lane dies now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// COMMIT was not sent: certainly not applied.
+    Open,
+    /// COMMIT was sent, its answer has not come.
+    Committing,
+    /// Durable.
+    Committed,
+    /// Known to be undone.
+    Aborted(Abort),
+    /// Nothing can be said, nothing may be written any more.
+    Broken,
+}
+
+impl Stage {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Open => {
+                Outcome::Aborted(Abort::Refused("the writer failed before COMMIT".into()))
+            }
+            Self::Committing => Outcome::Unknown,
+            Self::Committed => Outcome::Committed,
+            Self::Aborted(abort) => Outcome::Aborted(abort.clone()),
+            Self::Broken => Outcome::StoreBroken,
+        }
+    }
+}
+
+/// The groups of one transaction. Whatever happens to the lane, each of them is settled once:
+/// what is left when the batch is dropped, also by a panic, is settled by how far it got.
+pub(super) struct Batch<'q> {
+    queue: &'q Queue,
+    counters: &'q Counters,
+    pub(super) entries: Vec<Entry>,
+    barriers: Vec<oneshot::Sender<()>>,
+    pub(super) stage: Stage,
+}
+
+impl<'q> Batch<'q> {
+    pub(super) fn new(
+        queue: &'q Queue,
+        counters: &'q Counters,
+        entries: Vec<Entry>,
+        barriers: Vec<oneshot::Sender<()>>,
+    ) -> Self {
+        Self { queue, counters, entries, barriers, stage: Stage::Open }
+    }
+
+    /// Whether every group has an outcome already.
+    pub(super) fn is_decided(&self) -> bool {
+        self.entries.iter().all(|entry| entry.outcome.is_some())
+    }
+
+    /// Settles every group in order, then answers the barriers.
+    pub(super) fn finish(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        for Entry { group, outcome } in self.entries.drain(..) {
+            let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
+            self.counters.settled(&group, &outcome);
+            settle(group, outcome);
+        }
+        self.queue.settled();
+        for barrier in self.barriers.drain(..) {
+            // Nobody may wait any more.
+            let _ = barrier.send(());
+        }
+    }
+}
+
+/// Tells a group's ticket. A ticket that panics is a bug of its own and must not take the other
+/// groups of the batch with it.
+pub(super) fn settle(group: Group, outcome: Outcome) {
+    let app = group.app;
+    let ticket = group.ticket;
+    if catch_unwind(AssertUnwindSafe(|| ticket.settle(outcome))).is_err() {
+        tracing::error!(app.id = %app, "a ticket panicked while it was settled");
+    }
+}

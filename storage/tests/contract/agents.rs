@@ -1,0 +1,194 @@
+//! Agents and their keys.
+
+use rookery_domain::id::{AgentId, HumanId, KeyId};
+use rookery_storage::agents::{
+    self,
+    keys::{self, KeyState, KeysOutcome},
+};
+
+use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_key, new_session};
+
+/// An agent that `human` has claimed, with one key.
+pub(super) async fn claimed(db: &TestDb, owner: HumanId) -> (agents::Agent, keys::Key) {
+    let db = &db.db;
+    let (agent, key) =
+        agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+    let code = hash();
+    rookery_storage::claims::mint(db, code, owner, NOW.plus_seconds(600), NOW).await.unwrap();
+    rookery_storage::claims::redeem(db, code, agent.id, NOW).await.unwrap();
+    (agents::by_id(db, agent.id).await.unwrap().unwrap(), key)
+}
+
+fn states(outcome: KeysOutcome) -> Vec<KeyState> {
+    match outcome {
+        KeysOutcome::Done(keys) => keys.iter().map(|key| key.state).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+contract! {
+    async fn a_registered_agent_is_found_by_its_keys_hash(test: &TestDb) {
+        let db = &test.db;
+        let new = new_key();
+        let (agent, key) =
+            agents::register(db, AgentId::new(), "robin".into(), new.clone(), NOW).await.unwrap();
+        assert_eq!(agent.owner, None);
+        assert_eq!(key.state, KeyState::Active);
+        let found = keys::by_hash(db, new.hash).await.unwrap();
+        assert_eq!(found, Some((key, agent.clone())));
+        assert_eq!(keys::by_hash(db, hash()).await.unwrap(), None);
+        assert_eq!(agents::by_id(db, agent.id).await.unwrap(), Some(agent));
+        assert_eq!(agents::by_id(db, AgentId::new()).await.unwrap(), None);
+    }
+
+    async fn a_sibling_key_is_minted_by_an_active_key_only(test: &TestDb) {
+        let db = &test.db;
+        let (agent, first) =
+            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+        let second = keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
+        assert!(keys::revoke(db, agent.id, first.id).await.unwrap());
+        assert_eq!(keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap(), None);
+        let listed = keys::list(db, agent.id).await.unwrap();
+        let expected = [(first.id, KeyState::Revoked), (second.id, KeyState::Active)];
+        assert_eq!(listed.iter().map(|k| (k.id, k.state)).collect::<Vec<_>>(), expected);
+    }
+
+    async fn revoking_a_key_of_another_agent_changes_nothing(test: &TestDb) {
+        let db = &test.db;
+        let (agent, key) =
+            agents::register(db, AgentId::new(), "a".into(), new_key(), NOW).await.unwrap();
+        let (other, _) =
+            agents::register(db, AgentId::new(), "b".into(), new_key(), NOW).await.unwrap();
+        assert!(!keys::revoke(db, other.id, key.id).await.unwrap());
+        assert!(!keys::revoke(db, agent.id, KeyId::new()).await.unwrap());
+        assert_eq!(keys::list(db, agent.id).await.unwrap()[0].state, KeyState::Active);
+        assert!(keys::revoke(db, agent.id, key.id).await.unwrap());
+        assert!(keys::revoke(db, agent.id, key.id).await.unwrap(), "a second time is the same");
+    }
+
+    async fn pause_resume_and_revoke_cover_all_keys_of_an_agent(test: &TestDb) {
+        use KeyState::{Active, Paused, Revoked};
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let (agent, first) = claimed(test, owner).await;
+        keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
+        let gone = keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
+        keys::revoke(db, agent.id, gone.id).await.unwrap();
+
+        let paused = states(keys::pause_all(db, agent.id, owner).await.unwrap());
+        assert_eq!(paused.iter().filter(|s| **s == Paused).count(), 2);
+        let resumed = states(keys::resume_all(db, agent.id, owner).await.unwrap());
+        assert_eq!(resumed.iter().filter(|s| **s == Active).count(), 2);
+        assert_eq!(resumed.iter().filter(|s| **s == Revoked).count(), 1, "never un-revoked");
+        let revoked = states(keys::revoke_all(db, agent.id, owner).await.unwrap());
+        assert_eq!(revoked, [Revoked, Revoked, Revoked]);
+        let again = states(keys::revoke_all(db, agent.id, owner).await.unwrap());
+        assert_eq!(again, [Revoked, Revoked, Revoked]);
+        for refused in [
+            keys::resume_all(db, agent.id, owner).await.unwrap(),
+            keys::pause_all(db, agent.id, owner).await.unwrap(),
+            keys::rotate_all(db, agent.id, owner, new_key(), NOW).await.unwrap(),
+        ] {
+            assert_eq!(refused, KeysOutcome::Revoked);
+        }
+    }
+
+    async fn rotation_replaces_all_keys_and_wakes_no_paused_agent(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let (agent, first) = claimed(test, owner).await;
+        let new = new_key();
+        keys::rotate_all(db, agent.id, owner, new.clone(), NOW).await.unwrap();
+        let old = keys::by_hash(db, first.hash).await.unwrap().unwrap().0;
+        assert_eq!(old.state, KeyState::Revoked);
+        assert_eq!(keys::by_hash(db, new.hash).await.unwrap().unwrap().0.state, KeyState::Active);
+
+        keys::pause_all(db, agent.id, owner).await.unwrap();
+        let newest = new_key();
+        keys::rotate_all(db, agent.id, owner, newest.clone(), NOW).await.unwrap();
+        let key = keys::by_hash(db, newest.hash).await.unwrap().unwrap().0;
+        assert_eq!(key.state, KeyState::Paused);
+    }
+
+    async fn orders_over_somebody_elses_agent_are_refused(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let stranger = human(db, "eve@example.com").await.id;
+        let (agent, _) = claimed(test, owner).await;
+        for refused in [
+            keys::pause_all(db, agent.id, stranger).await.unwrap(),
+            keys::resume_all(db, agent.id, stranger).await.unwrap(),
+            keys::revoke_all(db, agent.id, stranger).await.unwrap(),
+            keys::rotate_all(db, agent.id, stranger, new_key(), NOW).await.unwrap(),
+            keys::revoke_all(db, AgentId::new(), owner).await.unwrap(),
+        ] {
+            assert_eq!(refused, KeysOutcome::NoSuchAgent);
+        }
+        assert_eq!(agents::rename(db, agent.id, stranger, "mine").await.unwrap(), None);
+        assert_eq!(keys::list(db, agent.id).await.unwrap()[0].state, KeyState::Active);
+    }
+
+    async fn no_key_minted_meanwhile_survives_a_revocation(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        for _ in 0..5 {
+            let (agent, first) = claimed(test, owner).await;
+            at_once(16, |i| {
+                let db = db.clone();
+                async move {
+                    if i == 8 {
+                        keys::revoke_all(&db, agent.id, owner).await.unwrap();
+                    } else {
+                        keys::mint(&db, agent.id, first.id, new_key(), NOW).await.unwrap();
+                    }
+                }
+            })
+            .await;
+            let keys = keys::list(db, agent.id).await.unwrap();
+            assert!(keys.iter().all(|key| key.state == KeyState::Revoked), "{keys:?}");
+        }
+    }
+
+    async fn agents_are_listed_newest_first_page_by_page(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let mut expected = Vec::new();
+        for _ in 0..5 {
+            expected.insert(0, claimed(test, owner).await.0);
+        }
+        claimed(test, human(db, "eve@example.com").await.id).await;
+        let first = agents::list(db, owner, None, 3).await.unwrap();
+        assert_eq!(first, expected[..3]);
+        let after = Some((first[2].created_at, first[2].id));
+        assert_eq!(agents::list(db, owner, after, 3).await.unwrap(), expected[3..]);
+        let renamed = agents::rename(db, first[0].id, owner, "wren").await.unwrap().unwrap();
+        assert_eq!(renamed.name, "wren");
+        assert_eq!(agents::by_id(db, first[0].id).await.unwrap(), Some(renamed));
+    }
+
+    async fn an_older_use_of_a_key_never_replaces_a_newer_one(test: &TestDb) {
+        let db = &test.db;
+        let (agent, key) =
+            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+        let later = NOW.plus_seconds(10);
+        keys::touch(db, vec![(key.id, later), (KeyId::new(), NOW)]).await.unwrap();
+        keys::touch(db, vec![(key.id, NOW)]).await.unwrap();
+        assert_eq!(keys::list(db, agent.id).await.unwrap()[0].last_used_at, Some(later));
+        keys::touch(db, Vec::new()).await.unwrap();
+    }
+
+    async fn a_key_hash_belongs_to_one_key(test: &TestDb) {
+        let db = &test.db;
+        let key = new_key();
+        agents::register(db, AgentId::new(), "a".into(), key.clone(), NOW).await.unwrap();
+        let twin = rookery_storage::agents::keys::NewKey { id: KeyId::new(), ..key };
+        let id = AgentId::new();
+        let refused = agents::register(db, id, "b".into(), twin, NOW).await;
+        assert!(refused.is_err());
+        assert_eq!(agents::by_id(db, id).await.unwrap(), None, "nothing of it is left");
+        // The connection that saw the refusal works on.
+        rookery_storage::sessions::create(
+            db, human(db, "ada@example.com").await.id, new_session(), NOW,
+        ).await.unwrap();
+    }
+}

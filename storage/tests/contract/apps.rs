@@ -1,0 +1,215 @@
+//! Apps: made in one piece or not at all, found, listed, summed up.
+
+use rookery_domain::{
+    Timestamp,
+    app::AppStatus,
+    id::{AppId, HumanId},
+};
+use rookery_storage::{
+    apps::{
+        self, AccountSums, AppFilter, CollectionCount,
+        create::{self, CreateOutcome, NewApp},
+        purge,
+    },
+    commit::RowState,
+    idempotency_global::{NewAnswer, StoredAnswer},
+    versions,
+};
+
+use crate::support::{NOW, at_once, contract, hash, human, new_app, number, row};
+
+fn answer(scope: [u8; 32], body: &str) -> NewAnswer {
+    let answer = StoredAnswer {
+        body_hash: [1; 32],
+        status: 201,
+        location: Some("/v1/apps/x".into()),
+        body: body.into(),
+        created_at: NOW,
+    };
+    NewAnswer { scope, answer, not_before: NOW.plus_seconds(-86_400) }
+}
+
+contract! {
+    async fn a_created_app_is_there_with_all_its_parts(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let app = new_app(owner, "guestbook", &[row("a", r#"{"n":1}"#), row("b", r#"{"n":"ü"}"#)]);
+        let (record, events, totals) = (app.record.clone(), app.events.len(), app.totals);
+        let (by, html) = (app.version.by, app.version.html.clone());
+        let (manifest, files) = (app.version.manifest.clone(), app.version.assets.clone());
+        assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::Created);
+
+        assert_eq!(apps::by_id(db, record.id).await.unwrap().as_ref(), Some(&record));
+        assert_eq!(apps::by_slug(db, "guestbook").await.unwrap().as_ref(), Some(&record));
+        assert_eq!(apps::by_id(db, AppId::new()).await.unwrap(), None);
+        assert_eq!(apps::by_slug(db, "Guestbook").await.unwrap(), None);
+
+        let listed = versions::list(db, record.id).await.unwrap();
+        assert_eq!(listed.iter().map(|v| (v.number, v.by, v.created_at)).collect::<Vec<_>>(),
+                   [(1, by, NOW)]);
+        assert_eq!(versions::html(db, record.id, 1).await.unwrap(), Some(html));
+        assert_eq!(versions::html(db, record.id, 2).await.unwrap(), None);
+        assert_eq!(versions::manifest(db, record.id, 1).await.unwrap(), Some(manifest));
+        let stored = versions::assets_with_content(db, record.id, 1).await.unwrap();
+        assert_eq!(*stored, [files[1].clone(), files[0].clone()], "in the order of their paths");
+        let infos = versions::assets(db, record.id, 1).await.unwrap();
+        assert_eq!((infos[0].path.as_str(), infos[0].size), ("logo.svg", 6));
+        assert_eq!(infos[0].sha256, files[1].sha256);
+        let file = versions::asset(db, record.id, 1, "style.css").await.unwrap();
+        assert_eq!(file.as_ref(), Some(&files[0]));
+        assert_eq!(versions::asset(db, record.id, 1, "none.css").await.unwrap(), None);
+
+        assert_eq!(number(db, "select last_seq from app_head").await, events as i64);
+        assert_eq!(number(db, "select epoch from app_head").await, 0);
+        assert_eq!(number(db, "select count(*) from rows where state = 0").await, 2);
+        assert_eq!(number(db, "select count(*) from events").await, events as i64);
+        let sums = apps::account_sums(db, owner).await.unwrap();
+        assert_eq!(sums, AccountSums { apps: 1, rows: 2, bytes: totals.bytes });
+        let counts = apps::collection_counts(db, record.id).await.unwrap();
+        let entries =
+            CollectionCount { collection: "entries".into(), live: 2, trashed: 0, detached: 0 };
+        assert_eq!(counts, [entries]);
+    }
+
+    async fn an_app_with_a_thousand_rows_is_created_whole(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let rows: Vec<_> = (0..1_000).map(|i| row(&format!("k{i}"), r#"{"n":1}"#)).collect();
+        let mut app = new_app(owner, "big", &rows);
+        app.rows[0].state = RowState::Trashed(NOW);
+        app.rows[1].state = RowState::Detached;
+        let id = app.record.id;
+        create::create(db, app).await.unwrap();
+        assert_eq!(number(db, "select count(*) from events").await, 1_001);
+        let counts = apps::collection_counts(db, id).await.unwrap();
+        assert_eq!((counts[0].live, counts[0].trashed, counts[0].detached), (998, 1, 1));
+    }
+
+    async fn of_32_apps_that_want_one_slug_one_gets_it_and_the_others_leave_nothing(
+        test: &TestDb
+    ) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let outcomes = at_once(32, |i| {
+            let db = db.clone();
+            async move {
+                let owner = if i % 2 == 0 {
+                    owner
+                } else {
+                    human(&db, &format!("h{i}@example.com")).await.id
+                };
+                create::create(&db, new_app(owner, "wanted", &[row("a", "{}")])).await.unwrap()
+            }
+        })
+        .await;
+        let created = outcomes.iter().filter(|o| **o == CreateOutcome::Created).count();
+        let taken = outcomes.iter().filter(|o| **o == CreateOutcome::SlugTaken).count();
+        assert_eq!((created, taken), (1, 31));
+        for table in [
+            "select count(*) from apps",
+            "select count(*) from versions",
+            "select count(*) from app_head",
+            "select count(*) from rows",
+        ] {
+            assert_eq!(number(db, table).await, 1, "{table}");
+        }
+    }
+
+    async fn an_account_never_gets_more_apps_than_it_may_have(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let outcomes = at_once(32, |i| {
+            let db = db.clone();
+            async move {
+                let app = new_app(owner, &format!("app-{i}"), &[]);
+                create::create(&db, NewApp { apps_max: 5, ..app }).await.unwrap()
+            }
+        })
+        .await;
+        let created = outcomes.iter().filter(|o| **o == CreateOutcome::Created).count();
+        let refused = outcomes.iter().filter(|o| **o == CreateOutcome::QuotaReached).count();
+        assert_eq!((created, refused), (5, 27));
+        let nobody = new_app(HumanId::new(), "nobodys", &[]);
+        assert_eq!(create::create(db, nobody).await.unwrap(), CreateOutcome::NoSuchAccount);
+    }
+
+    async fn a_repeated_creation_is_answered_with_the_first_answer(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let scope = hash();
+        let outcomes = at_once(16, |i| {
+            let db = db.clone();
+            async move {
+                let app = new_app(owner, &format!("app-{i}"), &[]);
+                let answer = Some(answer(scope, &format!("body {i}")));
+                create::create(&db, NewApp { answer, ..app }).await.unwrap()
+            }
+        })
+        .await;
+        let created = outcomes.iter().position(|o| *o == CreateOutcome::Created).unwrap();
+        let first = answer(scope, &format!("body {created}")).answer;
+        for (i, outcome) in outcomes.into_iter().enumerate() {
+            if i != created {
+                assert_eq!(outcome, CreateOutcome::Answered(first.clone()));
+            }
+        }
+        assert_eq!(number(db, "select count(*) from apps").await, 1);
+    }
+
+    async fn a_refused_creation_stores_no_answer(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        create::create(db, new_app(owner, "taken", &[])).await.unwrap();
+        let scope = hash();
+        let app = NewApp { answer: Some(answer(scope, "first")), ..new_app(owner, "taken", &[]) };
+        assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::SlugTaken);
+        let app = NewApp { answer: Some(answer(scope, "second")), ..new_app(owner, "free", &[]) };
+        assert_eq!(create::create(db, app).await.unwrap(), CreateOutcome::Created);
+    }
+
+    async fn an_accounts_apps_are_listed_newest_first_page_by_page(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let mut records = Vec::new();
+        for i in 0..6i64 {
+            let mut app = new_app(owner, &format!("app-{i}"), &[]);
+            // Two share a time, so the id decides between them.
+            app.record.created_at = Timestamp(NOW.0 + i / 2);
+            app.record.status = if i == 4 { AppStatus::Deleted } else { AppStatus::Live };
+            records.push(app.record.clone());
+            create::create(db, app).await.unwrap();
+        }
+        let eve = human(db, "eve@example.com").await.id;
+        create::create(db, new_app(eve, "other", &[])).await.unwrap();
+        records.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
+        let live: Vec<_> =
+            records.iter().filter(|r| r.status == AppStatus::Live).cloned().collect();
+
+        let first = apps::list(db, owner, &AppFilter::default(), 3).await.unwrap();
+        assert_eq!(first, live[..3]);
+        let after = AppFilter {
+            after: Some((first[2].created_at, first[2].id)),
+            ..AppFilter::default()
+        };
+        assert_eq!(apps::list(db, owner, &after, 50).await.unwrap(), live[3..]);
+        let all = AppFilter { include_deleted: true, ..AppFilter::default() };
+        assert_eq!(apps::list(db, owner, &all, 50).await.unwrap(), records);
+        let deleted = AppFilter { status: Some(AppStatus::Deleted), ..AppFilter::default() };
+        let listed = apps::list(db, owner, &deleted, 50).await.unwrap();
+        assert_eq!(listed.iter().map(|r| &*r.slug).collect::<Vec<_>>(), ["app-4"]);
+        let slug = AppFilter { slug: Some("app-2".into()), ..AppFilter::default() };
+        assert_eq!(apps::list(db, owner, &slug, 50).await.unwrap().len(), 1);
+        let foreign = AppFilter { slug: Some("other".into()), ..AppFilter::default() };
+        assert_eq!(apps::list(db, owner, &foreign, 50).await.unwrap(), []);
+        // A purged app is in no list, whatever is asked.
+        purge::mark(db, listed[0].id, AppStatus::Deleted, NOW).await.unwrap();
+        let purging = AppFilter { status: Some(AppStatus::Purging), ..AppFilter::default() };
+        assert_eq!(apps::list(db, owner, &purging, 50).await.unwrap(), []);
+        assert_eq!(apps::list(db, owner, &all, 50).await.unwrap(), live);
+    }
+
+    async fn an_account_without_apps_sums_to_nothing(test: &TestDb) {
+        let sums = apps::account_sums(&test.db, HumanId::new()).await.unwrap();
+        assert_eq!(sums, AccountSums::default());
+    }
+}

@@ -1,0 +1,48 @@
+//! What the directory in memory is filled with.
+
+use std::collections::HashMap;
+
+use rookery_domain::id::AgentId;
+use rookery_storage::{
+    agents,
+    directory::{self, Entry},
+    sessions,
+};
+
+use super::agents::claimed;
+use crate::support::{NOW, contract, human, new_key, new_session};
+
+contract! {
+    async fn the_directory_holds_every_account_agent_and_key_and_the_open_sessions(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await;
+        let (agent, key) = claimed(test, ada.id).await;
+        let open = sessions::create(db, ada.id, new_session(), NOW).await.unwrap();
+        let ended = sessions::NewSession { expires_at: NOW, ..new_session() };
+        sessions::create(db, ada.id, ended, NOW).await.unwrap();
+        let mut entries = Vec::new();
+        directory::load(db, NOW, |entry| entries.push(entry)).await.unwrap();
+        let expected =
+            [Entry::Human(ada), Entry::Agent(agent), Entry::Key(key), Entry::Session(open)];
+        assert_eq!(entries, expected);
+    }
+
+    async fn a_directory_of_more_than_a_page_is_complete(test: &TestDb) {
+        let db = &test.db;
+        let count = directory::PAGE as usize + 1;
+        let ids: Vec<AgentId> = (0..count).map(|_| AgentId::new()).collect();
+        for id in &ids {
+            agents::register(db, *id, "robin".into(), new_key(), NOW).await.unwrap();
+        }
+        let mut seen: HashMap<AgentId, u32> = HashMap::new();
+        directory::load(db, NOW, |entry| match entry {
+            Entry::Agent(agent) => *seen.entry(agent.id).or_default() += 1,
+            Entry::Key(key) => *seen.entry(key.agent).or_default() += 1,
+            other => panic!("{other:?}"),
+        })
+        .await
+        .unwrap();
+        assert_eq!(seen.len(), count);
+        assert!(ids.iter().all(|id| seen[id] == 2));
+    }
+}

@@ -1,0 +1,127 @@
+//! What has expired is forgotten; what has not stays. And answers that are replayed for a day.
+
+use rookery_domain::id::{AppId, DeviceId, ParticipantId};
+use rookery_storage::{
+    claims, devices, expiry,
+    idempotency_global::{self, NewAnswer, StoredAnswer},
+    links, participants, session_grants, sessions,
+};
+
+use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
+
+fn answer(scope: [u8; 32], body: &str, made: rookery_domain::Timestamp) -> NewAnswer {
+    NewAnswer {
+        scope,
+        answer: StoredAnswer {
+            body_hash: [2; 32],
+            status: 201,
+            location: Some("/v1/keys".into()),
+            body: body.into(),
+            created_at: made,
+        },
+        not_before: made.plus_seconds(-86_400),
+    }
+}
+
+contract! {
+    async fn a_sweep_forgets_everything_that_ended_and_nothing_else(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        for end in [NOW.plus_seconds(1), NOW.plus_seconds(100)] {
+            claims::mint(db, hash(), ada, end, NOW).await.unwrap();
+            let device = devices::NewDevice {
+                id: DeviceId::new(),
+                device_hash: hash(),
+                user_hash: hash(),
+                name: "laptop".into(),
+                interval_s: 5,
+                expires_at: end,
+            };
+            devices::create(db, device, NOW).await.unwrap();
+            let link = links::NewLink {
+                hash: hash(),
+                email: "ada@example.com".into(),
+                redirect_to: None,
+                expires_at: end,
+            };
+            links::create(db, link, NOW).await.unwrap();
+            let session = sessions::NewSession { expires_at: end, ..new_session() };
+            sessions::create(db, ada, session, NOW).await.unwrap();
+            session_grants::create(db, hash(), AppId::new(), ada, end, NOW).await.unwrap();
+            let visitor = participants::Participant {
+                id: ParticipantId::new(),
+                hash: hash(),
+                app: AppId::new(),
+                kind: participants::ParticipantKind::Anonymous,
+                human: None,
+                via: None,
+                created_at: NOW,
+                expires_at: end,
+            };
+            participants::create(db, &visitor).await.unwrap();
+        }
+        for (ended_before, left) in [(NOW, 2), (NOW.plus_seconds(50), 1)] {
+            assert!(!expiry::sweep(db, ended_before).await.unwrap());
+            for table in [
+                "select count(*) from claims",
+                "select count(*) from devices",
+                "select count(*) from links",
+                "select count(*) from sessions",
+                "select count(*) from session_grants",
+                "select count(*) from participants",
+            ] {
+                assert_eq!(number(db, table).await, left, "{table}");
+            }
+        }
+    }
+
+    async fn a_sweep_takes_a_chunk_and_says_that_more_is_left(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let codes = u64::from(expiry::CHUNK) + 1;
+        at_once(codes, |_| {
+            let db = db.clone();
+            async move { claims::mint(&db, hash(), ada, NOW, NOW).await.unwrap() }
+        })
+        .await;
+        let later = NOW.plus_seconds(1);
+        assert!(expiry::sweep(db, later).await.unwrap());
+        assert_eq!(number(db, "select count(*) from claims").await, 1);
+        assert!(!expiry::sweep(db, later).await.unwrap());
+        assert_eq!(number(db, "select count(*) from claims").await, 0);
+    }
+
+    async fn the_first_of_many_answers_is_kept_for_its_time(test: &TestDb) {
+        let db = &test.db;
+        let scope = hash();
+        let stored = at_once(16, |i| {
+            let db = db.clone();
+            async move {
+                let answer = answer(scope, &format!("body {i}"), NOW);
+                idempotency_global::put(&db, answer).await.unwrap()
+            }
+        })
+        .await;
+        let first = stored.iter().position(Option::is_none).unwrap();
+        let expected = answer(scope, &format!("body {first}"), NOW).answer;
+        assert_eq!(stored.iter().flatten().count(), 15);
+        assert!(stored.iter().flatten().all(|found| *found == expected));
+        let since = NOW.plus_seconds(-1);
+        let found = idempotency_global::get(db, scope, since).await.unwrap();
+        assert_eq!(found, Some(expected));
+        assert_eq!(idempotency_global::get(db, hash(), since).await.unwrap(), None);
+
+        // A day later it is forgotten: not shown, replaced by the next, and swept.
+        let tomorrow = NOW.plus_seconds(86_401);
+        let not_before = tomorrow.plus_seconds(-86_400);
+        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
+        let next = answer(scope, "tomorrow", tomorrow);
+        assert_eq!(idempotency_global::put(db, next.clone()).await.unwrap(), None);
+        let found = idempotency_global::get(db, scope, not_before).await.unwrap();
+        assert_eq!(found, Some(next.answer));
+        assert!(!expiry::sweep_answers(db, tomorrow).await.unwrap());
+        assert!(idempotency_global::get(db, scope, not_before).await.unwrap().is_some());
+        expiry::sweep_answers(db, tomorrow.plus_seconds(1)).await.unwrap();
+        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
+    }
+}

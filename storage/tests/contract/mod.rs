@@ -1,0 +1,13 @@
+//! What both databases must do, area by area.
+
+mod agents;
+mod apps;
+mod devices;
+mod directory;
+mod enrollment;
+mod expiry;
+mod opening;
+mod purge;
+mod sign_in;
+mod transactions;
+mod visitors;

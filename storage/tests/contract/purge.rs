@@ -1,0 +1,163 @@
+//! Destroying apps in steps.
+
+use rookery_domain::{
+    app::AppStatus,
+    id::{AppId, HumanId},
+};
+use rookery_storage::{
+    Db,
+    apps::{
+        self, AccountSums,
+        create::{self, NewApp},
+        purge,
+    },
+    expiry,
+    idempotency_global::{self, NewAnswer, StoredAnswer},
+    participants::{self, Participant, ParticipantKind},
+    session_grants,
+};
+
+use crate::support::{NOW, contract, hash, human, new_app, number, row};
+
+/// An app in the trash, which may be purged ten seconds from now.
+async fn deleted(db: &Db, owner: HumanId, slug: &str, rows: usize) -> AppId {
+    let rows: Vec<_> = (0..rows).map(|i| row(&format!("k{i}"), "{}")).collect();
+    let mut app = new_app(owner, slug, &rows);
+    app.record.status = AppStatus::Deleted;
+    app.record.deleted_at = Some(NOW);
+    app.record.purge_at = Some(NOW.plus_seconds(10));
+    let id = app.record.id;
+    create::create(db, app).await.unwrap();
+    id
+}
+
+async fn purge_whole(db: &Db, id: AppId) -> u32 {
+    let mut steps = 1;
+    while purge::step(db, id).await.unwrap() {
+        steps += 1;
+    }
+    steps
+}
+
+contract! {
+    async fn an_app_is_due_when_its_time_in_the_trash_is_over(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let id = deleted(db, owner, "old", 0).await;
+        create::create(db, new_app(owner, "live", &[])).await.unwrap();
+        assert_eq!(purge::due(db, NOW.plus_seconds(9), 10).await.unwrap(), []);
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), [id]);
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), 0).await.unwrap(), []);
+        assert_eq!(purge::marked(db, 10).await.unwrap(), []);
+        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), []);
+        assert_eq!(purge::marked(db, 10).await.unwrap(), [id]);
+    }
+
+    async fn an_app_whose_status_has_changed_is_not_marked(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let app = new_app(owner, "restored", &[]);
+        let record = app.record.clone();
+        create::create(db, app).await.unwrap();
+        assert!(!purge::mark(db, record.id, AppStatus::Deleted, NOW).await.unwrap());
+        assert_eq!(apps::by_id(db, record.id).await.unwrap(), Some(record.clone()));
+        assert_eq!(number(db, "select count(*) from app_head").await, 1, "it can still write");
+        assert!(!purge::step(db, record.id).await.unwrap());
+        assert_eq!(apps::by_id(db, record.id).await.unwrap(), Some(record));
+    }
+
+    async fn a_marked_app_counts_for_nothing_and_has_no_head(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let id = deleted(db, owner, "old", 3).await;
+        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
+        assert_eq!(number(db, "select count(*) from app_head").await, 0);
+        let record = apps::by_id(db, id).await.unwrap().unwrap();
+        assert_eq!((record.status, record.share_hash), (AppStatus::Purging, None));
+        assert!(!purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+    }
+
+    async fn a_purge_leaves_nothing_and_frees_the_slug(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let scope = hash();
+        let answer = StoredAnswer {
+            body_hash: [1; 32],
+            status: 201,
+            location: None,
+            body: "{}".into(),
+            created_at: NOW,
+        };
+        let not_before = NOW.plus_seconds(-86_400);
+        let mut app = new_app(owner, "old", &[row("a", "{}")]);
+        app.record.status = AppStatus::Deleted;
+        let id = app.record.id;
+        let answer = NewAnswer { scope, answer, not_before };
+        create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
+        let visitor = Participant {
+            id: rookery_domain::id::ParticipantId::new(),
+            hash: hash(),
+            app: id,
+            kind: ParticipantKind::Anonymous,
+            human: None,
+            via: None,
+            created_at: NOW,
+            expires_at: NOW.plus_seconds(60),
+        };
+        participants::create(db, &visitor).await.unwrap();
+        session_grants::create(db, hash(), id, owner, NOW.plus_seconds(60), NOW).await.unwrap();
+        let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);
+        create::create(db, neighbour).await.unwrap();
+
+        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        purge_whole(db, id).await;
+        assert_eq!(apps::by_id(db, id).await.unwrap(), None);
+        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
+        for (table, left) in [
+            ("select count(*) from apps", 1),
+            ("select count(*) from app_head", 1),
+            ("select count(*) from rows", 1),
+            ("select count(*) from events", 2),
+            ("select count(*) from versions", 1),
+            ("select count(*) from assets", 2),
+            ("select count(*) from participants", 0),
+            ("select count(*) from session_grants", 0),
+        ] {
+            assert_eq!(number(db, table).await, left, "{table}");
+        }
+        create::create(db, new_app(owner, "old", &[])).await.unwrap();
+        assert!(apps::by_slug(db, "old").await.unwrap().is_some());
+    }
+
+    async fn a_large_app_goes_in_many_steps(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let id = deleted(db, owner, "large", 2_500).await;
+        purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap();
+        assert!(purge_whole(db, id).await >= 5);
+        assert_eq!(number(db, "select count(*) from rows").await, 0);
+        assert_eq!(apps::by_id(db, id).await.unwrap(), None);
+    }
+
+    async fn asset_contents_go_when_no_version_has_referred_to_them_for_a_while(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let id = deleted(db, owner, "first", 0).await;
+        create::create(db, new_app(owner, "second", &[])).await.unwrap();
+        assert_eq!(number(db, "select count(*) from blobs").await, 2, "stored once for both");
+        let later = NOW.plus_seconds(3_600);
+        purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap();
+        purge_whole(db, id).await;
+        assert!(!expiry::sweep_blobs(db, later).await.unwrap());
+        assert_eq!(number(db, "select count(*) from blobs").await, 2, "the second refers to them");
+        let second = apps::by_slug(db, "second").await.unwrap().unwrap().id;
+        purge::mark(db, second, AppStatus::Live, NOW).await.unwrap();
+        purge_whole(db, second).await;
+        expiry::sweep_blobs(db, NOW).await.unwrap();
+        assert_eq!(number(db, "select count(*) from blobs").await, 2, "seen a moment ago");
+        expiry::sweep_blobs(db, later).await.unwrap();
+        assert_eq!(number(db, "select count(*) from blobs").await, 0);
+    }
+}

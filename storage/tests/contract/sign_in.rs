@@ -1,0 +1,114 @@
+//! Magic links, sessions, and the grants that carry a sign-in to an app.
+
+use rookery_domain::id::{AppId, HumanId, SessionId};
+use rookery_storage::{
+    links::{self, NewLink},
+    session_grants,
+    sessions::{self, SessionUse},
+};
+
+use crate::support::{NOW, at_once, contract, hash, human, new_session};
+
+contract! {
+    async fn of_32_sign_ins_by_one_link_one_succeeds(test: &TestDb) {
+        let db = &test.db;
+        let link = NewLink {
+            hash: hash(),
+            email: "ada@example.com".into(),
+            redirect_to: Some("/device".into()),
+            expires_at: NOW.plus_seconds(900),
+        };
+        links::create(db, link.clone(), NOW).await.unwrap();
+        let outcomes = at_once(32, |_| {
+            let (db, hash) = (db.clone(), link.hash);
+            async move {
+                links::sign_in(&db, hash, HumanId::new(), new_session(), NOW).await.unwrap()
+            }
+        })
+        .await;
+        let mut signed_in = outcomes.into_iter().flatten();
+        let first = signed_in.next().unwrap();
+        assert_eq!(signed_in.next(), None);
+        assert_eq!(first.human, human(db, "ada@example.com").await);
+        assert_eq!(first.redirect_to.as_deref(), Some("/device"));
+        let session = sessions::by_hash(db, first.session.hash, NOW).await.unwrap();
+        assert_eq!(session, Some(first.session));
+    }
+
+    async fn unknown_and_expired_links_sign_nobody_in(test: &TestDb) {
+        let db = &test.db;
+        let expires_at = NOW.plus_seconds(900);
+        let link =
+            NewLink { hash: hash(), email: "ada@example.com".into(), redirect_to: None, expires_at };
+        links::create(db, link.clone(), NOW).await.unwrap();
+        for (hash, at) in [(hash(), NOW), (link.hash, expires_at)] {
+            let outcome = links::sign_in(db, hash, HumanId::new(), new_session(), at).await;
+            assert_eq!(outcome.unwrap(), None);
+        }
+        let found = rookery_storage::humans::by_verified_email(db, "ada@example.com").await;
+        assert_eq!(found.unwrap(), None, "an address is proven by a good link only");
+    }
+
+    async fn a_used_session_slides_and_an_ended_one_does_not_come_back(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let session = sessions::create(db, owner, new_session(), NOW).await.unwrap();
+        let later = SessionUse {
+            id: session.id,
+            seen_at: NOW.plus_seconds(60),
+            expires_at: NOW.plus_seconds(7_200),
+        };
+        sessions::touch(db, vec![later]).await.unwrap();
+        let earlier = SessionUse { seen_at: NOW, expires_at: NOW, ..later };
+        sessions::touch(db, vec![earlier]).await.unwrap();
+        let found = sessions::by_hash(db, session.hash, NOW.plus_seconds(7_199)).await.unwrap();
+        assert_eq!(found.map(|s| (s.seen_at, s.expires_at)), Some((later.seen_at, later.expires_at)));
+        assert_eq!(sessions::by_hash(db, session.hash, later.expires_at).await.unwrap(), None);
+
+        assert!(sessions::revoke(db, session.id).await.unwrap());
+        assert!(!sessions::revoke(db, session.id).await.unwrap());
+        sessions::touch(db, vec![SessionUse { seen_at: NOW.plus_seconds(90), ..later }])
+            .await
+            .unwrap();
+        assert_eq!(sessions::by_hash(db, session.hash, NOW).await.unwrap(), None);
+        assert!(!sessions::revoke(db, SessionId::new()).await.unwrap());
+    }
+
+    async fn all_sessions_of_one_human_end_together(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let eve = human(db, "eve@example.com").await.id;
+        for _ in 0..3 {
+            sessions::create(db, ada, new_session(), NOW).await.unwrap();
+        }
+        let other = sessions::create(db, eve, new_session(), NOW).await.unwrap();
+        assert_eq!(sessions::revoke_all(db, ada).await.unwrap(), 3);
+        assert_eq!(sessions::by_hash(db, other.hash, NOW).await.unwrap(), Some(other));
+    }
+
+    async fn a_session_grant_works_once_in_its_app_and_in_time(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let (app, other) = (AppId::new(), AppId::new());
+        let end = NOW.plus_seconds(60);
+        let grant = async || {
+            let grant = hash();
+            session_grants::create(db, grant, app, ada, end, NOW).await.unwrap();
+            grant
+        };
+        let good = grant().await;
+        let uses = at_once(32, |_| {
+            let db = db.clone();
+            async move { session_grants::consume(&db, good, app, NOW).await.unwrap() }
+        })
+        .await;
+        assert_eq!(uses.into_iter().flatten().collect::<Vec<_>>(), [ada]);
+
+        let expired = grant().await;
+        assert_eq!(session_grants::consume(db, expired, app, end).await.unwrap(), None);
+        let stolen = grant().await;
+        assert_eq!(session_grants::consume(db, stolen, other, NOW).await.unwrap(), None);
+        assert_eq!(session_grants::consume(db, stolen, app, NOW).await.unwrap(), None);
+        assert_eq!(session_grants::consume(db, hash(), app, NOW).await.unwrap(), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of storage, one binary. What both databases must do is in `contract`, written once and
+//! run on each; what only one of them has is in a module of its own.
+
+mod contract;
+mod postgres_only;
+mod sqlite_only;
+mod statements;
+mod support;
+mod writer;

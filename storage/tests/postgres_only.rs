@@ -1,0 +1,192 @@
+//! What only PostgreSQL has: connections that a server can cut.
+
+use rookery_domain::id::{AgentId, KeyId};
+use rookery_storage::{
+    Db, StorageError, StorageOptions, agents,
+    backup::{backup, restore},
+    db::PostgresDb,
+    meta,
+};
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+
+use crate::support::{NOW, TestDb, at_once, human, new_key, number, on_postgres};
+
+#[test]
+fn connections_that_the_server_has_cut_are_replaced() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // Several pooled connections, all of them idle when they are cut.
+        at_once(8, |i| {
+            let db = test.db.clone();
+            async move { meta::set(&db, &i.to_string(), "x").await.unwrap() }
+        })
+        .await;
+        for _ in 0..3 {
+            let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                       where datname = current_database() and pid <> pg_backend_pid()";
+            sqlx::query(cut).execute(postgres.pool()).await.unwrap();
+            meta::set(&test.db, "after", "x").await.unwrap();
+            assert!(meta::get(&test.db, "after").await.unwrap().is_some());
+        }
+    });
+}
+
+#[test]
+fn a_transaction_that_loses_a_deadlock_is_tried_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let db = &test.db;
+        let mut keys = Vec::new();
+        for _ in 0..2 {
+            let (_, key) =
+                agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+            keys.push(key.id);
+        }
+        keys.sort_unstable();
+        let lock = async |connection: &mut PgConnection, key: KeyId| {
+            sqlx::query("update agent_keys set prefix = prefix where id = $1")
+                .bind(key.uuid().as_bytes().to_vec())
+                .execute(connection)
+                .await
+                .unwrap();
+        };
+        // Somebody locks the keys in the other order, and never notices a deadlock itself.
+        let mut other = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        other.execute("set deadlock_timeout = '60s'; set lock_timeout = 0").await.unwrap();
+        other.execute("begin").await.unwrap();
+        lock(&mut other, keys[1]).await;
+        let uses = keys.iter().map(|key| (*key, NOW)).collect();
+        let touch = tokio::spawn({
+            let db = db.clone();
+            async move { agents::keys::touch(&db, uses).await }
+        });
+        let waiting = "select count(*) from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock'";
+        while number(db, waiting).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        lock(&mut other, keys[0]).await;
+        other.execute("commit").await.unwrap();
+        touch.await.unwrap().unwrap();
+        let used = "select count(*) from agent_keys where last_used_at is not null";
+        assert_eq!(number(db, used).await, 2);
+    });
+}
+
+/// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
+async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+    let sql = format!(
+        "create sequence attempts;
+         create function refuse() returns trigger language plpgsql as $$
+         begin
+             if nextval('attempts') <= {count} then
+                 raise exception 'refused' using errcode = '{sqlstate}';
+             end if;
+             return null;
+         end $$;
+         create constraint trigger refuse after insert or update on meta
+             deferrable initially deferred for each row execute function refuse();"
+    );
+    postgres.pool().execute(AssertSqlSafe(sql)).await.unwrap();
+}
+
+#[test]
+fn a_commit_that_certainly_failed_is_tried_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 2, "40001").await;
+        meta::set(&test.db, "k", "v").await.unwrap();
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 3);
+        assert_eq!(meta::get(&test.db, "k").await.unwrap().as_deref(), Some("v"));
+    });
+}
+
+#[test]
+fn a_commit_that_goes_on_failing_is_given_up_and_leaves_nothing() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 1_000, "40001").await;
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 4);
+        assert_eq!(meta::get(&test.db, "k").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn a_commit_of_unknown_outcome_is_never_tried_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // What a server says that shuts down, which may have committed already.
+        refuse_commits(postgres, 1, "57P01").await;
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::MaybeCommitted(_)), "{error:?}");
+        assert!(!error.is_certain());
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 1);
+        meta::set(&test.db, "k", "v").await.unwrap();
+    });
+}
+
+#[test]
+fn a_full_disk_is_told_apart() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        refuse_commits(postgres, 1, "53100").await;
+        assert_eq!(meta::set(&test.db, "k", "v").await.unwrap_err(), StorageError::Full);
+        meta::set(&test.db, "k", "v").await.unwrap();
+    });
+}
+
+#[test]
+fn nodes_that_start_together_migrate_once() {
+    let Some(cluster) = rookery_testkit::postgres() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let database = cluster.empty_database().await;
+        let epochs = at_once(4, |_| {
+            let url = database.url.clone();
+            async move {
+                let db = Db::connect(&StorageOptions::postgres(url, "unused")).await.unwrap();
+                let epoch = db.next_epoch().await.unwrap();
+                db.close().await;
+                epoch
+            }
+        })
+        .await;
+        assert_eq!(epochs.iter().map(|epoch| epoch.0).sum::<i64>(), 1 + 2 + 3 + 4);
+    });
+}
+
+#[test]
+fn a_wrong_address_is_refused_without_quoting_it() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        for url in [
+            "postgres://u:canary@[bad/x",
+            "postgres://u:canary@127.0.0.1:1/x",
+            "mysql://u:canary@127.0.0.1:1/x",
+            "canary",
+        ] {
+            let options = StorageOptions::postgres(url, "unused");
+            let error = Db::connect(&options).await.unwrap_err();
+            assert!(matches!(error, StorageError::Open(_)), "{error:?}");
+            assert!(!format!("{error} {error:?} {options:?}").contains("canary"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn backup_and_restore_point_to_the_tools_of_postgresql() {
+    on_postgres(async |test: &TestDb| {
+        human(&test.db, "ada@example.com").await;
+        let file = test.options.data_dir.join("copy.db");
+        for result in
+            [backup(&test.options, &file).await, restore(&test.options, &file, true).await]
+        {
+            let error = result.unwrap_err();
+            assert!(matches!(error, StorageError::Unsupported(_)), "{error:?}");
+            assert!(error.to_string().contains("pg_dump"));
+        }
+    });
+}

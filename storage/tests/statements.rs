@@ -1,0 +1,87 @@
+//! Every statement of the cold path is prepared on both databases, also one that no test runs.
+
+use std::{fs, path::Path};
+
+use rookery_storage::Db;
+use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
+
+use crate::support::{TestDb, on_postgres, on_sqlite};
+
+/// Written by hand for one database each; their own tests run them.
+const HOT_PATH: [&str; 5] = ["writer", "load", "feed.rs", "trash.rs", "idempotency.rs"];
+
+/// The string literals that are statements, from the crate's sources.
+fn statements() -> Vec<String> {
+    let mut found = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() > 60, "only {} statements found", found.len());
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if HOT_PATH.contains(&name) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, found);
+        } else {
+            found.extend(literals(&fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+fn literals(source: &str) -> Vec<String> {
+    let code: String = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    // No literal of these files holds an escaped quote.
+    let verbs = ["select ", "insert ", "update ", "delete "];
+    code.split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| verbs.iter().any(|verb| text.starts_with(verb)))
+        .map(complete)
+        .collect()
+}
+
+/// The beginning of a generated insert gets the parameters it will have.
+fn complete(text: &str) -> String {
+    if !text.starts_with("insert") || text.contains("values") {
+        return text.to_owned();
+    }
+    let columns = text.matches(',').count() + 1;
+    let parameters: Vec<String> = (1..=columns).map(|i| format!("${i}")).collect();
+    format!("{text} values ({})", parameters.join(", "))
+}
+
+async fn prepare_all(test: &TestDb) {
+    for sql in statements() {
+        let statement = AssertSqlSafe(sql.clone()).into_sql_str();
+        let prepared = match &test.db {
+            Db::Sqlite(db) => db.readers().prepare(statement).await.map(drop),
+            Db::Postgres(db) => db.pool().prepare(statement).await.map(drop),
+        };
+        if let Err(error) = prepared {
+            // SQLite's own words about itself.
+            let pragma_like = sql.contains("sqlite_schema")
+                || sql.contains("randomblob")
+                || sql.contains("_sqlx_migrations");
+            assert!(pragma_like, "{error}: {sql}");
+        }
+    }
+}
+
+#[test]
+fn sqlite_prepares_every_statement() {
+    on_sqlite(prepare_all);
+}
+
+#[test]
+fn postgresql_prepares_every_statement() {
+    on_postgres(prepare_all);
+}

@@ -1,0 +1,244 @@
+//! A database for one test: SQLite in a folder of its own, or a database of the temporary
+//! PostgreSQL cluster. And the values that tests fill records with.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rookery_domain::{
+    Principal, PrincipalKind, Timestamp,
+    app::{AppRecord, AppStatus},
+    event::{Event, EventType, RowChange},
+    id::{AgentId, AppId, HistoryId, HumanId, KeyId, SessionId},
+    manifest::Visibility,
+    row::Row,
+};
+use rookery_storage::{
+    Db, StorageOptions,
+    agents::keys::NewKey,
+    apps::create::NewApp,
+    commit::{Asset, NewVersion, RowState, RowWrite, Totals},
+    humans::{self, Human},
+    sessions::NewSession,
+};
+use rookery_testkit::Database;
+
+/// The present of all tests.
+pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
+
+/// An open database for one test.
+pub(crate) struct TestDb {
+    /// The database.
+    pub(crate) db: Db,
+    /// How it was opened.
+    pub(crate) options: StorageOptions,
+    // Dropped last: the folder and the database go with them.
+    _database: Option<Database>,
+    _folder: tempfile::TempDir,
+}
+
+/// Makes the tests of both databases from one body each. The body gets a `&TestDb`.
+macro_rules! contract {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: &TestDb) $body:block)*) => {
+        $($(#[$meta])* async fn $name($db: &$crate::support::TestDb) $body)*
+
+        mod sqlite {
+            $(#[test] fn $name() {
+                $crate::support::on_sqlite(async |db| super::$name(db).await);
+            })*
+        }
+
+        mod postgres {
+            $(#[test] fn $name() {
+                $crate::support::on_postgres(async |db| super::$name(db).await);
+            })*
+        }
+    };
+}
+pub(crate) use contract;
+
+/// Runs a test on SQLite.
+pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&TestDb)) {
+    runtime().block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StorageOptions::sqlite(folder.path().join("data"));
+        let db = Db::connect(&options).await.unwrap();
+        let test = TestDb { db, options, _database: None, _folder: folder };
+        body(&test).await;
+        test.db.close().await;
+    });
+}
+
+/// Runs a test on PostgreSQL, or puts it on the list of what could not run.
+pub(crate) fn on_postgres(body: impl AsyncFnOnce(&TestDb)) {
+    let Some(cluster) = rookery_testkit::postgres() else { return };
+    runtime().block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let database = cluster
+            .database(async |url| {
+                let options = StorageOptions::postgres(url, "unused");
+                Db::connect(&options).await.unwrap().close().await;
+            })
+            .await;
+        let options = StorageOptions::postgres(&database.url, folder.path());
+        let db = Db::connect(&options).await.unwrap();
+        let test = TestDb { db, options, _database: Some(database), _folder: folder };
+        body(&test).await;
+        test.db.close().await;
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// Runs `count` calls at once and answers what each of them answered.
+pub(crate) async fn at_once<T, F>(count: u64, call: impl Fn(u64) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let tasks: Vec<_> = (0..count).map(|i| tokio::spawn(call(i))).collect();
+    let mut answers = Vec::new();
+    for task in tasks {
+        answers.push(task.await.unwrap());
+    }
+    answers
+}
+
+/// 32 bytes that no other call has answered.
+pub(crate) fn hash() -> [u8; 32] {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let mut bytes = [0xab; 32];
+    bytes[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    bytes
+}
+
+/// A key to be made.
+pub(crate) fn new_key() -> NewKey {
+    NewKey { id: KeyId::new(), hash: hash(), prefix: "rk_agent_AbCdEf".into() }
+}
+
+/// A session to be opened, which ends an hour from [`NOW`].
+pub(crate) fn new_session() -> NewSession {
+    NewSession { id: SessionId::new(), hash: hash(), expires_at: NOW.plus_seconds(3_600) }
+}
+
+/// A human with this address.
+pub(crate) async fn human(db: &Db, email: &str) -> Human {
+    humans::find_or_create(db, email.into(), HumanId::new(), NOW).await.unwrap()
+}
+
+/// Somebody who writes.
+pub(crate) fn writer() -> Principal {
+    Principal::new(PrincipalKind::Agent, AgentId::new().uuid())
+}
+
+/// A row at this key.
+pub(crate) fn row(key: &str, data: &str) -> Arc<Row> {
+    Arc::new(Row {
+        key: key.into(),
+        data: data.into(),
+        version: 1,
+        creator: writer(),
+        editor: writer(),
+        created_at: NOW,
+        updated_at: NOW,
+    })
+}
+
+/// An app of this account with these rows in the collection `entries`.
+pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
+    let collection: Arc<str> = "entries".into();
+    let deployed = Event {
+        seq: 1,
+        kind: EventType::AppDeployed,
+        at: NOW,
+        by: writer(),
+        change: None,
+        data: Some(r#"{"version":1}"#.into()),
+        silent: false,
+    };
+    let created = rows.iter().zip(2..).map(|(row, seq)| Event {
+        seq,
+        kind: EventType::RowCreated,
+        at: NOW,
+        by: row.creator,
+        change: Some(RowChange {
+            collection: Arc::clone(&collection),
+            row: Arc::clone(row),
+            previous_editor: None,
+        }),
+        data: None,
+        silent: false,
+    });
+    NewApp {
+        record: record(owner, slug),
+        version: NewVersion {
+            number: 1,
+            html: "<!doctype html><title>Test</title>".into(),
+            manifest: r#"{"collections":{}}"#.into(),
+            assets: [
+                Asset::new("style.css".into(), "text/css".into(), b"body{}"[..].into()),
+                Asset::new("logo.svg".into(), "image/svg+xml".into(), b"<svg/>"[..].into()),
+            ]
+            .into(),
+            by: writer(),
+            created_at: NOW,
+            drop_through: 0,
+        },
+        events: std::iter::once(deployed).chain(created).map(Arc::new).collect(),
+        totals: Totals {
+            live: rows.len() as u64,
+            bytes: rows.iter().map(|row| row.stored_bytes()).sum(),
+            ..Totals::default()
+        },
+        rows: rows
+            .iter()
+            .map(|row| RowWrite {
+                collection: Arc::clone(&collection),
+                row: Arc::clone(row),
+                state: RowState::Live,
+            })
+            .collect(),
+        apps_max: 100,
+        answer: None,
+    }
+}
+
+/// The record of a new app.
+pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
+    AppRecord {
+        id: AppId::new(),
+        owner,
+        created_by: Some(AgentId::new()),
+        slug: slug.into(),
+        status: AppStatus::Live,
+        visibility: Visibility::Link,
+        timezone: "Europe/Berlin".into(),
+        version: 1,
+        share_hash: Some(hash()),
+        share_sealed: Some("sealed".into()),
+        migration_until: Some(NOW.plus_seconds(60)),
+        unrestricted: false,
+        retention: [(
+            "entries".to_owned(),
+            rookery_domain::manifest::Retention { max_age_days: Some(30), max_rows: None },
+        )]
+        .into(),
+        history: HistoryId::new(),
+        created_at: NOW,
+        updated_at: NOW,
+        deleted_at: None,
+        purge_at: None,
+    }
+}
+
+/// The number that a query answers, straight from the database.
+pub(crate) async fn number(db: &Db, sql: &'static str) -> i64 {
+    match db {
+        Db::Sqlite(db) => sqlx::query_scalar(sql).fetch_one(db.readers()).await.unwrap(),
+        Db::Postgres(db) => sqlx::query_scalar(sql).fetch_one(db.pool()).await.unwrap(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Faults at every step of a commit: whatever happens, a group is applied as a whole or not at
+//! all, and nobody is told of a success that is not durable.
+
+use rookery_domain::{event::EventType, id::AppId};
+use rookery_storage::{
+    LaneStatus, Writer, WriterOptions,
+    commit::{AppWrite, Outcome, RowState},
+    faults::{Fault, Faults, Point},
+    idempotency,
+};
+
+use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
+use crate::support::{NOW, TestDb, contract, on_postgres, row};
+
+/// A group with something in every table.
+async fn everything(test: &TestDb, app: AppId) -> Draft {
+    let mut record = load(&test.db, app).await.record;
+    record.timezone = "Asia/Tokyo".into();
+    Draft::new(app, 1)
+        .create(row("a", r#"{"n":1}"#))
+        .row(EventType::RowCreated, RowState::Live, row("b", "{}"))
+        .purge(row("c", "{}"))
+        .extras(5)
+        .answer([6; 32], Some("a"))
+        .with(|group| group.app_write = Some(Box::new(AppWrite { record, version: None })))
+}
+
+/// Breaks one commit there and checks that storage agrees with what was told.
+async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
+    let app = deploy(test, &format!("{point:?}-{fault:?}").to_lowercase()).await;
+    let faults = Faults::listed([(point, 1, fault)]);
+    let writer = start_with(&test.db, faults).await;
+    supervise(&writer);
+    let before = picture(&load(&test.db, app).await);
+    let outcome = everything(test, app).await.commit(&writer).await;
+    writer.barrier().await;
+    let after = load(&test.db, app).await;
+    let answer = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
+    let applied = picture(&after) != before;
+    assert_eq!(answer.is_some(), applied, "{point:?} {fault:?}");
+    if applied {
+        assert_eq!(after.head.last_seq, 4, "{point:?} {fault:?}");
+        assert_eq!(after.rows.len(), 2);
+        assert_eq!(after.tombstones.len(), 1);
+        assert_eq!(after.tail.len(), 4);
+        assert_eq!(after.budgets.len(), 1);
+        assert_eq!(after.spent_challenges.len(), 1);
+        assert_eq!(&*after.record.timezone, "Asia/Tokyo");
+    }
+    match outcome {
+        Outcome::Committed => assert!(applied, "{point:?} {fault:?}: told and not there"),
+        Outcome::Aborted(_) => assert!(!applied, "{point:?} {fault:?}: refused and there"),
+        Outcome::Unknown | Outcome::StoreBroken => {}
+    }
+    if outcome != Outcome::StoreBroken {
+        // The writer works on.
+        let next = Draft::new(app, after.head.last_seq).create(row("z", "{}")).commit(&writer);
+        assert_eq!(next.await, Outcome::Committed, "{point:?} {fault:?}");
+    }
+    forget_answers(test).await;
+    outcome
+}
+
+/// Restarts dead lanes, as the supervisor does.
+fn supervise(writer: &Writer) {
+    let writer = writer.clone();
+    tokio::spawn(async move {
+        while let LaneStatus::Dead(_) = writer.failed().await {
+            writer.restart().unwrap();
+        }
+    });
+}
+
+/// Forgets all answers, so that every round starts from none.
+async fn forget_answers(test: &TestDb) {
+    let later = NOW.plus_seconds(2 * idempotency::KEPT_FOR_S);
+    idempotency::forget_expired(&test.db, later).await.unwrap();
+}
+
+contract! {
+    async fn a_refused_statement_leaves_all_or_nothing(test: &TestDb) {
+        for point in Point::ALL {
+            broken_at(test, point, Fault::Refuse).await;
+        }
+    }
+
+    async fn a_full_disk_leaves_all_or_nothing_and_the_writer_lives_on(test: &TestDb) {
+        for point in Point::ALL {
+            let outcome = broken_at(test, point, Fault::Full).await;
+            assert_ne!(outcome, Outcome::Unknown, "{point:?}");
+        }
+    }
+
+    async fn a_lost_connection_leaves_all_or_nothing(test: &TestDb) {
+        for point in Point::ALL {
+            broken_at(test, point, Fault::Lose).await;
+        }
+    }
+
+    async fn a_panic_leaves_all_or_nothing_and_a_restarted_lane_goes_on(test: &TestDb) {
+        for point in Point::ALL {
+            broken_at(test, point, Fault::Panic).await;
+        }
+    }
+
+    async fn a_failed_fsync_ends_all_writing(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let faults = Faults::listed([(Point::AtCommit, 1, Fault::Fsync)]);
+        let writer = start_with(&test.db, faults).await;
+        let outcome = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(outcome, Outcome::StoreBroken);
+        assert!(matches!(writer.failed().await, LaneStatus::Broken(_)));
+        writer.restart().unwrap();
+        let late = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(late, Outcome::StoreBroken);
+        let health = writer.health();
+        assert!(health.broken && !health.ok);
+        writer.barrier().await;
+    }
+
+    async fn groups_that_wait_behind_a_dead_lane_are_committed_by_its_successor(test: &TestDb) {
+        let (first, second) = (deploy(test, "one").await, deploy(test, "two").await);
+        let faults = Faults::listed([(Point::BeforeBegin, 1, Fault::Panic)]);
+        let writer = start_with(&test.db, faults).await;
+        let dies = Draft::new(first, 1).create(row("a", "{}")).commit(&writer).await;
+        assert!(matches!(dies, Outcome::Aborted(_)));
+        assert!(matches!(writer.failed().await, LaneStatus::Dead(_)));
+        assert_eq!(writer.health().dead_lanes, 1);
+        let again = Draft::new(first, 1).create(row("a", "{}")).submit(&writer);
+        let other = Draft::new(second, 1).create(row("a", "{}")).submit(&writer);
+        writer.restart().unwrap();
+        assert_eq!(again.await, Ok(Outcome::Committed));
+        assert_eq!(other.await, Ok(Outcome::Committed));
+        let health = writer.health();
+        assert!(health.ok);
+        assert_eq!(health.restarts, 1);
+    }
+
+    async fn a_drain_settles_what_waits_behind_a_dead_lane(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let faults = Faults::listed([(Point::BeforeBegin, 1, Fault::Panic)]);
+        let writer = start_with(&test.db, faults).await;
+        Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
+        writer.failed().await;
+        let waits = Draft::new(app, 1).create(row("a", "{}")).submit(&writer);
+        writer.drain().await;
+        assert!(matches!(waits.await, Ok(Outcome::Aborted(_))));
+    }
+
+    async fn seeded_faults_never_lose_an_acknowledged_row(test: &TestDb) {
+        let faults = vec![Fault::Refuse, Fault::Full, Fault::Panic];
+        for seed in 0..6 {
+            let app = deploy(test, &format!("seed-{seed}")).await;
+            let plan = Faults::seeded(seed, 12, faults.clone());
+            let writer = start_with(&test.db, plan.clone()).await;
+            supervise(&writer);
+            let (mut seq, mut told) = (1, Vec::new());
+            for step in 0..60 {
+                let key = format!("k{step:03}");
+                let outcome = Draft::new(app, seq).create(row(&key, "{}")).commit(&writer).await;
+                if outcome == Outcome::Committed {
+                    told.push(key);
+                }
+                // What an actor does that is killed by an unknown outcome: it reads the truth.
+                writer.barrier().await;
+                seq = load(&test.db, app).await.head.last_seq;
+            }
+            assert!(plan.fired() > 0);
+            let loaded = load(&test.db, app).await;
+            let stored: Vec<_> = loaded.rows.iter().map(|live| live.row.key.to_string()).collect();
+            assert!(told.iter().all(|key| stored.contains(key)), "seed {seed}");
+            assert_eq!(loaded.tail.len() as u64, loaded.head.last_seq);
+            assert_eq!(stored.len() as u64, loaded.head.last_seq - 1);
+        }
+        // A writer without faults finds everything in order.
+        let app = deploy(test, "last").await;
+        let writer = start(&test.db).await;
+        assert_eq!(Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await, Outcome::Committed);
+    }
+}
+
+#[test]
+fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
+    on_postgres(async |test| {
+        let mut apps = Vec::new();
+        for name in ["one", "two", "three"] {
+            apps.push(deploy(test, name).await);
+        }
+        // The batch of two is refused as a whole; then the connection is lost with the first.
+        let faults = Faults::listed([
+            (Point::AtCommit, 2, Fault::Refuse),
+            (Point::AtCommit, 3, Fault::Lose),
+        ]);
+        let options = WriterOptions { postgres_lanes: 1, faults, ..WriterOptions::default() };
+        let epoch = test.db.next_epoch().await.unwrap();
+        let writer = Writer::start(&test.db, epoch, options).unwrap();
+        let hold = Hold::on(test, apps[0]).await;
+        let first = Draft::new(apps[0], 1).create(row("a", "{}")).submit(&writer);
+        while writer.health().in_flight == 0 {
+            tokio::task::yield_now().await;
+        }
+        let second = Draft::new(apps[1], 1).create(row("a", "{}")).submit(&writer);
+        let third = Draft::new(apps[2], 1).create(row("a", "{}")).submit(&writer);
+        drop(hold);
+        assert_eq!(first.await, Ok(Outcome::Committed));
+        let (second, third) = (second.await.unwrap(), third.await.unwrap());
+        assert_eq!(second, Outcome::Unknown);
+        assert!(matches!(third, Outcome::Aborted(_)), "{third:?}");
+        let again = Draft::new(apps[2], 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(again, Outcome::Committed);
+    });
+}

@@ -1,0 +1,136 @@
+//! The stored feed: pages, the floor, and what retention takes away; idempotency records by age.
+
+use rookery_domain::event::EventType;
+use rookery_storage::{
+    commit::{Outcome, RowState},
+    feed::{self, FeedRetention},
+    idempotency,
+};
+
+use super::kit::{Draft, deploy, load, start};
+use crate::support::{NOW, TestDb, contract, row};
+
+/// Keeps so many events, of any age.
+const fn newest(events: u64) -> FeedRetention {
+    FeedRetention { events, not_before: rookery_domain::Timestamp(0) }
+}
+
+/// An app whose feed stands at `last`.
+async fn app_at(test: &TestDb, last: u64) -> rookery_domain::id::AppId {
+    let app = deploy(test, "notes").await;
+    let writer = start(&test.db).await;
+    let mut draft = Draft::new(app, 1);
+    for seq in 2..=last {
+        draft = draft.create(row(&format!("k{seq}"), r#"{"n":1}"#));
+    }
+    assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+    app
+}
+
+fn seqs(page: &feed::EventPage) -> Vec<u64> {
+    page.events.iter().map(|event| event.seq).collect()
+}
+
+contract! {
+    async fn pages_follow_each_other_and_stop_at_the_readers_snapshot(test: &TestDb) {
+        let app = app_at(test, 10).await;
+        let first = feed::events_after(&test.db, app, 2, 9, 4).await.unwrap();
+        assert_eq!(seqs(&first), [3, 4, 5, 6]);
+        assert_eq!((first.through, first.floor_seq), (6, 0));
+        let second = feed::events_after(&test.db, app, first.through, 9, 4).await.unwrap();
+        assert_eq!(seqs(&second), [7, 8, 9]);
+        assert_eq!(second.through, 9);
+        let none = feed::events_after(&test.db, app, 9, 9, 4).await.unwrap();
+        assert_eq!((seqs(&none), none.through), (vec![], 9));
+        let tail = load(&test.db, app).await.tail;
+        assert_eq!(first.events, tail[2..6]);
+    }
+
+    async fn pruning_by_count_raises_the_floor_for_good(test: &TestDb) {
+        let app = app_at(test, 20).await;
+        let pruned = feed::prune(&test.db, app, newest(5)).await.unwrap().unwrap();
+        assert_eq!((pruned.events, pruned.floor_seq, pruned.more), (15, 15, false));
+        let again = feed::prune(&test.db, app, newest(5)).await.unwrap().unwrap();
+        assert_eq!((again.events, again.floor_seq, again.more), (0, 15, false));
+        let loaded = load(&test.db, app).await;
+        assert_eq!((loaded.head.floor_seq, loaded.head.last_seq), (15, 20));
+        assert_eq!(loaded.rows.len(), 19);
+        let page = feed::events_after(&test.db, app, 3, 20, 100).await.unwrap();
+        assert_eq!((seqs(&page), page.floor_seq), ((16..=20).collect(), 15));
+        // The writer goes on above the floor and leaves it where it is.
+        let writer = start(&test.db).await;
+        let next = Draft::new(app, 20).create(row("z", "{}")).commit(&writer).await;
+        assert_eq!(next, Outcome::Committed);
+        assert_eq!(load(&test.db, app).await.head.floor_seq, 15);
+    }
+
+    async fn pruning_goes_in_bounded_steps(test: &TestDb) {
+        let app = app_at(test, u64::from(feed::PRUNE_CHUNK) + 10).await;
+        let first = feed::prune(&test.db, app, newest(1)).await.unwrap().unwrap();
+        assert_eq!((first.events, first.more), (u64::from(feed::PRUNE_CHUNK), true));
+        let second = feed::prune(&test.db, app, newest(1)).await.unwrap().unwrap();
+        assert_eq!((second.events, second.more), (9, false));
+    }
+
+    async fn pruning_by_age_takes_old_events_and_the_remains_of_purged_rows(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let gone = row("gone", "{}");
+        let draft = Draft::new(app, 1).create(row("a", "{}")).purge(gone).create(row("b", "{}"));
+        let later = draft.with(|group| {
+            let last = std::sync::Arc::make_mut(group.events.last_mut().unwrap());
+            last.at = NOW.plus_seconds(100);
+        });
+        assert_eq!(later.commit(&writer).await, Outcome::Committed);
+        assert_eq!(load(&test.db, app).await.tombstones.len(), 1);
+        let keep = FeedRetention { events: 1_000, not_before: NOW.plus_seconds(50) };
+        let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
+        assert_eq!((pruned.events, pruned.floor_seq), (3, 3));
+        let loaded = load(&test.db, app).await;
+        assert_eq!(loaded.tombstones, []);
+        assert_eq!(loaded.rows.len(), 2);
+        assert_eq!(feed::prune(&test.db, rookery_domain::id::AppId::new(), keep).await.unwrap(), None);
+    }
+
+    async fn an_answer_is_replayed_for_a_day_and_then_forgotten(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let draft = Draft::new(app, 1)
+            .row(EventType::RowCreated, RowState::Live, row("a", "{}"))
+            .answer([1; 32], Some("a"));
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let found = idempotency::find(&test.db, [1; 32], NOW).await.unwrap().unwrap();
+        assert_eq!((found.status, found.body_hash), (201, [9; 32]));
+        assert_eq!(found.location.as_deref(), Some("/there"));
+        assert_eq!(found.body, r#"{"key":"k"}"#);
+        let day = NOW.plus_seconds(idempotency::KEPT_FOR_S);
+        assert!(idempotency::find(&test.db, [1; 32], day.plus_seconds(-1)).await.unwrap().is_some());
+        assert!(idempotency::find(&test.db, [1; 32], day).await.unwrap().is_none());
+        assert!(idempotency::find(&test.db, [2; 32], NOW).await.unwrap().is_none());
+        assert_eq!(idempotency::forget_expired(&test.db, day.plus_seconds(-1)).await.unwrap(), 0);
+        assert_eq!(idempotency::forget_expired(&test.db, day).await.unwrap(), 1);
+        // The key may be used anew, also over a record that was not forgotten yet.
+        for (seq, body) in [(2, "x"), (3, "y")] {
+            let draft = Draft::new(app, seq).event(EventType::AppWoken, None, None);
+            let draft = draft.answer([3; 32], None).with(|group| {
+                group.idempotency[0].body = body.into();
+            });
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+            let found = idempotency::find(&test.db, [3; 32], NOW).await.unwrap().unwrap();
+            assert_eq!(found.body, body);
+        }
+    }
+
+    async fn spent_challenges_and_old_budgets_are_forgotten(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let draft = Draft::new(app, 1).create(row("a", "{}")).extras(1);
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let today = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
+        assert_eq!(idempotency::forget_spent(&test.db, NOW, today).await.unwrap(), 0);
+        let later = NOW.plus_seconds(61);
+        assert_eq!(idempotency::forget_spent(&test.db, later, today + 1).await.unwrap(), 2);
+        let loaded = load(&test.db, app).await;
+        assert!(loaded.budgets.is_empty() && loaded.spent_challenges.is_empty());
+    }
+}

@@ -1,0 +1,230 @@
+//! A writer on a test's database, groups to submit to it, and what storage says afterwards.
+
+use std::{pin::Pin, sync::Arc, task::Poll};
+
+use rookery_domain::{
+    Timestamp,
+    event::{Event, EventType, RowChange},
+    id::AppId,
+    row::Row,
+};
+use rookery_storage::{
+    Db, Writer, WriterOptions,
+    apps::create::{CreateOutcome, create},
+    commit::{
+        BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
+        SpentChallenge, Ticket, Totals,
+    },
+    faults::Faults,
+    load::{LoadOptions, LoadedApp, load_app},
+};
+use sqlx::{Connection as _, Executor as _, PgConnection};
+use tokio::sync::{OwnedMutexGuard, oneshot};
+
+use crate::support::{NOW, TestDb, human, new_app, writer};
+
+/// The collection of all rows here.
+pub(super) const ENTRIES: &str = "entries";
+
+/// A ticket that passes its outcome on.
+struct Reply(oneshot::Sender<Outcome>);
+
+impl Ticket for Reply {
+    fn settle(self: Box<Self>, outcome: Outcome) {
+        let _ = self.0.send(outcome);
+    }
+}
+
+/// A group in the making.
+pub(super) struct Draft(Group, oneshot::Receiver<Outcome>);
+
+impl Draft {
+    /// An empty group of the app that builds on `prev_seq`.
+    pub(super) fn new(app: AppId, prev_seq: u64) -> Self {
+        let (sender, receiver) = oneshot::channel();
+        let group = Group {
+            app,
+            prev_seq,
+            seq: prev_seq,
+            totals: Totals::default(),
+            rows: Vec::new(),
+            scrubs: Vec::new(),
+            events: Vec::new(),
+            budgets: Vec::new(),
+            spent_challenges: Vec::new(),
+            idempotency: Vec::new(),
+            app_write: None,
+            ticket: Box::new(Reply(sender)),
+        };
+        Self(group, receiver)
+    }
+
+    /// Adds a row and its event.
+    pub(super) fn row(mut self, kind: EventType, state: RowState, row: Arc<Row>) -> Self {
+        self.0.rows.retain(|write| write.row.key != row.key);
+        self.0.rows.push(RowWrite { collection: ENTRIES.into(), row: Arc::clone(&row), state });
+        self.event(kind, Some(row), None)
+    }
+
+    /// Adds a live row that is created.
+    pub(super) fn create(self, row: Arc<Row>) -> Self {
+        self.row(EventType::RowCreated, RowState::Live, row)
+    }
+
+    /// Adds a row that is purged at [`NOW`], and the scrub of its content.
+    pub(super) fn purge(mut self, row: Arc<Row>) -> Self {
+        self.0.scrubs.push(Scrub { collection: ENTRIES.into(), key: row.key.clone() });
+        self.row(EventType::RowPurged, RowState::Purged(NOW), row)
+    }
+
+    /// Adds an event.
+    pub(super) fn event(
+        mut self,
+        kind: EventType,
+        row: Option<Arc<Row>>,
+        data: Option<&str>,
+    ) -> Self {
+        self.0.seq += 1;
+        self.0.events.push(Arc::new(Event {
+            seq: self.0.seq,
+            kind,
+            at: NOW,
+            by: writer(),
+            change: row.map(|row| RowChange {
+                collection: ENTRIES.into(),
+                row,
+                previous_editor: Some(writer()),
+            }),
+            data: data.map(Box::from),
+            silent: self.0.seq.is_multiple_of(2),
+        }));
+        self
+    }
+
+    /// Adds one of everything else that a group may hold.
+    pub(super) fn extras(mut self, seed: u8) -> Self {
+        self.0.totals = Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711 };
+        self.0.budgets.push(BudgetWrite {
+            collection: ENTRIES.into(),
+            network: u64::MAX - u64::from(seed),
+            day: i32::try_from(NOW.0 / 86_400_000_000).unwrap(),
+            count: 3,
+        });
+        let expires_at = NOW.plus_seconds(60);
+        self.0.spent_challenges.push(SpentChallenge { id: [seed; 32], expires_at });
+        self.answer([seed; 32], None)
+    }
+
+    /// Adds an answer that quotes a row, or several when `key` is `None`.
+    pub(super) fn answer(mut self, scope: [u8; 32], key: Option<&str>) -> Self {
+        self.0.idempotency.push(answer(scope, key, NOW));
+        self
+    }
+
+    /// Changes what the builder has no word for.
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Group)) -> Self {
+        change(&mut self.0);
+        self
+    }
+
+    /// Submits the group; the receiver answers how it ended.
+    pub(super) fn submit(self, writer: &Writer) -> oneshot::Receiver<Outcome> {
+        writer.submit(self.0);
+        self.1
+    }
+
+    /// Submits the group and waits for its outcome.
+    pub(super) async fn commit(self, writer: &Writer) -> Outcome {
+        self.submit(writer).await.expect("every group is settled")
+    }
+}
+
+/// An answer made at this time.
+pub(super) fn answer(scope: [u8; 32], key: Option<&str>, at: Timestamp) -> IdempotencyWrite {
+    IdempotencyWrite {
+        scope,
+        body_hash: [9; 32],
+        status: 201,
+        location: Some("/there".into()),
+        body: r#"{"key":"k"}"#.into(),
+        created_at: at,
+        collection: Some(ENTRIES.into()),
+        row_key: key.map(Box::from),
+    }
+}
+
+/// A writer without faults.
+pub(super) async fn start(db: &Db) -> Writer {
+    start_with(db, Faults::default()).await
+}
+
+/// A writer that meets these faults.
+pub(super) async fn start_with(db: &Db, faults: Faults) -> Writer {
+    let options = WriterOptions { faults, ..WriterOptions::default() };
+    Writer::start(db, db.next_epoch().await.unwrap(), options).unwrap()
+}
+
+/// A writer of an older process start.
+pub(super) fn start_at(db: &Db, epoch: Epoch) -> Writer {
+    Writer::start(db, epoch, WriterOptions::default()).unwrap()
+}
+
+/// A new app whose feed stands at 1, without rows.
+pub(super) async fn deploy(test: &TestDb, slug: &str) -> AppId {
+    deploy_with(test, slug, &[]).await
+}
+
+/// A new app with these rows; its feed stands at 1 and one more for each.
+pub(super) async fn deploy_with(test: &TestDb, slug: &str, rows: &[Arc<Row>]) -> AppId {
+    let owner = human(&test.db, "ada@example.com").await.id;
+    let app = new_app(owner, slug, rows);
+    let id = app.record.id;
+    assert_eq!(create(&test.db, app).await.unwrap(), CreateOutcome::Created);
+    id
+}
+
+/// The app as it is stored.
+pub(super) async fn load(db: &Db, app: AppId) -> LoadedApp {
+    let options = LoadOptions { now: NOW, tail_events: 1_000 };
+    load_app(db, app, options).await.unwrap().expect("the app is there")
+}
+
+/// All that a group may change, for comparison.
+pub(super) fn picture(app: &LoadedApp) -> String {
+    format!("{app:?}")
+}
+
+/// The keys of the live rows.
+pub(super) fn keys(app: &LoadedApp) -> Vec<&str> {
+    app.rows.iter().map(|live| &*live.row.key).collect()
+}
+
+/// Keeps the writer from committing groups of one app, until it is dropped.
+pub(super) enum Hold {
+    Sqlite { _baton: OwnedMutexGuard<()> },
+    Postgres { _locks: PgConnection },
+}
+
+impl Hold {
+    pub(super) async fn on(test: &TestDb, app: AppId) -> Self {
+        match &test.db {
+            Db::Sqlite(db) => Self::Sqlite { _baton: db.baton().lock_owned().await },
+            Db::Postgres(db) => {
+                let mut locks = PgConnection::connect_with(db.connect_options()).await.unwrap();
+                locks.execute("begin").await.unwrap();
+                sqlx::query("select 1 from app_head where app_id = $1 for update")
+                    .bind(&app.uuid().as_bytes()[..])
+                    .execute(&mut locks)
+                    .await
+                    .unwrap();
+                Self::Postgres { _locks: locks }
+            }
+        }
+    }
+}
+
+/// Whether the future is not ready now.
+pub(super) async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context).is_pending()))
+        .await
+}

@@ -1,0 +1,157 @@
+//! Loading brings back what was written, in one picture, and survives a row that it cannot read.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Principal, PrincipalKind, Timestamp, app::AppStatus, event::EventType, id::AppId, row::Row,
+};
+use rookery_storage::{
+    Db,
+    apps::purge,
+    commit::{AppWrite, Outcome, RowState, Totals},
+    load::{LoadOptions, load_app},
+};
+use sqlx::{Connection as _, PgConnection};
+
+use super::kit::{Draft, ENTRIES, deploy, deploy_with, keys, load, start};
+use crate::support::{NOW, TestDb, contract, row, writer};
+
+fn row_at(key: &str, seconds: i64) -> Arc<Row> {
+    let mut row = Row::clone(&row(key, r#"{"text":"Grüße, 😀 \"quoted\" \\ \u00e9"}"#));
+    row.created_at = NOW.plus_seconds(seconds);
+    row.updated_at = NOW.plus_seconds(seconds + 1);
+    row.version = 3;
+    row.editor = Principal::new(PrincipalKind::Anonymous, uuid::Uuid::now_v7());
+    Arc::new(row)
+}
+
+/// Damages a stored row behind the service's back.
+async fn damage(test: &TestDb, key: &str) {
+    match &test.db {
+        Db::Sqlite(db) => {
+            let file = rusqlite::Connection::open(db.path()).unwrap();
+            let sql = "update rows set creator = x'00' where key = ?1";
+            assert_eq!(file.execute(sql, [key]).unwrap(), 1);
+        }
+        Db::Postgres(db) => {
+            let mut server = PgConnection::connect_with(db.connect_options()).await.unwrap();
+            let done = sqlx::query("update rows set creator = '\\x00' where key = $1")
+                .bind(key)
+                .execute(&mut server)
+                .await
+                .unwrap();
+            assert_eq!(done.rows_affected(), 1);
+        }
+    }
+}
+
+contract! {
+    async fn a_load_equals_what_was_written(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let (late, early, same) = (row_at("late", 9), row_at("b", 1), row_at("a", 1));
+        let (trashed, kept) = (row_at("trashed", 2), row_at("kept", 3));
+        let draft = Draft::new(app, 1)
+            .create(Arc::clone(&late))
+            .create(Arc::clone(&early))
+            .create(Arc::clone(&same))
+            .row(EventType::RowDeleted, RowState::Trashed(NOW), Arc::clone(&trashed))
+            .row(EventType::RowUpdated, RowState::Detached, Arc::clone(&kept))
+            .event(EventType::Custom("ping".into()), None, Some(r#"{"x":1}"#))
+            .event(EventType::AppWoken, None, None)
+            .extras(4);
+        let mut events = Vec::new();
+        let draft = draft.with(|group| events.extend(group.events.iter().cloned()));
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+
+        let loaded = load(&test.db, app).await;
+        assert_eq!(keys(&loaded), ["a", "b", "late"]);
+        let rows: Vec<_> = loaded.rows.iter().map(|live| Arc::clone(&live.row)).collect();
+        assert_eq!(rows, [same, early, late]);
+        assert!(Arc::ptr_eq(&loaded.rows[0].collection, &loaded.rows[2].collection));
+
+        let states: Vec<_> =
+            loaded.tombstones.iter().map(|t| (&*t.key, t.version, t.state, t.bytes)).collect();
+        assert_eq!(
+            states,
+            [
+                ("kept", 3, RowState::Detached, kept.stored_bytes()),
+                ("trashed", 3, RowState::Trashed(NOW), trashed.stored_bytes()),
+            ]
+        );
+        let live_bytes: u64 = rows.iter().map(|row| row.stored_bytes()).sum();
+        let counted = Totals {
+            live: 3,
+            trashed: 1,
+            detached: 1,
+            bytes: live_bytes + kept.stored_bytes() + trashed.stored_bytes(),
+        };
+        assert_eq!(loaded.counts.get(ENTRIES), Some(&counted));
+        let totals = Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711 };
+        assert_eq!((loaded.head.last_seq, loaded.head.floor_seq), (8, 0));
+        assert_eq!(loaded.head.totals, totals);
+        assert_eq!(loaded.poison, []);
+        assert_eq!(&*loaded.manifest, r#"{"collections":{}}"#);
+        assert_eq!(loaded.budgets[0].network, u64::MAX - 4);
+        assert_eq!(loaded.spent_challenges[0].id, [4; 32]);
+
+        // A delete keeps no content in the feed; everything else is as it was written.
+        assert_eq!(loaded.tail.len(), 8);
+        for (stored, written) in loaded.tail[1..].iter().zip(&events) {
+            if written.kind == EventType::RowDeleted {
+                assert_eq!(&*stored.change.as_ref().unwrap().row.data, "");
+            } else {
+                assert_eq!(stored, written);
+            }
+        }
+    }
+
+    async fn budgets_and_challenges_that_no_longer_matter_stay_behind(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        Draft::new(app, 1).create(row("a", "{}")).extras(1).commit(&writer).await;
+        for (days, budgets, challenges) in [(0, 1, 1), (1, 1, 0), (2, 0, 0)] {
+            let now = Timestamp(NOW.0 + days * 86_400_000_000);
+            let options = LoadOptions { now, tail_events: 1 };
+            let loaded = load_app(&test.db, app, options).await.unwrap().unwrap();
+            assert_eq!((loaded.budgets.len(), loaded.spent_challenges.len()), (budgets, challenges));
+            assert_eq!(loaded.tail.len(), 1);
+            assert_eq!(loaded.tail[0].seq, 2);
+        }
+    }
+
+    async fn a_row_that_cannot_be_read_is_set_aside_and_the_app_starts(test: &TestDb) {
+        let app = deploy_with(test, "notes", &[row("bad", "{}"), row("good", "{}")]).await;
+        let writer = start(&test.db).await;
+        let broken = Draft::new(app, 3).create(row("worse", r#"{"cut":"#));
+        assert_eq!(broken.commit(&writer).await, Outcome::Committed);
+        damage(test, "bad").await;
+        let loaded = load(&test.db, app).await;
+        assert_eq!(keys(&loaded), ["good"]);
+        let poison: Vec<_> = loaded.poison.iter().map(|row| (&*row.collection, &*row.key)).collect();
+        assert_eq!(poison, [(ENTRIES, "bad"), (ENTRIES, "worse")]);
+        assert_eq!(loaded.counts.get(ENTRIES).unwrap().live, 3);
+    }
+
+    async fn an_app_that_is_purged_or_unknown_is_not_loaded(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer_handle = start(&test.db).await;
+        let options = LoadOptions { now: NOW, tail_events: 1 };
+        assert!(load_app(&test.db, AppId::new(), options).await.unwrap().is_none());
+        let mut record = load(&test.db, app).await.record;
+        record.status = AppStatus::Deleted;
+        record.deleted_at = Some(NOW);
+        let outcome = Draft::new(app, 1)
+            .event(EventType::AppDeleted, None, None)
+            .with(|group| group.app_write = Some(Box::new(AppWrite { record, version: None })))
+            .commit(&writer_handle)
+            .await;
+        assert_eq!(outcome, Outcome::Committed);
+        assert_eq!(load(&test.db, app).await.record.status, AppStatus::Deleted);
+        assert!(purge::mark(&test.db, app, AppStatus::Deleted, NOW).await.unwrap());
+        assert!(load_app(&test.db, app, options).await.unwrap().is_none());
+        let late = Draft::new(app, 2).create(row("a", "{}")).commit(&writer_handle).await;
+        assert_eq!(late, Outcome::Aborted(rookery_storage::commit::Abort::Fenced));
+        let _ = writer();
+    }
+}

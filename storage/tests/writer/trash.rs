@@ -1,0 +1,105 @@
+//! Rows that are not served, and what a full disk does.
+
+use std::sync::Arc;
+
+use rookery_domain::{event::EventType, row::Row};
+use rookery_storage::{
+    Writer, WriterOptions,
+    commit::{Abort, Outcome, RowState},
+    trash::{self, TrashCursor},
+};
+
+use super::kit::{Draft, ENTRIES, deploy, keys, load, start};
+use crate::support::{NOW, TestDb, contract, on_sqlite, row};
+
+async fn with_trash(test: &TestDb) -> rookery_domain::id::AppId {
+    let app = deploy(test, "notes").await;
+    let writer = start(&test.db).await;
+    let trashed = |seconds| RowState::Trashed(NOW.plus_seconds(seconds));
+    let draft = Draft::new(app, 1)
+        .create(row("live", "{}"))
+        .row(EventType::RowDeleted, trashed(1), row("old", r#"{"n":1}"#))
+        .row(EventType::RowDeleted, trashed(5), row("b", "{}"))
+        .row(EventType::RowDeleted, trashed(5), row("a", "{}"))
+        .row(EventType::RowUpdated, RowState::Detached, row("kept", r#"{"n":2}"#));
+    assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+    app
+}
+
+fn names(rows: &[trash::TrashedRow]) -> Vec<&str> {
+    rows.iter().map(|trashed| &*trashed.row.key).collect()
+}
+
+contract! {
+    async fn the_trash_is_listed_newest_first_page_by_page(test: &TestDb) {
+        let app = with_trash(test).await;
+        let db = &test.db;
+        let first = trash::list(db, app, ENTRIES, None, 2).await.unwrap();
+        assert_eq!(names(&first), ["b", "a"]);
+        assert_eq!(first[0].deleted_at, NOW.plus_seconds(5));
+        for (last, rest) in [(0, vec!["a", "old"]), (1, vec!["old"])] {
+            let TrashCursor { deleted_at, key } = TrashCursor {
+                deleted_at: first[last].deleted_at,
+                key: first[last].row.key.clone(),
+            };
+            let cursor = Some(TrashCursor { deleted_at, key });
+            assert_eq!(names(&trash::list(db, app, ENTRIES, cursor, 9).await.unwrap()), rest);
+        }
+        assert_eq!(trash::list(db, app, "others", None, 9).await.unwrap(), []);
+    }
+
+    async fn contents_of_the_trash_and_of_detached_rows_come_back(test: &TestDb) {
+        let app = with_trash(test).await;
+        let db = &test.db;
+        let old = trash::find(db, app, ENTRIES, "old").await.unwrap().unwrap();
+        assert_eq!(&*old.row.data, r#"{"n":1}"#);
+        for key in ["live", "kept", "none"] {
+            assert_eq!(trash::find(db, app, ENTRIES, key).await.unwrap(), None);
+        }
+        let kept = trash::detached(db, app, &[ENTRIES, "others"]).await.unwrap();
+        assert_eq!(kept.len(), 1);
+        assert_eq!((&*kept[0].collection, &*kept[0].row.key), (ENTRIES, "kept"));
+        assert_eq!(&*kept[0].row.data, r#"{"n":2}"#);
+    }
+
+    async fn rows_due_for_purge_are_the_oldest_of_all_apps(test: &TestDb) {
+        let app = with_trash(test).await;
+        let db = &test.db;
+        let due = trash::due_for_purge(db, NOW.plus_seconds(5), 10).await.unwrap();
+        assert_eq!(due.len(), 1);
+        assert_eq!((due[0].app, &*due[0].collection, &*due[0].row.key), (app, ENTRIES, "old"));
+        assert_eq!(due[0].deleted_at, NOW.plus_seconds(1));
+        assert_eq!(&*due[0].row.data, "");
+        assert_eq!(trash::due_for_purge(db, NOW.plus_seconds(6), 2).await.unwrap().len(), 2);
+        // Purged as the actor decides, it is due no more.
+        let writer = start(db).await;
+        let purge = Draft::new(app, 6).purge(Arc::new(Row::clone(&due[0].row)));
+        assert_eq!(purge.commit(&writer).await, Outcome::Committed);
+        assert!(trash::due_for_purge(db, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_full_file_refuses_the_batch_and_the_writer_lives_on() {
+    on_sqlite(async |test: &TestDb| {
+        let app = deploy(test, "notes").await;
+        let options = WriterOptions { sqlite_max_pages: Some(1), ..WriterOptions::default() };
+        let full = Writer::start(&test.db, test.db.next_epoch().await.unwrap(), options).unwrap();
+        let before = format!("{:?}", load(&test.db, app).await);
+        let big = format!(r#"{{"text":"{}"}}"#, "x".repeat(400_000));
+        for _ in 0..2 {
+            let outcome = Draft::new(app, 1).create(row("a", &big)).commit(&full).await;
+            assert_eq!(outcome, Outcome::Aborted(Abort::Full));
+        }
+        assert_eq!(format!("{:?}", load(&test.db, app).await), before);
+        assert!(full.health().ok);
+        // A batch that needs no new page still commits.
+        let small = Draft::new(app, 1).event(EventType::AppWoken, None, None).commit(&full).await;
+        assert_eq!(small, Outcome::Committed);
+        drop(full);
+        let roomy = start(&test.db).await;
+        let outcome = Draft::new(app, 2).create(row("a", &big)).commit(&roomy).await;
+        assert_eq!(outcome, Outcome::Committed);
+        assert_eq!(keys(&load(&test.db, app).await), ["a"]);
+    });
+}

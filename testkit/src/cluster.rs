@@ -1,0 +1,198 @@
+//! One temporary PostgreSQL cluster per test process, from Debian's package, with fsync on. Each
+//! test gets a database of its own, copied from a template that is prepared once.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tokio::sync::OnceCell;
+
+use crate::not_run::not_run;
+
+/// Where Debian puts each major version's programs, below a folder named after it.
+const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
+
+/// The database that the others are copied from.
+const TEMPLATE: &str = "rookery_template";
+
+static CLUSTER: LazyLock<Option<Cluster>> =
+    LazyLock::new(|| programs().map(|p| Cluster::start(&p)));
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    folder: PathBuf,
+    databases: AtomicU32,
+    template: OnceCell<()>,
+    /// Closed when this process ends, which ends the cluster.
+    _alive: ChildStdin,
+    _supervisor: Child,
+}
+
+/// One test's database; dropped from the cluster when this is dropped.
+#[derive(Debug)]
+pub struct Database {
+    name: String,
+    admin: String,
+    /// Its address, for `storage.database_url`.
+    pub url: String,
+}
+
+/// The cluster of this process, started at the first call. `None` where PostgreSQL is not
+/// installed, which is put on the list of what could not run.
+///
+/// # Panics
+/// When it is installed and does not start, or when everything must run and it is not installed.
+#[must_use]
+pub fn postgres() -> Option<&'static Cluster> {
+    let cluster = CLUSTER.as_ref();
+    if cluster.is_none() {
+        not_run("tests against PostgreSQL", "postgresql");
+    }
+    cluster
+}
+
+impl Cluster {
+    fn start(programs: &Programs) -> Self {
+        let script = include_str!("cluster.sh");
+        let mut supervisor = as_ordinary_user()
+            .args(["sh", "-c", script, "sh", &programs.0])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the supervisor of PostgreSQL starts");
+        let alive = supervisor.stdin.take().expect("standard input is a pipe");
+        let out = supervisor.stdout.take().expect("standard output is a pipe");
+        let mut folder = String::new();
+        BufReader::new(out).read_line(&mut folder).expect("the supervisor says something");
+        let folder = folder.trim();
+        assert!(!folder.is_empty(), "PostgreSQL did not start; its log is above");
+        Self {
+            folder: folder.into(),
+            databases: AtomicU32::new(0),
+            template: OnceCell::new(),
+            _alive: alive,
+            _supervisor: supervisor,
+        }
+    }
+
+    fn url(&self, database: &str) -> String {
+        // A host that begins with a slash is the folder of the Unix socket.
+        let folder = self.folder.to_string_lossy().replace('/', "%2F");
+        format!("postgres://rookery@{folder}/{database}")
+    }
+
+    /// A new database, copied from a template that the first caller's `prepare` fills (it gets
+    /// the template's address and must close all its connections).
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn database<F>(&self, prepare: impl FnOnce(String) -> F) -> Database
+    where
+        F: Future<Output = ()>,
+    {
+        let admin = self.url("postgres");
+        self.template
+            .get_or_init(|| async {
+                execute(&admin, format!("create database {TEMPLATE}")).await;
+                prepare(self.url(TEMPLATE)).await;
+            })
+            .await;
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let name = format!("rookery_{number}");
+        execute(&admin, format!("create database {name} template {TEMPLATE}")).await;
+        Database { url: self.url(&name), name, admin }
+    }
+
+    /// A new database with nothing in it.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn empty_database(&self) -> Database {
+        let admin = self.url("postgres");
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let name = format!("rookery_{number}");
+        execute(&admin, format!("create database {name}")).await;
+        Database { url: self.url(&name), name, admin }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let (admin, sql) =
+            (self.admin.clone(), format!("drop database if exists {} with (force)", self.name));
+        // Only to keep the disk small while many tests run; the cluster's folder goes anyway.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(async {
+                    if let Ok(mut connection) = PgConnection::connect(&admin).await {
+                        let _ = connection.execute(AssertSqlSafe(sql)).await;
+                    }
+                });
+            }
+        });
+    }
+}
+
+async fn execute(url: &str, sql: String) {
+    let mut connection = PgConnection::connect(url).await.expect("the cluster answers");
+    connection.execute(AssertSqlSafe(sql)).await.expect("the cluster obeys");
+    connection.close().await.expect("the cluster lets go");
+}
+
+/// The folder of `initdb` and `postgres`; empty when they are in `PATH`.
+struct Programs(String);
+
+fn programs() -> Option<Programs> {
+    let has_both = |folder: &Path| {
+        ["initdb", "postgres", "pg_isready"].iter().all(|name| folder.join(name).is_file())
+    };
+    let newest = fs::read_dir(DEBIAN_VERSIONS)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let version: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let folder = entry.path().join("bin");
+            has_both(&folder).then_some((version, folder))
+        })
+        .max_by_key(|(version, _)| *version);
+    if let Some((_, folder)) = newest {
+        return folder.to_str().map(|folder| Programs(folder.to_owned()));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).any(|folder| has_both(&folder)).then(|| Programs(String::new()))
+}
+
+/// A command that runs the rest of its arguments as somebody who is not root: PostgreSQL refuses
+/// to run as root, and its package brings the user `postgres`.
+fn as_ordinary_user() -> Command {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    if !is_root {
+        return Command::new("env");
+    }
+    let exists = |program: &str| {
+        std::env::var_os("PATH").is_some_and(|path| {
+            std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+        })
+    };
+    let mut command;
+    if exists("setpriv") {
+        command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
+    } else {
+        command = Command::new("runuser");
+        command.args(["-u", "postgres", "--"]);
+    }
+    command
+}

@@ -1,0 +1,93 @@
+// The examples in a browser, and the snippets of docs/SDK.md.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { launch, withPage } from './harness.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+const file = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const example = (name) => (service) => {
+  service.html = file(`examples/${name}/index.html`).replace('<head>', '<head><script src="/s/sdk.js"></script>');
+};
+
+test('guestbook: a visitor signs, sees others live, and deletes only its own', () => withPage(browser,
+  (service) => {
+    example('guestbook')(service);
+    service.write('entries', 'old', { name: 'Ada', message: '<b>not bold</b>' });
+  },
+  async ({ page, service }) => {
+    await page.getByText('<b>not bold</b>').waitFor();
+    await page.getByLabel('Your name').fill('Me');
+    await page.getByLabel('Your message').fill('Hello');
+    await page.getByRole('button', { name: 'Sign the book' }).click();
+    await page.locator('li p', { hasText: 'Hello' }).waitFor();
+    service.write('entries', 'new', { name: 'Grace', message: 'From elsewhere' });
+    await page.getByText('From elsewhere').waitFor();
+    assert.deepEqual(await page.locator('li p').allTextContents(),
+      ['From elsewhere', 'Hello', '<b>not bold</b>']);
+    assert.equal(await page.getByRole('button', { name: /^Delete/ }).count(), 1);
+    page.on('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Delete the entry by Me' }).click();
+    await page.locator('li p', { hasText: 'Hello' }).waitFor({ state: 'detached' });
+  }));
+
+test('guestbook: a refusal is a sentence and the words are kept', () => withPage(browser,
+  (service) => {
+    example('guestbook')(service);
+    service.faults.push((r) => (r.method === 'POST' && r.path === 'collections/entries'
+      ? service.refuse(409, 'collection_write_budget_exceeded') : undefined));
+  },
+  async ({ page }) => {
+    await page.getByLabel('Your name').fill('Me');
+    await page.getByLabel('Your message').fill('Hello');
+    await page.getByRole('button', { name: 'Sign the book' }).click();
+    await page.getByRole('alert').getByText('come back tomorrow').waitFor();
+    assert.equal(await page.getByLabel('Your message').inputValue(), 'Hello');
+  }));
+
+test('board: a vote counts at once, moves the idea and can be taken back', () => withPage(browser,
+  (service) => {
+    example('board')(service);
+    for (const key of ['one', 'two']) service.write('ideas', key, { title: `Idea ${key}` });
+  },
+  async ({ page, service }) => {
+    const titles = () => page.locator('h2').allTextContents();
+    await page.getByText('Idea two').waitFor();
+    assert.deepEqual(await titles(), ['Idea one', 'Idea two']);
+    await page.getByRole('button', { name: 'Vote for Idea two, 0 so far' }).click();
+    await page.getByRole('button', { name: 'Vote for Idea two, 1 so far', pressed: true }).waitFor();
+    assert.deepEqual(await titles(), ['Idea two', 'Idea one']);
+    await page.getByRole('button', { name: 'Vote for Idea two, 1 so far' }).click();
+    await page.getByRole('button', { name: 'Vote for Idea two, 0 so far', pressed: false }).waitFor();
+    assert.equal(service.collection('votes').size, 0);
+    assert.equal(await page.getByRole('button', { name: /^Mark/ }).count(), 0);
+  }));
+
+test('board: the owner decides, and the newest decision is shown', () => withPage(browser,
+  (service) => {
+    example('board')(service);
+    service.write('ideas', 'one', { title: 'Idea one' });
+    service.faults.push((r) => (r.path === 'session' && r.method === 'GET'
+      ? [200, { kind: 'human', id: 'hum_1', role: 'owner' }] : undefined));
+    service.sessions.add(undefined);
+  },
+  async ({ page, service }) => {
+    await page.getByRole('button', { name: 'Mark planned' }).click();
+    await page.locator('.badge.planned').waitFor();
+    await page.getByRole('button', { name: 'Mark done' }).click();
+    await page.locator('.badge.done').waitFor();
+    assert.equal(await page.locator('.badge').count(), 1);
+    assert.equal(service.collection('decisions').size, 2);
+  }));
+
+const snippets = [...file('docs/SDK.md').matchAll(/```js\n([\s\S]*?)```/g)].map((m) => m[1]);
+
+test('there are snippets to run', () => assert.ok(snippets.length >= 6));
+
+for (const [index, snippet] of snippets.entries()) {
+  test(`snippet ${index + 1} of docs/SDK.md runs`, () => withPage(browser, () => {},
+    async ({ page }) => page.evaluate(`(async () => {${snippet}})()`)));
+}
