@@ -119,7 +119,7 @@ impl Rooms {
 
     /// Writes down what is only in memory, finishes what is with the writer, stops everything.
     pub async fn close(&self) {
-        self.directory.flush().await;
+        self.directory.stop().await;
         self.writer.drain().await;
         self.runtime.stop().await;
         self.db.close().await;

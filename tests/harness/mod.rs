@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use answer::{Answer, redact};
 pub use directory::TestDirectory;
-pub use people::{Agent, Human, session_of};
+pub use people::{Agent, Human, encoded, session_of};
 pub use raw::RawConnection;
 use reqwest::{Client, Method, RequestBuilder};
 use rookery::{
@@ -26,6 +26,9 @@ use utoipa_axum::router::OpenApiRouter;
 /// Where a test's clock begins: 2026-01-31T12:00:00Z.
 pub const START: Timestamp = Timestamp(1_769_860_800_000_000);
 
+/// Turns that a restart waits for the data folder.
+const RESTART_TURNS_MAX: usize = 1_000;
+
 /// A server of its own, with its own data folder.
 pub struct TestServer {
     /// Who has a credential on a server with probes; on any other the service's own directory
@@ -33,7 +36,8 @@ pub struct TestServer {
     pub directory: Arc<TestDirectory>,
     client: Client,
     server: Server,
-    _data: TempDir,
+    config: Config,
+    data: TempDir,
 }
 
 /// What a test wants to be different.
@@ -104,6 +108,35 @@ impl TestServer {
         self.server.state()
     }
 
+    /// Drains the server and starts another one on the same data, at the same time of its clock.
+    pub async fn restart(self) -> Self {
+        let Self { directory, client, server, config, data } = self;
+        let clock = server.state().clock.clone();
+        server.stop().await;
+        // It holds the first server's apps.
+        drop(directory);
+        // The last tasks of the first server let go of the folder a few turns after it stopped.
+        let mut turns = 0;
+        let server = loop {
+            let hooks = Hooks { clock: clock.clone(), ..Hooks::default() };
+            match rookery::start(config.clone(), hooks).await {
+                Ok(server) => break server,
+                Err(error) => assert!(turns < RESTART_TURNS_MAX, "{error}"),
+            }
+            turns += 1;
+            tokio::task::yield_now().await;
+        };
+        let directory = Arc::new(TestDirectory::default());
+        // Set once, here.
+        let _ = directory.apps.set(server.state().rooms.apps().clone());
+        Self { directory, client, server, config, data }
+    }
+
+    /// The folder of the server's data.
+    pub fn data_dir(&self) -> &std::path::Path {
+        self.data.path()
+    }
+
     /// Drains and ends the server.
     pub async fn stop(self) {
         self.server.stop().await;
@@ -142,11 +175,11 @@ impl Builder {
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };
-        let server = rookery::start(config, hooks).await.expect("the server starts");
+        let server = rookery::start(config.clone(), hooks).await.expect("the server starts");
         // Set once, here.
         let _ = directory.apps.set(server.state().rooms.apps().clone());
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
-        TestServer { directory, client, server, _data: data }
+        TestServer { directory, client, server, config, data }
     }
 }

@@ -87,8 +87,19 @@ impl Directory {
     }
 
     /// Writes down the uses of keys and sessions that are only in memory yet, and forgets what
-    /// has expired. Done by itself every `flush_every`; to be called once more at the end.
+    /// has expired. Done by itself every `flush_every`, and by [`Self::stop`].
     pub async fn flush(&self) {
+        self.core.flush().await;
+    }
+
+    /// Finishes the changes that were let in, writes everything down, and lets no more in. What is
+    /// in memory can still be read.
+    pub async fn stop(&self) {
+        let actor = self.core.actor.write().take();
+        if let Some(actor) = actor {
+            // It crashed, or did not finish in time: the caller of each change is told.
+            let _ = actor.drain_and_wait(Some(self.core.options.call_timeout)).await;
+        }
         self.core.flush().await;
     }
 }

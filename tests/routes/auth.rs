@@ -1,0 +1,281 @@
+//! Browser sign-in: links, sessions, the development mailbox and the pages around them.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use futures::future::join_all;
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use crate::harness::{Answer, START, TestServer, encoded, session_of};
+
+/// Clicks that race for one link.
+const RACERS: usize = 32;
+const LINK: &str = "/v1/auth/request-link";
+/// Return paths that lead elsewhere, or might.
+const BAD_PATHS: &[&str] = &[
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example",
+    "https://app@evil.example",
+    "javascript:alert(1)",
+    "evil.example",
+    "/%2f/evil.example",
+    "/a/../../x",
+    "/a\nb",
+];
+
+#[tokio::test]
+async fn a_mailed_link_signs_in_and_leads_on() {
+    let server = TestServer::start().await;
+    let token = server.link_token("Ada@Example.org", Some("/device?user_code=X#here")).await;
+    let mail = server.mails("ada@example.org").await.remove(0);
+    assert_eq!(mail["to"], "ada@example.org");
+    assert_eq!(mail["subject"], "Your sign-in link");
+    let link = format!("{}/sign-in/confirm?token={token}", server.public_url());
+    assert!(mail["text"].as_str().unwrap().contains(&link));
+    assert!(mail["html"].as_str().unwrap().contains(&format!("href=\"{link}\"")));
+
+    let page = server.get(&format!("/sign-in/confirm?token={token}")).await;
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains(&token) && !page.text.contains("<script"));
+    assert_eq!(page.header("cache-control"), "no-store");
+
+    let answer = server.get(&format!("/v1/auth/verify?token={token}")).await;
+    assert_eq!(answer.status, 303);
+    assert_eq!(answer.header("location"), "/device?user_code=X#here");
+    let cookie = answer.header("set-cookie");
+    let (_, attributes) = cookie.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax");
+    assert!(cookie.starts_with("service_session=rk_sess_"), "{cookie}");
+    let agents =
+        server.request(Method::GET, "/v1/self/agents").header("cookie", session_of(&answer));
+    Answer::of(agents).await.expect(200);
+}
+
+#[tokio::test]
+async fn over_https_the_cookie_is_bound_to_the_host() {
+    let server = TestServer::builder()
+        .set("ROOKERY__SERVER__PUBLIC_URL", "https://example.org")
+        .set("ROOKERY__APPS_DOMAIN", "apps.example.org")
+        .start()
+        .await;
+    let out = Answer::of(server.request(Method::POST, "/v1/auth/logout")).await;
+    let cookie = out.header("set-cookie");
+    assert!(cookie.starts_with("__Host-service_session=; Path=/; Max-Age=0;"), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    // Nobody reads the mail of a public server over HTTP, and nothing says that a link arrives.
+    server.get("/dev/mailbox").await.error(ErrorCode::NotFound);
+    let status = server.get("/v1/auth/status").await.expect(200);
+    assert_eq!(status, json!({"magic_link": false, "idp": false}));
+}
+
+#[tokio::test]
+async fn known_and_unknown_addresses_get_the_same_answer() {
+    let server = TestServer::start().await;
+    server.human("known@example.org").await;
+    let mut answers = Vec::new();
+    for email in ["known@example.org", "unknown@example.org"] {
+        let request = server.request(Method::POST, LINK).json(&json!({"email": email}));
+        let answer = Answer::of(request.header("x-request-id", "same")).await;
+        answers.push((answer.status, answer.text));
+    }
+    assert_eq!(answers[0].0, 202);
+    assert_eq!(answers[0], answers[1]);
+    for bad in ["", "nobody", "a b@example.org", "a@[127.0.0.1]", "a@b@c d"] {
+        let request = server.request(Method::POST, LINK).json(&json!({"email": bad}));
+        Answer::of(request).await.error(ErrorCode::InvalidRequest);
+    }
+}
+
+#[tokio::test]
+async fn a_link_is_built_from_the_settings_whatever_the_request_says() {
+    let server = TestServer::start().await;
+    let request = server.request(Method::POST, LINK).json(&json!({"email": "ada@example.org"}));
+    let request = request.header("x-forwarded-host", "evil.example");
+    let request = request.header("forwarded", "host=evil.example;proto=https");
+    Answer::of(request.header("x-original-host", "evil.example")).await.expect(202);
+    let mail = server.mails("ada@example.org").await.remove(0).to_string();
+    assert!(!mail.contains("evil"), "{mail}");
+    assert!(mail.contains(&format!("{}/sign-in/confirm", server.public_url())));
+}
+
+#[tokio::test]
+async fn a_link_signs_in_once_however_many_click() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let path = format!("/v1/auth/verify?token={token}");
+    let answers = join_all((0..RACERS).map(|_| server.get(&path))).await;
+    let won = answers.iter().filter(|answer| answer.status == 303).count();
+    assert_eq!(won, 1);
+    for late in answers.iter().filter(|answer| answer.status != 303) {
+        late.error(ErrorCode::Unauthorized);
+        assert!(!late.headers.contains_key("set-cookie"));
+    }
+    let browser = server.request(Method::GET, &path).header("accept", "text/html");
+    let page = Answer::of(browser).await;
+    assert_eq!(page.status, 401);
+    assert!(page.text.contains("ask for another"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn neither_head_nor_a_prefetch_nor_the_confirm_page_spends_a_link() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let path = format!("/v1/auth/verify?token={token}");
+    let head = Answer::of(server.request(Method::HEAD, &path)).await;
+    assert!(!head.headers.contains_key("set-cookie"));
+    let prefetch = server.request(Method::GET, &path).header("sec-purpose", "prefetch;prerender");
+    assert_eq!(Answer::of(prefetch).await.status, 204);
+    for method in [Method::GET, Method::HEAD] {
+        Answer::of(server.request(method, &format!("/sign-in/confirm?token={token}"))).await;
+    }
+    assert_eq!(server.get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_link_ends_after_15_minutes() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    server.state().clock.set(START.plus_seconds(900));
+    let path = format!("/v1/auth/verify?token={token}");
+    server.get(&path).await.error(ErrorCode::Unauthorized);
+    for wrong in ["nonsense", &token[1..], &token[..token.len() - 1]] {
+        let answer = server.get(&format!("/v1/auth/verify?token={wrong}")).await;
+        answer.error(ErrorCode::Unauthorized);
+    }
+    server.get("/v1/auth/verify").await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_return_path_stays_on_the_site() {
+    let server = TestServer::start().await;
+    for path in BAD_PATHS {
+        let body = json!({"email": "ada@example.org", "redirect_to": path});
+        let answer = Answer::of(server.request(Method::POST, LINK).json(&body)).await;
+        let error = answer.error(ErrorCode::InvalidRequest);
+        assert!(error["message"].as_str().unwrap().contains("redirect_to"), "{path}");
+        let page = server.get(&format!("/sign-in?redirect_to={}", encoded(path))).await;
+        page.error(ErrorCode::InvalidRequest);
+    }
+    assert!(server.mails("ada@example.org").await.is_empty());
+    // No other path can be slipped in at the end.
+    let token = server.link_token("ada@example.org", None).await;
+    let path = format!("/v1/auth/verify?token={token}&redirect_to=//evil.example");
+    server.get(&path).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(server.get(&format!("/v1/auth/verify?token={token}")).await.header("location"), "/");
+}
+
+#[tokio::test]
+async fn a_session_slides_for_30_days_and_its_cookie_with_it() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let day = 86_400;
+    let look = || Answer::of(server.by(&human, Method::GET, "/v1/self/agents"));
+    assert!(!look().await.headers.contains_key("set-cookie"));
+    server.state().clock.set(START.plus_seconds(29 * day));
+    assert_eq!(session_of(&look().await), human.cookie);
+    server.state().clock.set(START.plus_seconds(58 * day));
+    look().await.expect(200);
+    let server = server.restart().await;
+    let look = || Answer::of(server.by(&human, Method::GET, "/v1/self/agents"));
+    server.state().clock.set(START.plus_seconds(87 * day));
+    look().await.expect(200);
+    server.state().clock.set(START.plus_seconds(118 * day));
+    look().await.error(ErrorCode::Unauthorized);
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session_at_once_and_only_from_the_site() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let path = "/v1/auth/logout";
+    for origin in ["null", "http://evil.example"] {
+        let request = server.request(Method::POST, path).header("cookie", &human.cookie);
+        let answer = Answer::of(request.header("origin", origin)).await;
+        answer.error(ErrorCode::CsrfOriginMismatch);
+    }
+    let out = Answer::of(server.by(&human, Method::POST, path)).await;
+    assert_eq!(out.status, 204);
+    assert!(out.header("set-cookie").starts_with("service_session=; Path=/; Max-Age=0;"));
+    let after = Answer::of(server.by(&human, Method::GET, "/v1/self/agents")).await;
+    after.error(ErrorCode::Unauthorized);
+    // With a session that has ended, and without any: nothing to do, no error.
+    assert_eq!(Answer::of(server.by(&human, Method::POST, path)).await.status, 204);
+    assert_eq!(Answer::of(server.request(Method::POST, path)).await.status, 204);
+}
+
+#[tokio::test]
+async fn one_address_is_one_account_and_each_sign_in_a_session_of_its_own() {
+    let server = TestServer::start().await;
+    let first = server.human("ada@example.org").await;
+    let agent = server.agent(&first).await;
+    let second = server.human("ADA@EXAMPLE.ORG").await;
+    assert_ne!(first.cookie, second.cookie);
+    let list = Answer::of(server.by(&second, Method::GET, "/v1/self/agents")).await.expect(200);
+    assert_eq!(list["items"][0]["id"], agent.id);
+    Answer::of(server.by(&first, Method::POST, "/v1/auth/logout")).await;
+    Answer::of(server.by(&second, Method::GET, "/v1/self/agents")).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_mailbox_answers_this_machine_only() {
+    let server = TestServer::start().await;
+    server.link_token("ada@example.org", None).await;
+    let status = server.get("/v1/auth/status").await.expect(200);
+    assert_eq!(status, json!({"magic_link": true, "idp": false}));
+    for header in ["x-forwarded-for", "forwarded", "x-forwarded-host", "via"] {
+        let request = server.request(Method::GET, "/dev/mailbox").header(header, "127.0.0.1");
+        Answer::of(request).await.error(ErrorCode::Forbidden);
+    }
+    let page = server.request(Method::GET, "/dev/mailbox").header("accept", "text/html");
+    let page = Answer::of(page).await;
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(page.text.contains("/sign-in/confirm?token="));
+    assert!(server.mails("other@example.org").await.is_empty());
+    let typo = server.get("/dev/mailbox?for=ada@example.org").await;
+    typo.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn the_sign_in_form_mails_a_link_and_explains_a_wrong_address() {
+    let server = TestServer::start().await;
+    let post = |form: &'static str| {
+        let request = server.request(Method::POST, "/sign-in");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        Answer::of(request.body(form))
+    };
+    let sent = post("email=ada%40example.org&redirect_to=%2Fdevice").await;
+    assert_eq!(sent.status, 200);
+    assert!(sent.text.contains("ada@example.org") && sent.text.contains("15 minutes"));
+    assert_eq!(server.mails("ada@example.org").await.len(), 1);
+    let wrong = post("email=%3Cscript%3E&redirect_to=").await;
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.text.contains("not an e-mail address") && !wrong.text.contains("<script>"));
+    post("email=a%40b.c&redirect_to=%2F%2Fevil").await.error(ErrorCode::InvalidRequest);
+    let welcome = server.get("/").await;
+    assert!(welcome.text.contains("/dev/mailbox"), "{}", welcome.text);
+}
+
+#[tokio::test]
+async fn no_secret_is_stored_in_clear_and_the_servers_key_is_the_owners_alone() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let agent = server.agent(&human).await;
+    let code = server.claim_code(&human).await;
+    let link = server.link_token("ada@example.org", None).await;
+    let session = human.cookie.split_once('=').unwrap().1.to_owned();
+    let mut files = 0;
+    for entry in std::fs::read_dir(server.data_dir()).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        files += 1;
+        for secret in [&agent.key, &code, &link, &session] {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{} holds a secret", path.display());
+        }
+    }
+    assert!(files > 1);
+    let key = std::fs::metadata(server.data_dir().join("server.key")).unwrap();
+    assert_eq!((key.len(), key.permissions().mode() & 0o777), (32, 0o600));
+}

@@ -1,0 +1,7 @@
+//! Each route, well and badly used; one module for each noun, as in `src/routes`.
+
+mod agents;
+mod auth;
+mod device;
+mod keys;
+mod self_agents;
