@@ -9,7 +9,6 @@ use std::{
     },
 };
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::process::Process;
