@@ -5,6 +5,7 @@ mod answer;
 pub mod directory;
 pub mod people;
 pub mod probes;
+pub mod process;
 mod raw;
 
 use std::sync::Arc;
