@@ -11,4 +11,5 @@ mod http;
 mod pages;
 mod process;
 mod routes;
+mod secrets;
 mod tidy;

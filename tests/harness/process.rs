@@ -22,6 +22,11 @@ pub struct Process {
 impl Process {
     /// Starts the binary on free ports over `data`, with room for many rows; ready on return.
     pub fn start(data: &Path, settings: &[(&str, &str)]) -> Self {
+        Self::start_logging_to(data, settings, Stdio::inherit())
+    }
+
+    /// The same, with its log lines going elsewhere.
+    pub fn start_logging_to(data: &Path, settings: &[(&str, &str)], log: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_rookery"))
             .env_clear()
             .env("ROOKERY__DATA_DIR", data)
@@ -35,6 +40,7 @@ impl Process {
             .current_dir(data)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("its output");
@@ -58,8 +64,15 @@ impl Process {
         self.client.request(method, format!("{}{path}", self.url)).bearer_auth(key)
     }
 
-    /// The key of an agent that a new human has claimed.
-    pub async fn enroll(&self, email: &str) -> String {
+    /// Ends it in order.
+    pub fn terminate(mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+        assert!(self.child.wait().expect("it ends").success());
+    }
+
+    /// The session cookie of a human that signs in.
+    pub async fn sign_in(&self, email: &str) -> String {
         let url = |path: &str| format!("{}{path}", self.url);
         let link = self.client.post(url("/v1/auth/request-link")).json(&json!({"email": email}));
         Answer::of(link).await.expect(202);
@@ -70,7 +83,13 @@ impl Process {
         let token = token.split_whitespace().next().expect("a token");
         let verified =
             Answer::of(self.client.get(url(&format!("/v1/auth/verify?token={token}")))).await;
-        let cookie = session_of(&verified);
+        session_of(&verified)
+    }
+
+    /// The key of an agent that a new human has claimed.
+    pub async fn enroll(&self, email: &str) -> String {
+        let url = |path: &str| format!("{}{path}", self.url);
+        let cookie = self.sign_in(email).await;
         let registered = self.client.post(url("/v1/register")).json(&json!({"name": "robot"}));
         let agent = Answer::of(registered).await.expect(201);
         let key = agent["key"]["secret"].as_str().expect("a key").to_owned();

@@ -47,7 +47,7 @@ async fn a_device_waits_is_approved_and_gets_its_key_exactly_once() {
     let page = Answer::of(page).await;
     assert_eq!(page.status, 200);
     assert!(page.text.contains("Robot &#38; Sons"), "{}", page.text);
-    assert!(page.text.contains("ada@example.org") && page.text.contains(code));
+    assert!(page.text.contains(&human.email) && page.text.contains(code));
     let approved = Answer::of(decide(&server, &human, &started, "approve")).await;
     assert_eq!(approved.status, 200, "{}", approved.text);
 
