@@ -92,6 +92,15 @@ impl Directory {
         self.core.flush().await;
     }
 
+    /// Has the actor panic in the middle of a change, for tests.
+    ///
+    /// # Errors
+    /// `internal`, always: nobody knows what became of the change.
+    #[cfg(feature = "faults")]
+    pub async fn crash(&self) -> Result<()> {
+        self.mutate(async move |_: Arc<Core>| panic!("injected")).await
+    }
+
     /// Finishes the changes that were let in, writes everything down, and lets no more in. What is
     /// in memory can still be read.
     pub async fn stop(&self) {

@@ -1,0 +1,162 @@
+//! The directory: what holds after a crash, after a caller left, and for visitors of apps.
+
+use std::{pin::pin, sync::Arc};
+
+use futures::{future::join_all, poll};
+use rookery_actors::{
+    Directory, DirectoryOptions, Runtime, RuntimeOptions,
+    directory::{AgentRecord, Arrival, MintedKey},
+    store::SqlStore,
+};
+use rookery_domain::{
+    ErrorCode, Timestamp, agent_name::AgentName, email::Email, id::AppId, limits::Limits,
+    sealed::ServerKey, time::Clock,
+};
+use rookery_storage::{Db, StorageOptions, Writer, WriterOptions};
+use tempfile::TempDir;
+
+const START: Timestamp = Timestamp(1_769_860_800_000_000);
+/// Turns of the scheduler that a test waits for something to happen.
+const TURNS_MAX: usize = 100_000;
+
+struct House {
+    directory: Directory,
+    clock: Clock,
+    _runtime: Runtime,
+    _data: TempDir,
+}
+
+async fn house() -> House {
+    let data = tempfile::tempdir().unwrap();
+    let db = Db::connect(&StorageOptions::sqlite(data.path())).await.unwrap();
+    let epoch = db.next_epoch().await.unwrap();
+    let writer = Writer::start(&db, epoch, WriterOptions::default()).unwrap();
+    let clock = Clock::manual(START);
+    let key = ServerKey::new(&[7; 32]);
+    let store = Arc::new(SqlStore::new(db.clone(), writer, clock.clone()));
+    let options = RuntimeOptions::default();
+    let limits = Limits::default();
+    let runtime =
+        Runtime::start(db.clone(), store, limits, options, clock.clone(), key.clone()).await;
+    let runtime = runtime.unwrap();
+    let options = DirectoryOptions::default();
+    let directory = Directory::start(db, clock.clone(), key, runtime.root(), options).await;
+    House { directory: directory.unwrap(), clock, _runtime: runtime, _data: data }
+}
+
+impl House {
+    async fn agent(&self) -> (AgentRecord, MintedKey) {
+        self.directory.register(AgentName::default()).await.unwrap()
+    }
+
+    /// Waits, turn by turn, until `done`.
+    async fn until(&self, mut done: impl FnMut(&Directory) -> bool) {
+        for _ in 0..TURNS_MAX {
+            if done(&self.directory) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        panic!("it did not happen");
+    }
+}
+
+#[tokio::test]
+async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
+    let house = house().await;
+    let (agent, minted) = house.agent().await;
+    for _ in 0..3 {
+        let error = house.directory.crash().await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::Internal);
+        // Whoever heard of the crash is not told from a memory that may be wrong.
+        let key = house.directory.key(minted.secret.expose());
+        assert_eq!(key.unwrap_err().code, ErrorCode::Unavailable);
+        house.until(|directory| directory.key(minted.secret.expose()).is_ok()).await;
+        let holder = house.directory.key(minted.secret.expose()).unwrap().unwrap();
+        assert_eq!(holder.agent, agent.agent.id);
+        house.agent().await;
+    }
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_crash_is_refused_as_not_applied() {
+    let house = house().await;
+    let directory = &house.directory;
+    let behind = join_all((0..8).map(|_| directory.register(AgentName::default())));
+    let (crashed, behind) = tokio::join!(directory.crash(), behind);
+    assert_eq!(crashed.unwrap_err().code, ErrorCode::Internal);
+    for refused in behind {
+        assert_eq!(refused.unwrap_err().code, ErrorCode::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn a_change_runs_to_its_end_when_its_caller_leaves() {
+    let house = house().await;
+    let (agent, minted) = house.agent().await;
+    {
+        let mut revoke = pin!(house.directory.revoke_key(agent.agent.id, minted.key.id));
+        assert!(poll!(&mut revoke).is_pending());
+    }
+    house.until(|directory| directory.key(minted.secret.expose()).unwrap().is_none()).await;
+}
+
+#[tokio::test]
+async fn a_visitor_is_known_in_its_app_only_and_never_again_once_revoked() {
+    let house = house().await;
+    let directory = &house.directory;
+    let app = AppId::new();
+    for _ in 0..50 {
+        let visit = directory.create_participant(app, Arrival::Anonymous).await.unwrap();
+        let token = visit.token.expose();
+        assert!(directory.participant(AppId::new(), token).await.unwrap().is_none());
+        let look = || directory.participant(app, token);
+        assert_eq!(look().await.unwrap().as_deref(), Some(&*visit.participant));
+        // Look-ups that are under way must not bring it back.
+        let (_, revoked) = tokio::join!(
+            join_all((0..8).map(|_| look())),
+            directory.revoke_participant(&visit.participant),
+        );
+        revoked.unwrap();
+        assert!(look().await.unwrap().is_none());
+    }
+    let visit = directory.create_participant(app, Arrival::Anonymous).await.unwrap();
+    house.clock.set(START.plus_seconds(365 * 86_400));
+    assert!(directory.participant(app, visit.token.expose()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
+    let house = house().await;
+    let directory = &house.directory;
+    let email = Email::parse("ada@example.org").unwrap();
+    let link = directory.request_link(&email, None).await.unwrap();
+    let signed_in = directory.verify_link(link.expose()).await.unwrap();
+    let (app, human) = (AppId::new(), signed_in.human.id);
+
+    let grant = directory.create_session_grant(app, human).await.unwrap();
+    let grant = grant.expose();
+    let redeemed = join_all((0..32).map(|_| directory.redeem_session_grant(app, grant))).await;
+    let (won, lost): (Vec<_>, Vec<_>) = redeemed.into_iter().partition(Result::is_ok);
+    assert_eq!(won.len(), 1);
+    assert!(lost.into_iter().all(|lost| lost.unwrap_err().code == ErrorCode::GrantInvalid));
+    let visit = won.into_iter().next().unwrap().unwrap();
+    assert_eq!(visit.participant.human, Some(human));
+
+    let elsewhere = directory.create_session_grant(app, human).await.unwrap();
+    for other in [AppId::new(), app] {
+        let refused = directory.redeem_session_grant(other, elsewhere.expose()).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
+    }
+    let late = directory.create_session_grant(app, human).await.unwrap();
+    house.clock.set(START.plus_seconds(60));
+    let refused = directory.redeem_session_grant(app, late.expose()).await;
+    assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
+
+    // Signing out of the site signs out of its apps.
+    let token = visit.token.expose();
+    assert!(directory.participant(app, token).await.unwrap().is_some());
+    directory.sign_out(signed_in.secret.expose()).await.unwrap();
+    assert!(directory.participant(app, token).await.unwrap().is_none());
+    assert!(directory.session(signed_in.secret.expose()).unwrap().is_none());
+}
