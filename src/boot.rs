@@ -90,8 +90,9 @@ impl Rooms {
 
     /// Finishes what is with the writer and stops everything.
     pub async fn close(&self) {
-        self.writer.drain().await;
+        // First what was admitted is answered, then the writer ends: nobody is left unanswered.
         self.runtime.stop().await;
+        self.writer.drain().await;
         self.db.close().await;
     }
 }
