@@ -120,8 +120,9 @@ impl Rooms {
     /// Writes down what is only in memory, finishes what is with the writer, stops everything.
     pub async fn close(&self) {
         self.directory.stop().await;
-        self.writer.drain().await;
+        // First what was admitted is answered, then the writer ends: nobody is left unanswered.
         self.runtime.stop().await;
+        self.writer.drain().await;
         self.db.close().await;
     }
 }

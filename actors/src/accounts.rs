@@ -53,6 +53,56 @@ impl Account {
     }
 }
 
+/// One app's rows in its account, for the life of one incarnation. Closing it takes back what was
+/// reserved and never became durable; from then on it changes nothing, so an incarnation that is
+/// still winding down cannot disturb its successor.
+pub(crate) struct Share {
+    account: Arc<Account>,
+    /// Rows of this app that the account counts now; `None` once closed.
+    counted: Mutex<Option<i64>>,
+}
+
+impl Share {
+    /// The share of an app that storage holds `rows` of. `settled` is what the account counts of
+    /// it since its last incarnation; `None` when this is the first one, and then the account was
+    /// seeded with what storage holds.
+    pub(crate) fn open(account: Arc<Account>, rows: u64, settled: Option<i64>) -> Self {
+        let rows = rows as i64;
+        account.add(rows - settled.unwrap_or(rows));
+        Self { account, counted: Mutex::new(Some(rows)) }
+    }
+
+    /// Reserves `n` rows.
+    ///
+    /// # Errors
+    /// As [`Account::reserve`].
+    pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
+        let mut counted = self.counted.lock();
+        self.account.reserve(n, rows_max)?;
+        match &mut *counted {
+            Some(counted) => *counted += n as i64,
+            None => self.account.add(-(n as i64)),
+        }
+        Ok(())
+    }
+
+    /// Counts rows that came or went otherwise.
+    pub(crate) fn add(&self, delta: i64) {
+        if let Some(counted) = &mut *self.counted.lock() {
+            *counted += delta;
+            self.account.add(delta);
+        }
+    }
+
+    /// Closes it: the account counts `rows` of the app, as many as are published. `None` when it
+    /// was closed before.
+    pub(crate) fn close(&self, rows: i64) -> Option<i64> {
+        let counted = self.counted.lock().take()?;
+        self.account.add(rows - counted);
+        Some(rows)
+    }
+}
+
 /// The accounts of which an app has been awake since the process started.
 #[derive(Default)]
 pub(crate) struct Accounts(Mutex<HashMap<HumanId, Arc<OnceCell<Arc<Account>>>>>);

@@ -1,14 +1,13 @@
 //! What every app actor shares: settings, the clock, the server's key, storage, compiled schemas.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
     sealed::ServerKey, time::Clock,
 };
+
+use tokio::time::Instant;
 
 use crate::{accounts::Accounts, store::AppStore};
 

@@ -14,9 +14,13 @@ pub mod registry;
 mod runtime;
 pub mod store;
 pub mod supervision;
+#[cfg(feature = "faults")]
+#[doc(hidden)]
+pub mod testing;
+pub mod workers;
 
 pub use control::Control;
 pub use directory::{Directory, DirectoryOptions};
 pub use env::RuntimeOptions;
-pub use registry::{AppHandle, Apps};
+pub use registry::{AppCounts, AppHandle, Apps, Observation};
 pub use runtime::{Runtime, StartError};

@@ -1,9 +1,12 @@
-//! Starting and stopping the runtime: the tree, the registry, and what they share.
+//! Starting and stopping the runtime: the tree, the registry, the workers, and what they share.
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
 use rookery_storage::Db;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::{
     accounts::Accounts,
@@ -12,7 +15,13 @@ use crate::{
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
+    workers::{Context, WorkerKind, Workers},
 };
+
+/// How long admitted requests may take to be answered at shutdown.
+const DRAIN_MAX: Duration = Duration::from_secs(8);
+/// Pause between two looks at a writer that keeps dying.
+const MEND_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why the runtime could not start.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +36,8 @@ pub struct Runtime {
     tree: Tree,
     apps: Apps,
     control: Control,
+    workers: Arc<Workers>,
+    broken: CancellationToken,
 }
 
 impl Runtime {
@@ -42,21 +53,14 @@ impl Runtime {
         clock: Clock,
         key: ServerKey,
     ) -> Result<Self, StartError> {
-        let tree = Tree::start().await?;
-        let schemas = Schemas::new(options.schema_cache_bytes);
-        let env = Arc::new(Env {
-            options,
-            limits,
-            clock,
-            key,
-            store,
-            accounts: Accounts::default(),
-            schemas,
-            started: Instant::now(),
-        });
-        let apps = Apps::new(env, tree.shards.clone());
-        let control = Control::new(apps.clone(), db);
-        Ok(Self { tree, apps, control })
+        let (tree, apps) = start_apps(store.clone(), limits, options, clock, key).await?;
+        let control = Control::new(apps.clone(), db.clone());
+        let broken = CancellationToken::new();
+        let context =
+            Context { apps: apps.clone(), control: control.clone(), db, broken: broken.clone() };
+        let workers = tree.start_workers(context).await?;
+        tokio::spawn(watch_writer(store, workers.clone(), apps.clone(), broken.clone()));
+        Ok(Self { tree, apps, control, workers, broken })
     }
 
     /// The registry of apps.
@@ -71,15 +75,84 @@ impl Runtime {
         &self.control
     }
 
+    /// The workers, to be run by hand or looked at.
+    #[must_use]
+    pub fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
     /// What other subsystems' actors are linked to.
     #[must_use]
     pub fn root(&self) -> ractor::ActorCell {
         self.tree.cell()
     }
 
-    /// Stops every actor. What is with the writer still becomes durable; what is queued is
-    /// refused.
+    /// Whether the store is broken: the service is not ready, and must end.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_cancelled()
+    }
+
+    /// Completes when the store is broken: nothing can be made durable any more, and the process
+    /// must end.
+    pub async fn broken(&self) {
+        self.broken.cancelled().await;
+    }
+
+    /// Refuses new work from now on and ends waiting polls, so that connections come to rest.
+    pub fn refuse(&self) {
+        self.apps.inner.stopping.cancel();
+    }
+
+    /// Refuses new work, waits until what was admitted is durable and answered, and stops every
+    /// actor. The writer must run until this returns.
     pub async fn stop(&self) {
+        if !self.apps.drain(DRAIN_MAX).await {
+            warn!("some requests were not answered before the shutdown");
+        }
         self.tree.stop().await;
+    }
+}
+
+/// Starts the tree and the registry over it.
+pub(crate) async fn start_apps(
+    store: Arc<dyn AppStore>,
+    limits: Limits,
+    options: RuntimeOptions,
+    clock: Clock,
+    key: ServerKey,
+) -> Result<(Tree, Apps), StartError> {
+    let tree = Tree::start().await?;
+    let schemas = Schemas::new(options.schema_cache_bytes);
+    let env = Arc::new(Env {
+        options,
+        limits,
+        clock,
+        key,
+        store,
+        accounts: Accounts::default(),
+        schemas,
+        started: Instant::now(),
+    });
+    let apps = Apps::new(env, tree.shards.clone());
+    Ok((tree, apps))
+}
+
+/// Has the worker mend the writer as soon as it fails, without waiting for the worker's tick.
+async fn watch_writer(
+    store: Arc<dyn AppStore>,
+    workers: Arc<Workers>,
+    apps: Apps,
+    broken: CancellationToken,
+) {
+    let stopping = &apps.inner.stopping;
+    while !broken.is_cancelled() && !stopping.is_cancelled() {
+        tokio::select! {
+            () = store.failed() => {}
+            () = stopping.cancelled() => return,
+        }
+        // A failure is logged there, and tried again here.
+        let _ = workers.run(WorkerKind::Writer).await;
+        tokio::time::sleep(MEND_PAUSE).await;
     }
 }

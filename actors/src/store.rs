@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::{
+    FutureExt as _,
+    future::{self, BoxFuture},
+};
 use rookery_domain::{
     app::AppRecord,
     event::Event,
@@ -59,6 +62,20 @@ pub trait AppStore: Send + Sync + 'static {
     /// The detached rows of a collection.
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>>;
 
+    /// Completes when a part of the writer has died or the store is broken.
+    fn failed(&self) -> BoxFuture<'static, ()> {
+        future::pending().boxed()
+    }
+
+    /// Starts what died of the writer again. False when the store is broken: nothing can be made
+    /// durable any more, and the process must end.
+    ///
+    /// # Errors
+    /// When it did not start; it is worth another try.
+    fn mend(&self) -> Result<bool, StorageError> {
+        Ok(true)
+    }
+
     /// The first answer that was given for an idempotency scope, while it is kept.
     fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>>;
 }
@@ -94,6 +111,16 @@ impl AppStore for SqlStore {
     fn barrier(&self) -> BoxFuture<'static, ()> {
         let writer = self.writer.clone();
         async move { writer.barrier().await }.boxed()
+    }
+
+    fn failed(&self) -> BoxFuture<'static, ()> {
+        let writer = self.writer.clone();
+        async move { drop(writer.failed().await) }.boxed()
+    }
+
+    fn mend(&self) -> Result<bool, StorageError> {
+        self.writer.restart()?;
+        Ok(!self.writer.health().broken)
     }
 
     fn load(&self, app: AppId) -> Stored<Option<LoadedApp>> {

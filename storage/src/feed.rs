@@ -9,6 +9,7 @@ use rookery_domain::{Timestamp, event::Event, id::AppId};
 use crate::{
     codec::{self, Columns, Read, event_columns, record},
     db::{Db, Tx, args},
+    decode,
     error::{Result, StorageError},
 };
 
@@ -89,6 +90,24 @@ pub struct FeedRetention {
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
     pub not_before: Timestamp,
+}
+
+/// Apps whose feed holds more than retention keeps, at most `limit`.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn due(db: &Db, keep: FeedRetention, limit: u32) -> Result<Vec<AppId>> {
+    let ids: Vec<(Vec<u8>,)> = db
+        .all(
+            "select h.app_id from app_head h
+             where h.last_seq - h.floor_seq > $1
+                or exists (select 1 from events e
+                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1 and e.at < $2)
+             limit $3",
+            args![keep.events, keep.not_before, limit],
+        )
+        .await?;
+    ids.iter().map(|(id,)| decode::id("app_head.app_id", id)).collect()
 }
 
 /// What one step of [`prune`] did.

@@ -25,6 +25,7 @@ pub mod links;
 pub mod load;
 pub mod meta;
 pub mod participants;
+pub mod retention;
 pub mod session_grants;
 pub mod sessions;
 pub mod trash;

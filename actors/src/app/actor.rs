@@ -3,16 +3,17 @@
 //! It never waits for I/O. At most one group is with the writer; the next one fills meanwhile.
 //! Outcomes come back as messages. `handle` only dispatches: one method for each message.
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use rookery_domain::{Error, Result, app::AppStatus};
+use rookery_domain::{Error, Result, app::AppStatus, timezone::Zone};
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::{
     decide::decide,
-    group::{InFlight, seal},
+    group::{InFlight, Open, seal},
     message::{Ask, IdempotencyKey, Message, Reply, ReplyPort, Request, StoredAnswer},
     render,
     working::{Undo, Working},
@@ -237,6 +238,10 @@ impl App {
         release(replies);
         self.slot.hub.wake();
         if destroyed {
+            if !self.working.open.writes() {
+                // Refusals that were decided behind it: they hold now.
+                release(std::mem::take(&mut self.working.open.replies));
+            }
             self.retired = true;
             self.slot.destroy();
             myself.stop(None);
@@ -253,6 +258,10 @@ impl App {
         if let Some(live) = &self.live {
             self.working.root = (**live.root.load()).clone();
         }
+        self.working.private.zone =
+            Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
+        // Whatever is durable can be looked up: nothing of what is not may raise the floor.
+        self.working.private.answers.forget_all(self.working.root.seq);
         for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
             port.send(Err(error.clone()));
         }
@@ -274,6 +283,8 @@ impl App {
             || self.working.open.writes()
             || !self.working.open.replies.is_empty()
             || !self.stash.is_empty()
+            // Somebody is on the way here, or waits in the mailbox behind this.
+            || self.slot.queued() > 0
             || self.slot.hub.present() > 0;
         if !pending {
             debug!(app.id = %self.slot.id, "hibernates");
@@ -285,6 +296,10 @@ impl App {
     fn leave(&mut self, myself: &ActorRef<Message>) {
         self.retired = true;
         self.slot.retire(self.incarnation);
+        // Answers that wait for a group which is never sent, and requests that were not begun:
+        // they go now, not when ractor drops this state.
+        self.working.open = Open::default();
+        self.stash.clear();
         myself.stop(None);
     }
 }

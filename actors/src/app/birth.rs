@@ -26,13 +26,13 @@ use super::{
     rows::{Digest, DigestMap, Rows},
     working::{Private, PrivateShelf, Tomb, TombKind, Working},
 };
-use crate::{accounts::Account, env::Env};
+use crate::{accounts::Share, env::Env};
 
 /// The state of a new incarnation.
 ///
 /// # Errors
 /// `internal` when the stored manifest is none: the app cannot be served, its neighbours can.
-pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Account>) -> Result<Working> {
+pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Result<Working> {
     for poison in &loaded.poison {
         tracing::error!(
             app.id = %loaded.record.id,
@@ -86,7 +86,6 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Account>) -> Re
     };
     let root = Root {
         seq,
-        floor_seq: loaded.head.floor_seq,
         record: Arc::new(loaded.record),
         manifest,
         totals: loaded.head.totals,

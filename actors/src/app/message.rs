@@ -4,10 +4,7 @@
 //! state. Requests that an actor leaves behind when it stops or crashes bounce back to whoever
 //! sent them, whole, and are sent to the next incarnation.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, Result, Timestamp,
@@ -20,7 +17,10 @@ use rookery_domain::{
     row::Row,
 };
 use rookery_storage::commit::Outcome;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::Instant,
+};
 
 use super::deploy::{DeployPlan, DeployReport};
 
@@ -196,8 +196,9 @@ pub enum AppOp {
     Woken,
     /// Prune rows beyond their retention bounds.
     Prune,
-    /// Purge these rows of the trash, which have been there long enough.
-    PurgeTrash(Vec<(Box<str>, Box<str>)>),
+    /// Purge these rows of the trash, which have been there long enough: collection, key and the
+    /// version that was seen there.
+    PurgeTrash(Vec<(Box<str>, Box<str>, u32)>),
     /// Mark it as being destroyed: the last thing it ever does.
     Destroy,
 }
@@ -312,8 +313,9 @@ pub(crate) struct Ask {
 pub(crate) enum Answer {
     /// With this answer.
     Done(Result<Reply>),
-    /// The actor stopped before it began: ask the next incarnation.
-    Bounced(Box<Ask>),
+    /// The actor stopped before it began: ask the next incarnation. The place in the queue is
+    /// kept.
+    Bounced(Box<Ask>, Permits),
 }
 
 /// One message's content, with whoever waits for it and its place in the queue.
@@ -351,9 +353,11 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        if let (Some(ask), Some(port)) = (self.ask.take(), self.port.take()) {
+        if let (Some(ask), Some(port), Some(permits)) =
+            (self.ask.take(), self.port.take(), self.permits.take())
+        {
             // Whoever asked may have left.
-            let _ = port.send(Answer::Bounced(ask));
+            let _ = port.send(Answer::Bounced(ask, permits));
         }
     }
 }

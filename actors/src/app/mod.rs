@@ -10,6 +10,6 @@ pub mod message;
 pub mod read;
 pub mod render;
 pub mod root;
-mod rows;
+pub(crate) mod rows;
 mod standing;
 mod working;

@@ -19,13 +19,18 @@ pub(crate) const TAIL_EVENTS_MAX: usize = 128;
 /// Bytes of row data and payloads that those events may hold.
 pub(crate) const TAIL_BYTES_MAX: usize = 16 << 10;
 
+/// Memory of an app without rows: actor, mailbox, slot, manifest.
+const APP_BYTES: u64 = 16 << 10;
+/// Memory of a row beyond key and data: the record, its places in vector and index.
+const ROW_BYTES: u64 = 256;
+/// Memory of what is remembered of a row that is not live.
+const TOMB_BYTES: u64 = 64;
+
 /// One app at one point of its history. Cloning shares everything.
 #[derive(Clone)]
 pub struct Root {
     /// The number of the newest event it includes.
     pub seq: u64,
-    /// Events up to this number are no longer kept.
-    pub floor_seq: u64,
     /// The app's record.
     pub record: Arc<AppRecord>,
     /// The manifest in force.
@@ -55,6 +60,20 @@ impl Root {
 
     pub(crate) fn shelf(&self, name: &str) -> Option<&Shelf> {
         self.position(name).map(|i| &self.collections[i])
+    }
+
+    /// About how many bytes this app holds in memory: its actor, its rows with their places in
+    /// the indexes, what is remembered of rows that are not live, and the tail of the feed.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        let Totals { live, trashed, detached, bytes } = self.totals;
+        // Bytes are counted of all rows, but only live ones are in memory: they get their part.
+        let data = bytes.checked_mul(live).map_or(bytes, |n| n / self.totals.rows().max(1));
+        APP_BYTES
+            + data
+            + ROW_BYTES * live
+            + TOMB_BYTES * (trashed + detached)
+            + self.tail.bytes as u64
     }
 
     /// Live rows of a declared collection.

@@ -25,7 +25,7 @@ use super::{
     root::Root,
     rows::{Digest, DigestMap},
 };
-use crate::accounts::Account;
+use crate::accounts::Share;
 
 /// What an actor knows and is about to make durable.
 pub(crate) struct Working {
@@ -36,7 +36,7 @@ pub(crate) struct Working {
     /// What is decided and not yet with the writer.
     pub(crate) open: Open,
     /// The account the rows count towards.
-    pub(crate) account: Arc<Account>,
+    pub(crate) account: Arc<Share>,
     /// The latest time given to anything: rows of one app never share a creation time.
     pub(crate) last_at: Timestamp,
 }

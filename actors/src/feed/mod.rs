@@ -7,14 +7,13 @@
 pub(crate) mod hub;
 mod sight;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, ErrorCode, Result, event::Event, principal::Caller, query::cursor::FeedCursor,
 };
+
+use tokio::time::Instant;
 
 use crate::{
     app::read::View,
@@ -89,6 +88,9 @@ impl AppHandle {
             let cursor = view.feed_cursor(view.root.seq).to_token(key);
             return Ok(FeedPage { events: vec![], cursor, more: false });
         };
+        if !query.wait.is_zero() && self.apps.inner.stopping.is_cancelled() {
+            return Err(Error::unavailable("the service is shutting down"));
+        }
         let mut cursor = FeedCursor::parse(token, key)?;
         drop(view);
         let _presence = (!query.wait.is_zero()).then(|| self.slot.hub.enter());
@@ -96,7 +98,7 @@ impl AppHandle {
         loop {
             let published = self.slot.hub.next();
             let view = self.view(caller).await?;
-            check(&view, cursor)?;
+            check(&view, cursor, self.slot.floor())?;
             let (events, through, more) = self.look(&view, cursor, query).await?;
             cursor.seq = through;
             let waited = Instant::now() >= deadline;
@@ -104,7 +106,12 @@ impl AppHandle {
                 return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
             }
             drop(view);
-            if tokio::time::timeout_at(deadline.into(), published).await.is_err() {
+            let stopping = &self.apps.inner.stopping;
+            let heard = tokio::select! {
+                heard = tokio::time::timeout_at(deadline, published) => heard.is_ok(),
+                () = stopping.cancelled() => false,
+            };
+            if !heard {
                 return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
             }
         }
@@ -150,12 +157,12 @@ impl AppHandle {
 }
 
 /// Whether a cursor still fits what is published.
-fn check(view: &View, cursor: FeedCursor) -> Result<()> {
+fn check(view: &View, cursor: FeedCursor, floor: u64) -> Result<()> {
     let root = &view.root;
     if cursor.history != root.record.history || cursor.seq > root.seq {
         return Err(resync("this cursor belongs to another history of the app"));
     }
-    if cursor.seq < root.floor_seq {
+    if cursor.seq < floor {
         return Err(resync("the events behind this cursor are no longer kept"));
     }
     if cursor.rights != view.rights() {

@@ -14,7 +14,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use parking_lot::RwLock;
@@ -25,7 +25,9 @@ use rookery_domain::{
     principal::Caller,
 };
 use rookery_storage::StorageError;
-use tokio::sync::Semaphore;
+use serde::Serialize;
+use tokio::{sync::Semaphore, time::Instant};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{
@@ -41,6 +43,8 @@ use slot::{Live, Slot, SlotState};
 const INCARNATIONS_TRIED_MAX: usize = 4;
 /// How long a begun request may take to become durable before its outcome is called unknown.
 const COMMIT_GRACE: Duration = Duration::from_secs(15);
+/// How long an incarnation that handed a request back may take to leave its slot.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
 /// Parts of the registry, so that look-ups of different apps rarely meet.
 const PARTS: usize = 16;
 /// Bytes that one request costs at least, of the global budget.
@@ -60,6 +64,8 @@ pub(crate) struct Inner {
     wakes: Arc<Semaphore>,
     inflight_bytes: Arc<Semaphore>,
     incarnations: AtomicU64,
+    /// Cancelled when no new work is taken any more; waiting polls end then.
+    pub(crate) stopping: CancellationToken,
 }
 
 impl std::fmt::Debug for AppHandle {
@@ -88,6 +94,7 @@ impl Apps {
                 wakes,
                 inflight_bytes,
                 incarnations: AtomicU64::new(1),
+                stopping: CancellationToken::new(),
             }),
         }
     }
@@ -149,17 +156,37 @@ impl Apps {
     /// Forgets an app that is destroyed in storage too.
     pub(crate) fn forget(&self, id: AppId) {
         if let Some(slot) = self.part(id).write().remove(&id) {
-            self.inner.slugs.write().remove(&slot.record.load().slug);
+            let slug = &slot.record.load().slug;
+            let mut slugs = self.inner.slugs.write();
+            // A new app may have taken the slug already.
+            if slugs.get(slug) == Some(&id) {
+                slugs.remove(slug);
+            }
         }
     }
 
-    /// Every slot there is, for the workers. A copy: apps come and go meanwhile.
-    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
-        self.inner
-            .parts
-            .iter()
-            .flat_map(|part| part.read().values().cloned().collect::<Vec<_>>())
-            .collect()
+    /// The slot of an app that has been asked for since the process started.
+    pub(crate) fn known(&self, id: AppId) -> Option<Arc<Slot>> {
+        self.part(id).read().get(&id).cloned()
+    }
+
+    /// How many apps are known and live, without walking them.
+    #[must_use]
+    pub fn counts(&self) -> AppCounts {
+        AppCounts {
+            known: self.inner.parts.iter().map(|part| part.read().len()).sum(),
+            live: self.inner.shards.sizes().iter().sum(),
+        }
+    }
+
+    /// Takes no new work from now on and ends waiting polls; returns when what was admitted has
+    /// been answered, or `within` has passed (then false).
+    pub(crate) async fn drain(&self, within: Duration) -> bool {
+        self.inner.stopping.cancel();
+        let all = u32::try_from(self.inner.env.options.inflight_bytes_max).unwrap_or(u32::MAX);
+        // Every admitted request holds a share of these until it is answered.
+        let idle = self.inner.inflight_bytes.acquire_many(all);
+        tokio::time::timeout(within, idle).await.is_ok()
     }
 
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
@@ -167,7 +194,7 @@ impl Apps {
     }
 
     fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
-        if slot.record.load().status == AppStatus::Purging {
+        if slot.record.load().status == AppStatus::Purging || slot.is_gone() {
             return Err(Error::app_not_found());
         }
         Ok(self.handle(slot))
@@ -237,17 +264,23 @@ impl AppHandle {
         self.slot.touch(self.env().uptime());
         let deadline = Instant::now() + self.env().options.request_timeout;
         let mut ask = Box::new(Ask { caller, op, idempotency, deadline });
+        let mut permits = self.admit(bytes)?;
         for _ in 0..INCARNATIONS_TRIED_MAX {
-            let permits = self.admit(bytes)?;
-            let live = self.live().await?;
+            let live = tokio::time::timeout_at(deadline, self.live())
+                .await
+                .map_err(|_| Error::unavailable("the app took too long to wake"))??;
             let (request, answer) = Request::new(ask, permits);
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
-            match tokio::time::timeout_at((deadline + COMMIT_GRACE).into(), answer).await {
+            match tokio::time::timeout_at(deadline + COMMIT_GRACE, answer).await {
                 Ok(Ok(Answer::Done(reply))) => return reply,
-                Ok(Ok(Answer::Bounced(back))) => {
-                    ask = back;
-                    self.slot.gone(live.incarnation).await;
+                Ok(Ok(Answer::Bounced(back, kept))) => {
+                    (ask, permits) = (back, kept);
+                    let gone = self.slot.gone(live.incarnation);
+                    if tokio::time::timeout(LEAVE_MAX, gone).await.is_err() {
+                        // Its supervisor died with it.
+                        self.slot.retire(live.incarnation);
+                    }
                 }
                 // Dropped unsent cannot happen: a port answers as it is dropped.
                 Ok(Err(_)) | Err(_) => return Err(Error::internal(true)),
@@ -258,6 +291,9 @@ impl AppHandle {
 
     /// A place in the app's queue and its share of the global byte budget.
     fn admit(&self, bytes: usize) -> Result<Permits> {
+        if self.apps.inner.stopping.is_cancelled() {
+            return Err(Error::unavailable("the service is shutting down"));
+        }
         let mailbox = self.slot.mailbox.clone().try_acquire_owned();
         let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
         let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
@@ -266,6 +302,29 @@ impl AppHandle {
             (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
             (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),
         }
+    }
+
+    /// What an operator sees of the app. Wakes nothing and asks no actor.
+    #[must_use]
+    pub fn observe(&self) -> Observation {
+        let live = self.slot.live();
+        let root = live.as_ref().map(|live| live.root.load_full());
+        Observation {
+            state: self.slot.state(),
+            incarnation: live.map(|live| live.incarnation),
+            seq: root.as_ref().map(|root| root.seq),
+            queued: self.slot.queued(),
+            followers: self.slot.hub.present(),
+            rows: root.as_ref().map_or(0, |root| root.totals.live),
+            resident_bytes: root.map_or(0, |root| root.resident_bytes()),
+            idle_ms: self.slot.idle_for(self.env().uptime()).as_millis() as u64,
+            crashes: self.slot.crashes(),
+        }
+    }
+
+    /// Lifts a quarantine or a wait: the next request starts the app. False when there was none.
+    pub fn lift_quarantine(&self) -> bool {
+        self.slot.lift()
     }
 
     pub(crate) fn env(&self) -> &Arc<Env> {
@@ -278,6 +337,38 @@ impl AppHandle {
         }
         self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
     }
+}
+
+/// The observable state of one app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Observation {
+    /// Whether an actor runs, or why not.
+    pub state: SlotState,
+    /// Which incarnation runs.
+    pub incarnation: Option<u64>,
+    /// The number of the newest published event, while an actor runs.
+    pub seq: Option<u64>,
+    /// Requests queued or uncommitted.
+    pub queued: usize,
+    /// Long-polls and streams that wait.
+    pub followers: usize,
+    /// Live rows in memory.
+    pub rows: u64,
+    /// About how many bytes it holds in memory.
+    pub resident_bytes: u64,
+    /// Milliseconds since somebody last asked for it.
+    pub idle_ms: u64,
+    /// Crashes in the present streak.
+    pub crashes: u32,
+}
+
+/// Apps in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AppCounts {
+    /// Apps somebody has asked for since the process started.
+    pub known: usize,
+    /// Apps with an actor.
+    pub live: usize,
 }
 
 /// How a failed look-up is answered, logged once here.

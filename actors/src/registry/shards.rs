@@ -151,6 +151,16 @@ impl Shards {
         self.shards.iter().map(|shard| shard.load().children.lock().len()).collect()
     }
 
+    /// The slots of all apps that are live now.
+    pub(crate) fn live_slots(&self) -> Vec<Arc<Slot>> {
+        let of_shard = |shard: &ArcSwap<Shard>| {
+            let shard = shard.load();
+            let children = shard.children.lock();
+            children.values().map(|child| child.slot.clone()).collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(of_shard).collect()
+    }
+
     fn of(&self, app: AppId) -> Arc<Shard> {
         self.shards[usize::from(app.uuid().as_bytes()[14]) % self.shards.len()].load_full()
     }
@@ -169,7 +179,7 @@ impl Shard {
 fn crashed(child: &Child, cause: &str) {
     let Some(inner) = child.inner.upgrade() else { return };
     let uptime = inner.env.uptime();
-    let jitter = f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0;
+    let jitter = super::wake::jitter(uptime);
     let Some(verdict) = child.slot.crashed(child.incarnation, cause, uptime, jitter) else {
         return;
     };

@@ -7,9 +7,9 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -17,9 +17,14 @@ use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use ractor::ActorRef;
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId};
-use tokio::sync::{Notify, Semaphore};
+use serde::Serialize;
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::Instant,
+};
 
 use crate::{
+    accounts::Share,
     app::{message::Message, root::Root},
     feed::hub::Hub,
     supervision::policy::{CrashStreak, Verdict},
@@ -30,13 +35,16 @@ pub(crate) struct Live {
     pub(crate) incarnation: u64,
     pub(crate) actor: ActorRef<Message>,
     pub(crate) root: ArcSwap<Root>,
+    /// Its rows in its account.
+    pub(crate) account: Arc<Share>,
 }
 
 /// The start of an incarnation, awaited by everybody who asked for the app meanwhile.
 pub(crate) type Waking = Shared<BoxFuture<'static, Result<Arc<Live>>>>;
 
 /// What an operator sees of a slot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SlotState {
     /// No actor, none wanted.
     Dormant,
@@ -71,6 +79,7 @@ pub(crate) struct Slot {
     pub(crate) hub: Arc<Hub>,
     /// One permit for each message queued or uncommitted.
     pub(crate) mailbox: Arc<Semaphore>,
+    mailbox_limit: usize,
     live: ArcSwapOption<Live>,
     stage: Mutex<Stage>,
     crashes: Mutex<CrashStreak>,
@@ -78,7 +87,15 @@ pub(crate) struct Slot {
     left: Notify,
     /// Milliseconds since process start at which somebody last asked for the app.
     used_ms: AtomicU64,
+    /// Events up to this number are no longer kept.
+    floor: AtomicU64,
+    /// Rows that the account counts of this app while it is dormant; [`NEVER_AWAKE`] before the
+    /// first incarnation.
+    settled_rows: AtomicI64,
 }
+
+/// No incarnation has run in this process: the account counts what storage holds.
+const NEVER_AWAKE: i64 = -1;
 
 impl Slot {
     pub(crate) fn new(record: Arc<AppRecord>, mailbox_limit: usize) -> Self {
@@ -87,11 +104,14 @@ impl Slot {
             record: ArcSwap::new(record),
             hub: Arc::default(),
             mailbox: Arc::new(Semaphore::new(mailbox_limit)),
+            mailbox_limit,
             live: ArcSwapOption::empty(),
             stage: Mutex::new(Stage::Dormant),
             crashes: Mutex::default(),
             left: Notify::new(),
             used_ms: AtomicU64::new(0),
+            floor: AtomicU64::new(0),
+            settled_rows: AtomicI64::new(NEVER_AWAKE),
         }
     }
 
@@ -144,6 +164,9 @@ impl Slot {
         }
         *stage = Stage::Live;
         self.live.store(Some(live));
+        drop(stage);
+        // What an earlier incarnation left with the writer may have been published by this load.
+        self.hub.wake();
         true
     }
 
@@ -155,13 +178,31 @@ impl Slot {
         }
     }
 
+    /// A start crashed: that counts as every crash does.
+    pub(crate) fn start_crashed(&self, cause: &str, since_start: Duration, jitter: f64) {
+        let mut stage = self.stage.lock();
+        if matches!(*stage, Stage::Waking(_)) {
+            *stage = self.verdict(cause, since_start, jitter).0;
+        }
+    }
+
+    fn verdict(&self, cause: &str, since_start: Duration, jitter: f64) -> (Stage, Verdict) {
+        let verdict = self.crashes.lock().crashed(since_start, jitter);
+        let stage = match verdict {
+            Verdict::Restart => Stage::Dormant,
+            Verdict::Backoff(wait) => Stage::BackingOff(Instant::now() + wait),
+            Verdict::Quarantine => Stage::Quarantined(cause.to_owned()),
+        };
+        (stage, verdict)
+    }
+
     /// The incarnation leaves in order (idle, unknown outcome, shutdown). Nothing it still has
     /// queued will be begun.
     pub(crate) fn retire(&self, incarnation: u64) {
         let mut stage = self.stage.lock();
-        if self.live().is_some_and(|live| live.incarnation == incarnation) {
+        if let Some(live) = self.live().filter(|live| live.incarnation == incarnation) {
             *stage = Stage::Dormant;
-            self.live.store(None);
+            self.part(&live);
             drop(stage);
             self.left.notify_waiters();
         }
@@ -176,17 +217,10 @@ impl Slot {
         jitter: f64,
     ) -> Option<Verdict> {
         let mut stage = self.stage.lock();
-        let current = self.live().map(|live| live.incarnation);
-        if current.is_some_and(|current| current != incarnation) || matches!(*stage, Stage::Gone) {
-            return None;
-        }
-        let verdict = self.crashes.lock().crashed(since_start, jitter);
-        *stage = match verdict {
-            Verdict::Restart => Stage::Dormant,
-            Verdict::Backoff(wait) => Stage::BackingOff(Instant::now() + wait),
-            Verdict::Quarantine => Stage::Quarantined(cause.to_owned()),
-        };
-        self.live.store(None);
+        let live = self.live().filter(|live| live.incarnation == incarnation)?;
+        let (after, verdict) = self.verdict(cause, since_start, jitter);
+        *stage = after;
+        self.part(&live);
         drop(stage);
         self.left.notify_waiters();
         Some(verdict)
@@ -205,10 +239,62 @@ impl Slot {
 
     /// The app is destroyed: nothing wakes it any more.
     pub(crate) fn destroy(&self) {
-        *self.stage.lock() = Stage::Gone;
-        self.live.store(None);
+        let mut stage = self.stage.lock();
+        *stage = Stage::Gone;
+        if let Some(live) = self.live.swap(None) {
+            live.account.close(0);
+        }
+        drop(stage);
         self.left.notify_waiters();
         self.hub.wake();
+    }
+
+    /// Lets an incarnation go: what it reserved and never published is given back.
+    fn part(&self, live: &Live) {
+        self.live.store(None);
+        let rows = live.root.load().totals.rows() as i64;
+        if let Some(rows) = live.account.close(rows) {
+            self.settle(rows);
+        }
+    }
+
+    /// Rows that the account counts of this app since its last incarnation.
+    pub(crate) fn settled_rows(&self) -> Option<i64> {
+        let rows = self.settled_rows.load(Ordering::Acquire);
+        (rows != NEVER_AWAKE).then_some(rows)
+    }
+
+    /// Notes how many rows the account counts of this app.
+    pub(crate) fn settle(&self, rows: i64) {
+        self.settled_rows.store(rows, Ordering::Release);
+    }
+
+    /// Messages queued or uncommitted: permits in use.
+    pub(crate) fn queued(&self) -> usize {
+        self.mailbox_limit.saturating_sub(self.mailbox.available_permits())
+    }
+
+    /// Crashes in the present streak.
+    pub(crate) fn crashes(&self) -> u32 {
+        self.crashes.lock().crashes()
+    }
+
+    /// Events up to this number are no longer kept.
+    pub(crate) fn floor(&self) -> u64 {
+        self.floor.load(Ordering::Acquire)
+    }
+
+    /// Events up to `seq` are no longer kept.
+    pub(crate) fn raise_floor(&self, seq: u64) {
+        self.floor.fetch_max(seq, Ordering::AcqRel);
+    }
+
+    /// Asks the running incarnation, if there is one, to stop if nothing is pending.
+    pub(crate) fn rest(&self) {
+        if let Some(live) = self.live() {
+            // One that is leaving already needs no asking.
+            let _ = live.actor.send_message(Message::Rest);
+        }
     }
 
     /// Returns once `incarnation` is not the running one any more.
@@ -220,6 +306,11 @@ impl Slot {
             }
             left.await;
         }
+    }
+
+    /// Whether it is destroyed.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(*self.stage.lock(), Stage::Gone)
     }
 
     /// What an operator sees.

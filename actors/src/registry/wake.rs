@@ -4,7 +4,7 @@
 //! landed or never will; then everything is loaded; only then is the actor born. All of it runs
 //! in a task of its own, so nobody who gives up waiting takes the others' wake with them.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use arc_swap::ArcSwap;
 use futures::FutureExt as _;
@@ -14,9 +14,12 @@ use super::{
     Apps, failed,
     slot::{Live, Slot, Waking},
 };
-use crate::app::{
-    actor::{AppActor, Birth},
-    birth,
+use crate::{
+    accounts::Share,
+    app::{
+        actor::{AppActor, Birth},
+        birth,
+    },
 };
 
 /// Begins to start an incarnation of `slot`'s app.
@@ -24,7 +27,13 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
     let (apps, slot) = (apps.clone(), slot.clone());
     let task = tokio::spawn(async move {
         let started = std::time::Instant::now();
-        let woken = wake(&apps, &slot).await;
+        let woken = AssertUnwindSafe(wake(&apps, &slot)).catch_unwind().await;
+        let woken = woken.unwrap_or_else(|_| {
+            tracing::error!(app.id = %slot.id, "an app crashed while it was loaded");
+            let uptime = apps.inner.env.uptime();
+            slot.start_crashed("it crashed while it was loaded", uptime, jitter(uptime));
+            Err(Error::internal(false))
+        });
         match &woken {
             Ok(_) => tracing::debug!(
                 app.id = %slot.id,
@@ -38,12 +47,17 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
     async move {
         match task.await {
             Ok(woken) => woken,
-            // It panicked or was cancelled by shutdown.
+            // Cancelled by shutdown.
             Err(_) => Err(Error::unavailable("the app could not be started")),
         }
     }
     .boxed()
     .shared()
+}
+
+/// A number in 0..1 that spreads restarts.
+pub(super) fn jitter(uptime: std::time::Duration) -> f64 {
+    f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0
 }
 
 async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
@@ -61,7 +75,11 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         return Err(Error::app_not_found());
     };
     let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
-    let working = birth::working(env, loaded, account)?;
+    let (rows, floor) = (loaded.head.totals.rows(), loaded.head.floor_seq);
+    let share = Arc::new(Share::open(account, rows, slot.settled_rows()));
+    slot.settle(rows as i64);
+    slot.raise_floor(floor);
+    let working = birth::working(env, loaded, share.clone())?;
     let root = Arc::new(working.root.clone());
     slot.record.store(root.record.clone());
 
@@ -72,7 +90,8 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         tracing::error!(app.id = %slot.id, %error, "an app's actor did not start");
         Error::unavailable("the app could not be started")
     })?;
-    let live = Arc::new(Live { incarnation, actor: actor.clone(), root: ArcSwap::new(root) });
+    let root = ArcSwap::new(root);
+    let live = Arc::new(Live { incarnation, actor: actor.clone(), root, account: share });
     if !slot.woke(live.clone()) {
         actor.stop(None);
         return Err(Error::app_not_found());

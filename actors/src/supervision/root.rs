@@ -6,15 +6,19 @@ use std::sync::{Arc, OnceLock};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tracing::error;
 
-use crate::registry::shards::Shards;
+use crate::{registry::shards::Shards, workers::Workers};
 
 /// The root is sent nothing: it lives on supervision events.
 pub(crate) enum Never {}
 
 struct Root;
 
-/// The shards, once they exist: they are children of the root that replaces them.
-type Replaceable = Arc<OnceLock<Arc<Shards>>>;
+/// The root's children, once they exist: it replaces those that end.
+#[derive(Clone, Default)]
+struct Replaceable {
+    shards: Arc<OnceLock<Arc<Shards>>>,
+    workers: Arc<OnceLock<Arc<Workers>>>,
+}
 
 impl Actor for Root {
     type Msg = Never;
@@ -24,24 +28,24 @@ impl Actor for Root {
     async fn pre_start(
         &self,
         _: ActorRef<Never>,
-        shards: Replaceable,
+        children: Replaceable,
     ) -> Result<Replaceable, ActorProcessingErr> {
-        Ok(shards)
+        Ok(children)
     }
 
     async fn handle_supervisor_evt(
         &self,
         myself: ActorRef<Never>,
         event: SupervisionEvent,
-        shards: &mut Replaceable,
+        children: &mut Replaceable,
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorFailed(cell, cause) => {
                 error!(actor.id = %cell.get_id(), %cause, "a subsystem crashed");
-                replace(shards, &cell, &myself).await;
+                replace(children, &cell, &myself).await;
             }
             SupervisionEvent::ActorTerminated(cell, _, _) => {
-                replace(shards, &cell, &myself).await;
+                replace(children, &cell, &myself).await;
             }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
@@ -49,15 +53,19 @@ impl Actor for Root {
     }
 }
 
-async fn replace(shards: &Replaceable, child: &ActorCell, root: &ActorRef<Never>) {
-    if let Some(shards) = shards.get() {
+async fn replace(children: &Replaceable, child: &ActorCell, root: &ActorRef<Never>) {
+    if let Some(shards) = children.shards.get() {
         shards.replace(child.get_id(), &root.get_cell()).await;
+    }
+    if let Some(workers) = children.workers.get() {
+        workers.replace(child.get_id(), &root.get_cell()).await;
     }
 }
 
 /// The running root.
 pub(crate) struct Tree {
     root: ActorRef<Never>,
+    children: Replaceable,
     pub(crate) shards: Arc<Shards>,
 }
 
@@ -67,12 +75,26 @@ impl Tree {
     /// # Errors
     /// When ractor cannot spawn.
     pub(crate) async fn start() -> Result<Self, SpawnErr> {
-        let replaceable = Replaceable::default();
-        let (root, _) = Actor::spawn(None, Root, replaceable.clone()).await?;
+        let children = Replaceable::default();
+        let (root, _) = Actor::spawn(None, Root, children.clone()).await?;
         let shards = Arc::new(Shards::start(&root.get_cell()).await?);
         // Set once, here.
-        let _ = replaceable.set(shards.clone());
-        Ok(Self { root, shards })
+        let _ = children.shards.set(shards.clone());
+        Ok(Self { root, children, shards })
+    }
+
+    /// Starts the workers under the root.
+    ///
+    /// # Errors
+    /// When ractor cannot spawn.
+    pub(crate) async fn start_workers(
+        &self,
+        context: crate::workers::Context,
+    ) -> Result<Arc<Workers>, SpawnErr> {
+        let workers = Arc::new(Workers::start(context, &self.root.get_cell()).await?);
+        // Set once, by the runtime's start.
+        let _ = self.children.workers.set(workers.clone());
+        Ok(workers)
     }
 
     /// What other subsystems are linked to.

@@ -8,7 +8,7 @@ mod batch;
 mod events;
 mod remove;
 mod settings;
-mod sweep;
+pub(crate) mod sweep;
 mod write;
 
 use std::sync::Arc;

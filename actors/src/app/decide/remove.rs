@@ -18,7 +18,7 @@ use super::{
 use crate::app::{
     message::{DeleteRow, RowFate, RowReply, Tombstone},
     rows::Digest,
-    working::{TombKind, Undo},
+    working::{Tomb, TombKind, Undo},
 };
 
 impl Decision<'_> {
@@ -92,44 +92,61 @@ impl Decision<'_> {
         if !matches!(self.caller, Caller::System) {
             Access::new(&self.standing, &decl).purge()?;
         }
-        let digest = Digest::of(key);
-        let live = self.working.root.collections[shelf].rows.get(key).cloned();
-        let version = match (&live, self.working.tomb(&decl.name, digest)) {
-            (Some(row), _) => row.version,
-            (None, Some(tomb)) if tomb.kind != TombKind::Purged => tomb.version,
-            _ => return Err(Error::row_not_found()),
+        let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
+            let tomb = self.working.tomb(&decl.name, Digest::of(key));
+            let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
+            return Ok(self.purge_tomb(&decl.name, key, tomb.ok_or_else(Error::row_not_found)?));
         };
+        let left = self.remains(key, row.version, Some(&row));
+        let value = Self::value_of(&row);
+        let state = RowState::Purged(left.updated_at);
+        self.working.take(shelf, &sighted(row, Some(&value)), left.clone(), state);
+        Ok(self.purged(&decl.name, left))
+    }
+
+    /// Destroys what stands at a key without a live row. The collection need not be declared.
+    pub(super) fn purge_tomb(&mut self, collection: &Arc<str>, key: &str, tomb: Tomb) -> Tombstone {
+        let left = self.remains(key, tomb.version, None);
+        self.working.drop_tomb(collection, Digest::of(key));
+        self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
+        self.purged(collection, left)
+    }
+
+    /// What is left of a purged row: no content.
+    fn remains(&mut self, key: &str, version: u32, row: Option<&Row>) -> Arc<Row> {
         let at = self.working.stamp(self.now);
         let who = self.standing.principal;
-        let left = Arc::new(Row {
+        Arc::new(Row {
             key: key.into(),
             data: "".into(),
             version: version + 1,
-            creator: live.as_ref().map_or(who, |row| row.creator),
-            editor: live.as_ref().map_or(who, |row| row.editor),
-            created_at: live.as_ref().map_or(at, |row| row.created_at),
+            creator: row.map_or(who, |row| row.creator),
+            editor: row.map_or(who, |row| row.editor),
+            created_at: row.map_or(at, |row| row.created_at),
             updated_at: at,
-        });
-        let state = RowState::Purged(at);
-        if let Some(row) = live {
-            let value = Self::value_of(&row);
-            self.working.take(shelf, &sighted(row, Some(&value)), left.clone(), state);
-        } else {
-            self.working.drop_tomb(&decl.name, digest);
-            self.working.bury(&decl.name, left.clone(), state);
-        }
+        })
+    }
+
+    /// Takes the content out of everything that may still quote it, and says so.
+    fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> Tombstone {
         self.working.account.add(-1);
         self.working.open.journal.push(Undo::Rows(-1));
         self.working.root.tail.clear();
         let seq = self.working.root.seq;
         self.working.private.answers.forget_all(seq);
-        self.working.open.scrubs.push(Scrub { collection: decl.name.clone(), key: key.into() });
-        self.emit_row(shelf, EventType::RowPurged, left);
-        Ok(Tombstone { key: key.into(), version: version + 1, purged_at: at })
+        let key = left.key.clone();
+        self.working.open.scrubs.push(Scrub { collection: collection.clone(), key: key.clone() });
+        let (version, purged_at) = (left.version, left.updated_at);
+        self.emit_of(collection.clone(), EventType::RowPurged, left);
+        Tombstone { key, version, purged_at }
     }
 
     fn emit_row(&mut self, shelf: usize, kind: EventType, row: Arc<Row>) {
         let collection = self.decl(shelf).name.clone();
+        self.emit_of(collection, kind, row);
+    }
+
+    fn emit_of(&mut self, collection: Arc<str>, kind: EventType, row: Arc<Row>) {
         let (at, silent) = (row.updated_at, self.silent());
         let change = RowChange { collection, row, previous_editor: None };
         self.working.emit(kind, self.standing.principal, at, Some(change), None, silent);

@@ -7,6 +7,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::EventType,
     manifest::{Retention, Visibility},
+    principal::Caller,
     retention::{self, RetentionPatch},
     timezone::Zone,
 };
@@ -18,6 +19,7 @@ use crate::app::{
     deploy::unrestricted,
     message::{AppOp, Reply},
     standing::writable,
+    working::Undo,
 };
 
 impl Decision<'_> {
@@ -148,6 +150,12 @@ impl Decision<'_> {
         let record = &self.working.root.record;
         match record.status {
             AppStatus::Purging => return Ok(Reply::App(record.clone())),
+            // The sweeper comes when it is due; whoever restored the app meanwhile is heard.
+            AppStatus::Deleted | AppStatus::Closed if self.is_sweep() => {
+                if record.purge_at.is_none_or(|due| due > self.now) {
+                    return Err(Error::new(ErrorCode::Conflict, "this app is not due yet"));
+                }
+            }
             AppStatus::Deleted => {}
             AppStatus::Live | AppStatus::Closed => {
                 return Err(Error::new(
@@ -158,7 +166,15 @@ impl Decision<'_> {
         }
         let mut record = AppRecord::clone(record);
         record.status = AppStatus::Purging;
+        // From now on the account does not count it.
+        let rows = self.working.root.totals.rows() as i64;
+        self.working.account.add(-rows);
+        self.working.open.journal.push(Undo::Rows(-rows));
         Ok(self.write_record(record))
+    }
+
+    fn is_sweep(&self) -> bool {
+        matches!(self.caller, Caller::System)
     }
 
     /// Replaces the record and tells the feed.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rookery_domain::{retention, row::Row};
 
 use super::Decision;
+use crate::app::{rows::Digest, working::TombKind};
 
 /// Rows that one sweep takes; the next one goes on.
-const SWEEP_ROWS_MAX: usize = 500;
+pub(crate) const SWEEP_ROWS_MAX: usize = 500;
 
 impl Decision<'_> {
     /// Moves rows beyond their collection's bounds to the trash, the oldest first.
@@ -32,12 +33,13 @@ impl Decision<'_> {
     }
 
     /// Purges rows that have been in the trash long enough, where they still are.
-    pub(super) fn purge_trash(&mut self, rows: &[(Box<str>, Box<str>)]) -> u64 {
+    /// The collection need not be declared any more.
+    pub(super) fn purge_trash(&mut self, rows: &[(Box<str>, Box<str>, u32)]) -> u64 {
         let mut purged = 0;
-        for (collection, key) in rows.iter().take(SWEEP_ROWS_MAX) {
-            let Some(shelf) = self.working.root.position(collection) else { continue };
-            let live = self.working.root.collections[shelf].rows.get(key).is_some();
-            if !live && self.purge(shelf, key).is_ok() {
+        for (collection, key, version) in rows.iter().take(SWEEP_ROWS_MAX) {
+            let Some(tomb) = self.working.tomb(collection, Digest::of(key)) else { continue };
+            if tomb.kind == TombKind::Trashed && tomb.version == *version {
+                self.purge_tomb(&Arc::from(&**collection), key, tomb);
                 purged += 1;
             }
         }

@@ -1,0 +1,149 @@
+//! What tests need and nobody else may have: apps without a database, injected panics, and the
+//! private containers by name. Compiled with the feature `faults` only.
+
+use std::sync::Arc;
+
+use rookery_domain::{id::HumanId, limits::Limits, row::Row, sealed::ServerKey, time::Clock};
+
+use crate::{
+    AppHandle, Apps, RuntimeOptions, StartError,
+    app::{message::Message, rows::Rows},
+    feed::hub::Hub,
+    store::AppStore,
+    supervision::root::Tree,
+};
+
+/// The tree and the registry over a store, without database, control and workers.
+pub struct Rig {
+    /// The registry.
+    pub apps: Apps,
+    tree: Tree,
+}
+
+impl Rig {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When ractor cannot spawn.
+    pub async fn start(
+        store: Arc<dyn AppStore>,
+        limits: Limits,
+        options: RuntimeOptions,
+        clock: Clock,
+    ) -> Result<Self, StartError> {
+        let key = ServerKey::new(&[7; 32]);
+        let (tree, apps) = crate::runtime::start_apps(store, limits, options, clock, key).await?;
+        Ok(Self { apps, tree })
+    }
+
+    /// Stops every actor, without waiting for what is admitted.
+    pub async fn stop(&self) {
+        self.tree.stop().await;
+    }
+
+    /// Rows that the account counts now.
+    pub async fn account_rows(&self, owner: HumanId) -> u64 {
+        let env = &self.apps.inner.env;
+        env.accounts.get(owner, &*env.store).await.map_or(0, |account| account.rows())
+    }
+}
+
+impl AppHandle {
+    /// Makes the running actor panic; false when none runs.
+    pub fn inject_panic(&self) -> bool {
+        self.slot.live().is_some_and(|live| live.actor.send_message(Message::Panic).is_ok())
+    }
+
+    /// Asks the running actor to rest, as the hibernation worker does.
+    pub fn rest(&self) {
+        self.slot.rest();
+    }
+
+    /// Forgets the app in the registry, as the end of a purge does.
+    pub fn forget(&self) {
+        self.apps.forget(self.id());
+    }
+
+    /// The published rows of a collection, oldest first, and the keys of their unique values.
+    #[must_use]
+    pub fn published_rows(&self, collection: &str) -> Vec<Arc<Row>> {
+        let root = self.peek();
+        let shelf = root.as_ref().and_then(|root| root.shelf(collection));
+        shelf.map_or_else(Vec::new, |shelf| shelf.rows.iter().cloned().collect())
+    }
+}
+
+/// The persistent container of rows.
+#[derive(Clone, Default)]
+pub struct RowsBox(Rows);
+
+impl RowsBox {
+    /// Puts a row at its key.
+    pub fn put(&mut self, row: Arc<Row>) -> Option<Arc<Row>> {
+        self.0.put(row)
+    }
+
+    /// Takes the row at `key` away.
+    pub fn remove(&mut self, key: &str) -> Option<Arc<Row>> {
+        self.0.remove(key)
+    }
+
+    /// The row at `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Arc<Row>> {
+        self.0.get(key).cloned()
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All rows, oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Row>> {
+        self.0.iter().cloned().collect()
+    }
+
+    /// Rows created after this one, oldest first.
+    #[must_use]
+    pub fn after(&self, row: &Row) -> Vec<Arc<Row>> {
+        self.0.after(row.created_at, &row.key).cloned().collect()
+    }
+
+    /// Rows created before this one, newest first.
+    #[must_use]
+    pub fn before(&self, row: &Row) -> Vec<Arc<Row>> {
+        self.0.before(row.created_at, &row.key).cloned().collect()
+    }
+}
+
+/// The waiters of one app.
+#[derive(Clone, Default)]
+pub struct HubBox(Arc<Hub>);
+
+impl HubBox {
+    /// Registers for the next publication.
+    #[must_use]
+    pub fn next(&self) -> tokio::sync::oneshot::Receiver<()> {
+        self.0.next()
+    }
+
+    /// Wakes everybody who registered.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+
+    /// Counts a follower while the guard lives.
+    #[must_use]
+    pub fn enter(&self) -> impl Drop + use<> {
+        self.0.enter()
+    }
+
+    /// Followers right now.
+    #[must_use]
+    pub fn present(&self) -> usize {
+        self.0.present()
+    }
+}

@@ -1,0 +1,39 @@
+//! Hibernation: apps that nobody asks for leave memory, and when all of them together hold more
+//! than the budget, those go first that were used longest ago. An app that has anything pending
+//! stays; it is asked again in the next round.
+
+use std::{cmp::Reverse, sync::Arc, time::Duration};
+
+use super::Context;
+use crate::registry::slot::Slot;
+
+/// Apps that one round puts to rest at most: each ends an actor.
+const RESTS_MAX: usize = 2_000;
+/// An app used within this time is not put to rest for want of memory: it would be back at once.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// One round; the number of apps asked to rest.
+pub(super) fn round(context: &Context) -> u64 {
+    let env = context.env();
+    let now = env.uptime();
+    let mut resident = 0;
+    let mut apps: Vec<(Duration, u64, Arc<Slot>)> = Vec::new();
+    for slot in context.apps.inner.shards.live_slots() {
+        let Some(root) = slot.root() else { continue };
+        let bytes = root.resident_bytes();
+        resident += bytes;
+        apps.push((slot.idle_for(now), bytes, slot));
+    }
+    apps.sort_by_key(|(idle, ..)| Reverse(*idle));
+    let mut asked = 0;
+    for (idle, bytes, slot) in apps.iter().take(RESTS_MAX) {
+        let over_budget = resident > env.options.memory_budget_bytes && *idle >= BUSY;
+        if *idle < env.options.idle_after && !over_budget {
+            break;
+        }
+        slot.rest();
+        resident -= bytes;
+        asked += 1;
+    }
+    asked
+}

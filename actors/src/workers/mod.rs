@@ -1,0 +1,278 @@
+//! The workers: what has to happen without anybody asking. Each is an actor under the root that
+//! does its round, then waits for its next one; one that crashes is replaced. A round can also be
+//! asked for by hand, by an operator or a test, and is then awaited.
+//!
+//! What is not here: any rule. Workers find what is due and send it to the apps, whose actors
+//! decide against their newest state.
+
+mod hibernate;
+mod retention;
+mod sweep;
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
+use rookery_domain::{Result, Timestamp};
+use rookery_storage::Db;
+use serde::Serialize;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use crate::{Apps, Control, env::Env, registry::failed};
+
+/// What a worker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerKind {
+    /// Puts apps to rest that nobody asks for, or that do not fit into memory.
+    Hibernation,
+    /// Destroys what is due: apps, rows in the trash, sessions, codes, answers, assets.
+    Sweeper,
+    /// Prunes rows beyond their collection's bounds.
+    RowRetention,
+    /// Prunes feeds.
+    FeedRetention,
+    /// Starts dead parts of the writer again.
+    Writer,
+}
+
+impl WorkerKind {
+    /// Every worker.
+    pub const ALL: [Self; 5] =
+        [Self::Hibernation, Self::Sweeper, Self::RowRetention, Self::FeedRetention, Self::Writer];
+
+    /// Time between two rounds.
+    const fn every(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Hibernation => 10,
+            Self::Sweeper => 600,
+            Self::RowRetention => 300,
+            Self::FeedRetention => 600,
+            Self::Writer => 1,
+        })
+    }
+
+    /// Time from the start to the first round: a purge that a crash cut short is finished soon.
+    const fn first_after(self) -> Duration {
+        match self {
+            Self::Sweeper => Duration::from_secs(5),
+            _ => self.every(),
+        }
+    }
+}
+
+/// What rounds work on.
+pub(crate) struct Context {
+    pub(crate) apps: Apps,
+    pub(crate) control: Control,
+    pub(crate) db: Db,
+    /// Cancelled when the store is broken for good.
+    pub(crate) broken: CancellationToken,
+}
+
+impl Context {
+    fn env(&self) -> &Arc<Env> {
+        &self.apps.inner.env
+    }
+
+    /// Whether a long round should end early: the next start goes on.
+    fn is_stopping(&self) -> bool {
+        self.apps.inner.stopping.is_cancelled()
+    }
+
+    async fn round(&self, kind: WorkerKind) -> Result<u64> {
+        match kind {
+            WorkerKind::Hibernation => Ok(hibernate::round(self)),
+            WorkerKind::Sweeper => sweep::round(self).await,
+            WorkerKind::RowRetention => retention::rows(self).await,
+            WorkerKind::FeedRetention => retention::feeds(self).await,
+            WorkerKind::Writer => self.mend(),
+        }
+    }
+
+    fn mend(&self) -> Result<u64> {
+        if !self.env().store.mend().map_err(failed)? && !self.broken.is_cancelled() {
+            error!("the store is broken: nothing can be made durable any more");
+            self.broken.cancel();
+        }
+        Ok(0)
+    }
+}
+
+/// The observable state of a worker.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkerStatus {
+    /// Which one.
+    pub kind: WorkerKind,
+    /// Rounds that ended, with or without success.
+    pub rounds: u64,
+    /// Times it crashed and was replaced.
+    pub restarts: u64,
+    /// When the last round ended.
+    pub last_round_at: Option<Timestamp>,
+    /// Things that the last round dealt with (apps, rows, events, records).
+    pub last_count: u64,
+    /// What went wrong in the last round.
+    pub last_error: Option<String>,
+}
+
+/// What a worker is told.
+enum Work {
+    /// Its time has come.
+    Tick,
+    /// Somebody asks for a round and waits for its end.
+    Now(oneshot::Sender<Result<u64>>),
+    /// Panic (a test's injected fault).
+    #[cfg(feature = "faults")]
+    Panic,
+}
+
+/// The behaviour of all workers.
+struct Worker;
+
+#[derive(Clone)]
+struct Place {
+    kind: WorkerKind,
+    context: Arc<Context>,
+    status: Arc<Mutex<WorkerStatus>>,
+}
+
+impl Actor for Worker {
+    type Msg = Work;
+    type State = Place;
+    type Arguments = Place;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Work>,
+        place: Place,
+    ) -> Result<Place, ActorProcessingErr> {
+        myself.send_after(place.kind.first_after(), || Work::Tick);
+        Ok(place)
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Work>,
+        work: Work,
+        place: &mut Place,
+    ) -> Result<(), ActorProcessingErr> {
+        match work {
+            Work::Tick => {
+                // A failure is in the status and the log; the next round tries again.
+                let _ = place.round().await;
+                // Counted from the end of this round, so that rounds never pile up.
+                myself.send_after(place.kind.every(), || Work::Tick);
+            }
+            Work::Now(done) => {
+                // Whoever asked may have left.
+                let _ = done.send(place.round().await);
+            }
+            #[cfg(feature = "faults")]
+            Work::Panic => panic!("injected"),
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    async fn round(&self) -> Result<u64> {
+        let done = self.context.round(self.kind).await;
+        if let Err(error) = &done {
+            warn!(worker = ?self.kind, %error, "a round failed");
+        }
+        let mut status = self.status.lock();
+        status.rounds += 1;
+        status.last_round_at = Some(self.context.env().clock.now());
+        status.last_count = *done.as_ref().unwrap_or(&0);
+        status.last_error = done.as_ref().err().map(ToString::to_string);
+        done
+    }
+}
+
+/// The running workers.
+pub struct Workers(Vec<(Place, ArcSwap<ActorRef<Work>>)>);
+
+impl Workers {
+    /// Starts all of them under `root`.
+    ///
+    /// # Errors
+    /// When ractor cannot spawn.
+    pub(crate) async fn start(context: Context, root: &ActorCell) -> Result<Self, SpawnErr> {
+        let context = Arc::new(context);
+        let mut workers = Vec::with_capacity(WorkerKind::ALL.len());
+        for kind in WorkerKind::ALL {
+            let status = WorkerStatus {
+                kind,
+                rounds: 0,
+                restarts: 0,
+                last_round_at: None,
+                last_count: 0,
+                last_error: None,
+            };
+            let status = Arc::new(Mutex::new(status));
+            let place = Place { kind, context: context.clone(), status };
+            let actor = spawn(&place, root).await?;
+            workers.push((place, ArcSwap::from_pointee(actor)));
+        }
+        Ok(Self(workers))
+    }
+
+    /// Puts a new worker in the place of the one that was `dead`.
+    pub(crate) async fn replace(&self, dead: ActorId, root: &ActorCell) {
+        let is_dead =
+            |(_, actor): &&(Place, ArcSwap<ActorRef<Work>>)| actor.load().get_id() == dead;
+        let Some((place, actor)) = self.0.iter().find(is_dead) else { return };
+        if place.context.is_stopping() {
+            return;
+        }
+        match spawn(place, root).await {
+            Ok(new) => {
+                actor.store(Arc::new(new));
+                place.status.lock().restarts += 1;
+                info!(worker = ?place.kind, "restarted");
+            }
+            // At shutdown the root takes no children any more.
+            Err(error) => error!(worker = ?place.kind, %error, "a worker could not be replaced"),
+        }
+    }
+
+    /// Has `kind` do a round now; returns how many things it dealt with.
+    ///
+    /// # Errors
+    /// Those of the round; `unavailable` when the worker crashed or is being stopped.
+    pub async fn run(&self, kind: WorkerKind) -> Result<u64> {
+        let (done, outcome) = oneshot::channel();
+        // One that is gone drops the message, and with it `done`.
+        let _ = self.actor(kind).send_message(Work::Now(done));
+        outcome.await.unwrap_or_else(|_| {
+            Err(rookery_domain::Error::unavailable("the worker is not running"))
+        })
+    }
+
+    /// What an operator sees of them.
+    #[must_use]
+    pub fn observe(&self) -> Vec<WorkerStatus> {
+        self.0.iter().map(|(place, _)| place.status.lock().clone()).collect()
+    }
+
+    /// Makes a worker panic.
+    #[cfg(feature = "faults")]
+    #[doc(hidden)]
+    pub fn inject_panic(&self, kind: WorkerKind) {
+        let _ = self.actor(kind).send_message(Work::Panic);
+    }
+
+    fn actor(&self, kind: WorkerKind) -> ActorRef<Work> {
+        // In the order of `ALL`.
+        ActorRef::clone(&self.0[kind as usize].1.load())
+    }
+}
+
+async fn spawn(place: &Place, root: &ActorCell) -> Result<ActorRef<Work>, SpawnErr> {
+    let (actor, _) = Actor::spawn_linked(None, Worker, place.clone(), root.clone()).await?;
+    Ok(actor)
+}

@@ -1,0 +1,143 @@
+//! The sweeper: what is due leaves for good. In bounded portions: what one round does not get to
+//! is found again by the next.
+
+use std::collections::BTreeMap;
+
+use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller};
+use rookery_storage::{apps::purge, expiry, idempotency, trash};
+use tracing::{info, warn};
+
+use super::Context;
+use crate::{
+    app::message::{AppOp, Op, Reply},
+    registry::failed,
+};
+
+/// Apps that one round destroys at most.
+const APPS_MAX: u32 = 100;
+/// Portions of the trash that one round purges at most.
+const TRASH_PAGES_MAX: usize = 20;
+/// Chunks of expired records that one round forgets at most, of each kind.
+const CHUNKS_MAX: usize = 20;
+/// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
+const BLOB_GRACE_S: i64 = 3_600;
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// One round; the number of apps and rows it destroyed.
+pub(super) async fn round(context: &Context) -> Result<u64> {
+    let mut done = 0;
+    for app in purge::marked(&context.db, APPS_MAX).await.map_err(failed)? {
+        context.control.finish_purge(app).await?;
+        done += 1;
+    }
+    done += due_apps(context).await?;
+    done += due_rows(context).await?;
+    expired(context).await?;
+    Ok(done)
+}
+
+async fn due_apps(context: &Context) -> Result<u64> {
+    let now = context.env().clock.now();
+    let mut done = 0;
+    for app in purge::due(&context.db, now, APPS_MAX).await.map_err(failed)? {
+        if context.is_stopping() {
+            break;
+        }
+        match destroy(context, app).await {
+            Ok(()) => {
+                info!(app.id = %app, "its time in the trash is over: destroyed");
+                done += 1;
+            }
+            // It was restored, or destroyed by its owner, since the list was made.
+            Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::AppNotFound) => {}
+            // One app that cannot be loaded must not keep the others.
+            Err(error) => warn!(app.id = %app, %error, "a due app could not be destroyed"),
+        }
+    }
+    Ok(done)
+}
+
+async fn destroy(context: &Context, app: AppId) -> Result<()> {
+    let app = context.apps.by_id(app).await?;
+    context.control.purge(&app, Caller::System).await
+}
+
+async fn due_rows(context: &Context) -> Result<u64> {
+    let env = context.env();
+    let days = i64::from(env.limits.deleted_row_retention_days);
+    let before = env.clock.now().plus_seconds(-days * SECONDS_PER_DAY);
+    let mut done = 0;
+    for _ in 0..TRASH_PAGES_MAX {
+        let page = trash::due_for_purge(&context.db, before, trash::TRASH_PAGE_MAX)
+            .await
+            .map_err(failed)?;
+        let full = page.len() == trash::TRASH_PAGE_MAX as usize;
+        let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
+        for due in page {
+            let row = (due.collection.into(), due.row.key, due.row.version);
+            by_app.entry(due.app).or_default().push(row);
+        }
+        let mut purged = 0;
+        for (app, rows) in by_app {
+            if context.is_stopping() {
+                return Ok(done + purged);
+            }
+            match purge_rows(context, app, rows).await {
+                Ok(count) => purged += count,
+                Err(error) => warn!(app.id = %app, %error, "its trash could not be emptied"),
+            }
+        }
+        done += purged;
+        // A page of which nothing went would come again and again.
+        if !full || purged == 0 {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+async fn purge_rows(
+    context: &Context,
+    app: AppId,
+    rows: Vec<(Box<str>, Box<str>, u32)>,
+) -> Result<u64> {
+    let app = context.apps.by_id(app).await?;
+    match app.apply(Caller::System, Op::App(AppOp::PurgeTrash(rows)), None, 0).await? {
+        Reply::Count(count) => Ok(count),
+        _ => Err(Error::internal(false)),
+    }
+}
+
+/// Forgets sessions, codes, answers, spent challenges, counters of past days and unused assets.
+async fn expired(context: &Context) -> Result<()> {
+    let db = &context.db;
+    let now = context.env().clock.now();
+    let day = i32::try_from(now.0.div_euclid(SECONDS_PER_DAY * 1_000_000)).unwrap_or(i32::MAX);
+    let answers_before = now.plus_seconds(-idempotency::KEPT_FOR_S);
+    let mut more = [true; 5];
+    for _ in 0..CHUNKS_MAX {
+        if context.is_stopping() || more == [false; 5] {
+            break;
+        }
+        if more[0] {
+            more[0] = expiry::sweep(db, now).await.map_err(failed)?;
+        }
+        if more[1] {
+            more[1] = expiry::sweep_answers(db, answers_before).await.map_err(failed)?;
+        }
+        if more[2] {
+            let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
+            more[2] = expiry::sweep_blobs(db, unseen_since).await.map_err(failed)?;
+        }
+        if more[3] {
+            let forgotten = idempotency::forget_expired(db, now).await.map_err(failed)?;
+            more[3] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
+        }
+        if more[4] {
+            // Yesterday still counts in the timezone farthest west.
+            let forgotten = idempotency::forget_spent(db, now, day - 1).await.map_err(failed)?;
+            more[4] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
+        }
+    }
+    Ok(())
+}
