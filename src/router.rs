@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     error::ApiError,
     http::route_table::RouteTable,
-    openapi,
-    routes::{docs, health},
+    openapi, operation,
+    routes::{collections, docs, feed, health},
     state::AppState,
 };
 
@@ -58,7 +58,30 @@ pub fn document() -> OpenApi {
 }
 
 fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::skeleton())
+    rows(OpenApiRouter::with_openapi(openapi::skeleton()))
+}
+
+/// Rows and the feed: parts 4.3 and 6.
+fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
+    api.routes(operation!(collections::list::list_rows, collections::list::ERRORS))
+        .routes(operation!(collections::create::create_row, collections::create::ERRORS))
+        .routes(operation!(collections::get::get_row, collections::get::ERRORS))
+        .routes(operation!(collections::update::update_row, collections::update::ERRORS))
+        .routes(operation!(collections::delete::delete_row, collections::delete::ERRORS))
+        .routes(operation!(collections::purge::purge_row, collections::purge::ERRORS))
+        .routes(operation!(collections::restore::restore_row, collections::restore::ERRORS))
+        .routes(operation!(collections::batch_write::write_batch, collections::batch_write::ERRORS))
+        .routes(operation!(
+            collections::batch_delete::delete_batch,
+            collections::batch_delete::ERRORS
+        ))
+        .routes(operation!(collections::count::count_rows, collections::count::ERRORS))
+        .routes(operation!(collections::deleted::list_deleted_rows, collections::deleted::ERRORS))
+        .routes(operation!(collections::retention::get_retention, collections::retention::ERRORS))
+        .routes(operation!(collections::retention::set_retention, collections::retention::ERRORS))
+        .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
+        .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
+        .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
 }
 
 impl Routes {

@@ -8,7 +8,11 @@ use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference,
+    boot::Rooms,
+    config::Config,
+    error::Envelope,
+    http::{auth::Authenticator, waiters::Waiters},
+    openapi::Reference,
     pages::origin::Origins,
 };
 
@@ -32,6 +36,8 @@ pub struct State {
     pub rooms: Rooms,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
+    /// Open polls of the feed, per client network.
+    pub feed_waiters: Arc<Waiters>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.

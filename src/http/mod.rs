@@ -16,3 +16,4 @@ pub mod reply;
 pub mod request_id;
 pub mod request_log;
 pub mod route_table;
+pub mod waiters;

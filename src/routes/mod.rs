@@ -5,5 +5,7 @@
 //! permission and of every route are added), and the handler. The handler's first argument is its
 //! permission, its last the body. It enters `router` by one line: `operation!`.
 
+pub mod collections;
 pub mod docs;
+pub mod feed;
 pub mod health;

@@ -18,6 +18,7 @@ use crate::{
     http::{
         auth::{Authenticator, Nobody},
         edge::Edge,
+        waiters::Waiters,
     },
     openapi::Reference,
     pages::origin::Origins,
@@ -113,6 +114,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         clock: hooks.clock,
         rooms,
         authenticator: hooks.authenticator,
+        feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
         config,
