@@ -13,7 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, auth, claim_codes, device, docs, health, keys, register, self_agents, site as pages,
+        agents, auth, claim_codes, collections, device, docs, feed, health, keys, register,
+        self_agents, site as pages,
     },
     state::AppState,
 };
@@ -67,8 +68,13 @@ pub fn document() -> OpenApi {
 }
 
 fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::skeleton())
-        .routes(operation!(register::register, register::ERRORS))
+    let api = OpenApiRouter::with_openapi(openapi::skeleton());
+    rows(accounts(api))
+}
+
+/// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
+fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
+    api.routes(operation!(register::register, register::ERRORS))
         .routes(operation!(agents::claim::claim, agents::claim::ERRORS))
         .routes(operation!(device::code::code, device::code::ERRORS))
         .routes(operation!(device::token::token, device::token::ERRORS))
@@ -86,6 +92,29 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(operation!(self_agents::resume::resume, self_agents::resume::ERRORS))
         .routes(operation!(self_agents::revoke_key::revoke_key, self_agents::revoke_key::ERRORS))
         .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
+}
+
+/// Rows and the feed: parts 4.3 and 6.
+fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
+    api.routes(operation!(collections::list::list_rows, collections::list::ERRORS))
+        .routes(operation!(collections::create::create_row, collections::create::ERRORS))
+        .routes(operation!(collections::get::get_row, collections::get::ERRORS))
+        .routes(operation!(collections::update::update_row, collections::update::ERRORS))
+        .routes(operation!(collections::delete::delete_row, collections::delete::ERRORS))
+        .routes(operation!(collections::purge::purge_row, collections::purge::ERRORS))
+        .routes(operation!(collections::restore::restore_row, collections::restore::ERRORS))
+        .routes(operation!(collections::batch_write::write_batch, collections::batch_write::ERRORS))
+        .routes(operation!(
+            collections::batch_delete::delete_batch,
+            collections::batch_delete::ERRORS
+        ))
+        .routes(operation!(collections::count::count_rows, collections::count::ERRORS))
+        .routes(operation!(collections::deleted::list_deleted_rows, collections::deleted::ERRORS))
+        .routes(operation!(collections::retention::get_retention, collections::retention::ERRORS))
+        .routes(operation!(collections::retention::set_retention, collections::retention::ERRORS))
+        .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
+        .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
+        .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
 }
 
 impl Routes {
