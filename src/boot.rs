@@ -3,7 +3,9 @@
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
-use rookery_actors::{Apps, Control, Runtime, RuntimeOptions, store::SqlStore};
+use rookery_actors::{
+    Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions, store::SqlStore,
+};
 use rookery_domain::{sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
@@ -25,6 +27,9 @@ pub enum BootError {
     /// The supervision tree.
     #[error("{0}")]
     Runtime(#[from] rookery_actors::StartError),
+    /// Accounts.
+    #[error("accounts: {}", .0.message)]
+    Directory(rookery_domain::Error),
 }
 
 /// Everything behind the handlers.
@@ -35,6 +40,8 @@ pub struct Rooms {
     pub writer: Writer,
     /// The supervision tree.
     pub runtime: Runtime,
+    /// Accounts, sessions, and the visitors of apps.
+    pub directory: Directory,
     /// The server's key.
     pub key: ServerKey,
 }
@@ -73,7 +80,16 @@ impl Rooms {
             key.clone(),
         )
         .await?;
-        Ok(Self { db, writer, runtime, key })
+        let directory = Directory::start(
+            db.clone(),
+            clock.clone(),
+            key.clone(),
+            runtime.root(),
+            DirectoryOptions::default(),
+        )
+        .await
+        .map_err(BootError::Directory)?;
+        Ok(Self { db, writer, runtime, directory, key })
     }
 
     /// The registry of apps.
@@ -91,6 +107,7 @@ impl Rooms {
     /// Finishes what is with the writer and stops everything.
     pub async fn close(&self) {
         self.writer.drain().await;
+        self.directory.flush().await;
         self.runtime.stop().await;
         self.db.close().await;
     }

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod app;
 pub mod control;
+pub mod directory;
 mod env;
 pub mod feed;
 pub mod registry;
@@ -15,6 +16,7 @@ pub mod store;
 pub mod supervision;
 
 pub use control::Control;
+pub use directory::{Directory, DirectoryOptions};
 pub use env::RuntimeOptions;
 pub use registry::{AppHandle, Apps};
 pub use runtime::{Runtime, StartError};

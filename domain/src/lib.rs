@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod advisory;
+pub mod agent_name;
 pub mod app;
 pub mod budget;
 pub mod challenge;

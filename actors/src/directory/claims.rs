@@ -1,0 +1,92 @@
+//! Claim codes: a human mints one, one agent redeems it and belongs to that human.
+
+use std::{net::IpAddr, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    id::{AgentId, HumanId},
+    secret::UserCode,
+};
+use rookery_storage::claims::{self, ClaimOutcome};
+
+use super::{Directory, agents::AgentRecord, core::Core};
+
+/// Seconds that a typed code is good for.
+pub(super) const CODE_TTL_S: i64 = 600;
+/// Codes that are drawn before it is given up: of 25 billion, one is free.
+pub(super) const DRAWS_MAX: usize = 8;
+
+/// A claim code, and the only time it is seen.
+#[derive(Debug, Clone)]
+pub struct ClaimCode {
+    /// The code.
+    pub code: UserCode,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+impl Directory {
+    /// Mints a claim code for a human.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn mint_claim_code(&self, human: HumanId) -> Result<ClaimCode> {
+        let core = &self.core;
+        let now = core.now();
+        let expires_at = now.plus_seconds(CODE_TTL_S);
+        for _ in 0..DRAWS_MAX {
+            let code = UserCode::generate(&mut rand::rng());
+            let hash = core.key.code_hash(&code).0;
+            if claims::mint(&core.db, hash, human, expires_at, now).await? {
+                return Ok(ClaimCode { code, expires_at });
+            }
+        }
+        Err(Error::unavailable("no free claim code was found"))
+    }
+
+    /// Binds an agent to the human that minted `code`. Of any number of agents that try one code
+    /// at once, one wins.
+    ///
+    /// # Errors
+    /// `not_found`, one and the same for an unknown, spent and expired code; `conflict`, when the
+    /// agent has an owner; `rate_limited` after too many wrong codes from `client`; `unavailable`,
+    /// `internal`.
+    pub async fn claim(&self, agent: AgentId, code: &str, client: IpAddr) -> Result<AgentRecord> {
+        let code = UserCode::parse(code);
+        self.mutate(async move |core: Arc<Core>| {
+            let now = core.now();
+            let no_such_code = || Error::new(ErrorCode::NotFound, "no such claim code");
+            let claimed = || Error::new(ErrorCode::Conflict, "this agent is claimed already");
+            if core.agent_record(agent)?.agent.owner.is_some() {
+                return Err(claimed().into());
+            }
+            let attempt = core.guesses.begin(core.key.network(client), now)?;
+            let Some(code) = code else { return Err(no_such_code().into()) };
+            let hash = core.key.code_hash(&code);
+            match claims::redeem(&core.db, hash.0, agent, now).await {
+                Ok(ClaimOutcome::Claimed(agent)) => {
+                    attempt.give_back();
+                    core.guesses.remember_spent(hash, now.plus_seconds(CODE_TTL_S));
+                    let id = agent.id;
+                    core.write(|memory| memory.put_agent(agent));
+                    Ok(core.agent_record(id)?)
+                }
+                Ok(ClaimOutcome::AlreadyClaimed) => {
+                    attempt.give_back();
+                    Err(claimed().into())
+                }
+                Ok(ClaimOutcome::NoSuchCode) => {
+                    if core.guesses.was_spent(hash, now) {
+                        attempt.give_back();
+                    }
+                    Err(no_such_code().into())
+                }
+                Err(error) => {
+                    attempt.give_back();
+                    Err(error.into())
+                }
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,104 @@
+//! What the directory's handle, its actor and the actor's keeper share.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use parking_lot::RwLock;
+use ractor::ActorRef;
+use rookery_domain::{Error, Result, Timestamp, sealed::ServerKey, time::Clock};
+use rookery_storage::Db;
+use tokio::sync::Semaphore;
+
+use super::{
+    DirectoryOptions, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
+    participants::Cache, touches::Touches,
+};
+
+/// Changes that may wait for the actor at a time.
+const MUTATIONS_MAX: usize = 1_024;
+
+/// What the rooms of the directory share.
+pub(super) struct Core {
+    pub(super) db: Db,
+    pub(super) clock: Clock,
+    pub(super) key: ServerKey,
+    pub(super) options: DirectoryOptions,
+    memory: RwLock<Memory>,
+    /// Whether memory is what storage holds. Cleared before anybody hears of a crash.
+    sound: AtomicBool,
+    pub(super) actor: RwLock<Option<ActorRef<Mutation>>>,
+    pub(super) admission: Arc<Semaphore>,
+    pub(super) guesses: Guesses,
+    pub(super) touches: Touches,
+    pub(super) participants: Cache,
+    pub(super) gates: Gates,
+}
+
+impl Core {
+    pub(super) fn new(db: Db, clock: Clock, key: ServerKey, options: DirectoryOptions) -> Self {
+        Self {
+            db,
+            clock,
+            key,
+            options,
+            memory: RwLock::default(),
+            sound: AtomicBool::new(false),
+            actor: RwLock::default(),
+            admission: Arc::new(Semaphore::new(MUTATIONS_MAX)),
+            guesses: Guesses::default(),
+            touches: Touches::default(),
+            participants: Cache::default(),
+            gates: Gates::default(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Looks something up.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&Memory) -> T) -> Result<T> {
+        let memory = self.memory.read();
+        if self.sound.load(Ordering::Acquire) {
+            Ok(look(&memory))
+        } else {
+            Err(Error::unavailable("accounts are being loaded"))
+        }
+    }
+
+    /// Records what a transaction has just committed. Only the actor calls this.
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        change(&mut self.memory.write())
+    }
+
+    /// From now on nothing is read from memory until [`Self::replace`].
+    pub(super) fn doubt(&self) {
+        // Under the lock, so that no look-up that has passed the check is still going on.
+        let _memory = self.memory.write();
+        self.sound.store(false, Ordering::Release);
+    }
+
+    /// Memory is what storage holds again.
+    pub(super) fn replace(&self, memory: Memory) {
+        let mut held = self.memory.write();
+        *held = memory;
+        self.sound.store(true, Ordering::Release);
+    }
+
+    /// Reads memory from storage. Nothing may be changing meanwhile.
+    pub(super) async fn load(&self) -> Result<Memory> {
+        let mut memory = Memory::default();
+        rookery_storage::directory::load(&self.db, self.now(), |entry| memory.take(entry)).await?;
+        Ok(memory)
+    }
+
+    /// Writes uses down and forgets what has expired.
+    pub(super) async fn flush(&self) {
+        self.touches.flush(&self.db).await;
+        let now = self.now();
+        self.guesses.prune(now);
+        self.write(|memory| memory.prune(now));
+    }
+}

@@ -1,0 +1,156 @@
+//! Device authorization (RFC 8628): a device asks, its human decides on the site, the device polls
+//! and gets an agent with its first key, exactly once.
+
+use std::{net::IpAddr, sync::Arc};
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    agent_name::AgentName,
+    id::{AgentId, DeviceId, HumanId},
+    secret::{Secret, SecretHash, SecretKind, UserCode},
+};
+use rookery_storage::devices::{self, Device, DevicePoll, DeviceState, NewDevice};
+
+use super::{
+    Directory,
+    agents::AgentRecord,
+    claims::{CODE_TTL_S, DRAWS_MAX},
+    core::Core,
+    keys::MintedKey,
+};
+
+/// Seconds between polls at first (RFC 8628, section 3.2: the default).
+const INTERVAL_S: u32 = 5;
+
+/// A started authorization, and the only time its codes are seen.
+#[derive(Debug, Clone)]
+pub struct DeviceStart {
+    /// What the device polls with.
+    pub device_code: Secret,
+    /// What the human compares and types.
+    pub user_code: UserCode,
+    /// Seconds until both end.
+    pub expires_in_s: i64,
+    /// Seconds between polls.
+    pub interval_s: u32,
+}
+
+/// What a poll found.
+#[derive(Debug)]
+pub enum DevicePolled {
+    /// Not decided yet.
+    Pending {
+        /// Seconds until the next poll.
+        interval_s: u32,
+    },
+    /// Polled too early; the interval has grown.
+    TooFast {
+        /// Seconds until the next poll.
+        interval_s: u32,
+    },
+    /// The human said no.
+    Denied,
+    /// The human said yes, and this poll got the agent.
+    Approved(Box<(AgentRecord, MintedKey)>),
+}
+
+impl Directory {
+    /// Starts an authorization for an agent that will be called `name`.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn start_device(&self, name: AgentName) -> Result<DeviceStart> {
+        let core = &self.core;
+        let now = core.now();
+        for _ in 0..DRAWS_MAX {
+            let device_code = Secret::generate(SecretKind::Device, &mut rand::rng());
+            let user_code = UserCode::generate(&mut rand::rng());
+            let device = NewDevice {
+                id: DeviceId::new(),
+                device_hash: device_code.hash().0,
+                user_hash: core.key.code_hash(&user_code).0,
+                name: name.as_str().to_owned(),
+                interval_s: INTERVAL_S,
+                expires_at: now.plus_seconds(CODE_TTL_S),
+            };
+            if devices::create(&core.db, device, now).await? {
+                return Ok(DeviceStart {
+                    device_code,
+                    user_code,
+                    expires_in_s: CODE_TTL_S,
+                    interval_s: INTERVAL_S,
+                });
+            }
+        }
+        Err(Error::unavailable("no free user code was found"))
+    }
+
+    /// The authorization that shows this user code, for its human to decide.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown and an expired code; `rate_limited` after too many wrong ones
+    /// from `client`; `unavailable`, `internal`.
+    pub async fn device(&self, user_code: &str, client: IpAddr) -> Result<Device> {
+        Ok(self.find_device(user_code, client).await?.1)
+    }
+
+    async fn find_device(&self, code: &str, client: IpAddr) -> Result<(SecretHash, Device)> {
+        let core = &self.core;
+        let now = core.now();
+        let no_such_code = || Error::new(ErrorCode::NotFound, "no such user code");
+        let attempt = core.guesses.begin(core.key.network(client), now)?;
+        let code = UserCode::parse(code).ok_or_else(no_such_code)?;
+        let hash = core.key.code_hash(&code);
+        let found = devices::by_user_code(&core.db, hash.0, now).await;
+        if !matches!(found, Ok(None)) {
+            attempt.give_back();
+        }
+        Ok((hash, found?.ok_or_else(no_such_code)?))
+    }
+
+    /// Approves or denies an authorization for a human's account.
+    ///
+    /// # Errors
+    /// As [`Self::device`]; `conflict`, when it was decided before.
+    pub async fn decide_device(
+        &self,
+        user_code: &str,
+        human: HumanId,
+        approve: bool,
+        client: IpAddr,
+    ) -> Result<Device> {
+        let (hash, device) = self.find_device(user_code, client).await?;
+        let core = &self.core;
+        let decided = devices::decide(&core.db, hash.0, human, approve, core.now()).await?;
+        if !decided {
+            return Err(Error::new(ErrorCode::Conflict, "this request was decided already"));
+        }
+        let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
+        Ok(Device { state, ..device })
+    }
+
+    /// A poll by the device. Once the human has approved, one poll gets the agent.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown, expired and spent code alike; `unavailable`, `internal`.
+    pub async fn poll_device(&self, device_code: &str) -> Result<DevicePolled> {
+        let no_such_code = || Error::new(ErrorCode::NotFound, "no such device code");
+        let code = Secret::parse(SecretKind::Device, device_code).ok_or_else(no_such_code)?;
+        self.mutate(async move |core: Arc<Core>| {
+            let (secret, new) = super::keys::draw();
+            let hash = code.hash().0;
+            let polled = devices::poll(&core.db, hash, AgentId::new(), new, core.now()).await?;
+            Ok(match polled {
+                DevicePoll::Pending { interval_s } => DevicePolled::Pending { interval_s },
+                DevicePoll::TooFast { interval_s } => DevicePolled::TooFast { interval_s },
+                DevicePoll::Denied => DevicePolled::Denied,
+                DevicePoll::Redeemed { agent, key } => {
+                    let record = core.add_agent(agent, key.clone());
+                    DevicePolled::Approved(Box::new((record, MintedKey { key, secret })))
+                }
+                DevicePoll::Gone => return Err(no_such_code().into()),
+            })
+        })
+        .await
+    }
+}

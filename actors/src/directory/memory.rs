@@ -1,0 +1,206 @@
+//! What is in memory, and the invariant: the index of keys holds exactly the keys of the agents.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, HumanId, SessionId},
+    secret::SecretHash,
+};
+use rookery_storage::{
+    agents::{Agent, keys::Key},
+    directory::Entry,
+    humans::Human,
+    sessions::Session,
+};
+use rustc_hash::FxHashMap;
+
+use super::sign_in::SESSION_TTL_S;
+
+/// No use is on record.
+const NEVER: i64 = i64::MIN;
+
+/// Everything that authentication asks.
+#[derive(Default)]
+pub(super) struct Memory {
+    humans: HashMap<HumanId, Arc<Human>>,
+    agents: HashMap<AgentId, AgentEntry>,
+    /// Agents of each human, oldest first.
+    owned: HashMap<HumanId, BTreeSet<(Timestamp, AgentId)>>,
+    /// The hashes are of secrets that we drew: nobody chooses where they fall.
+    keys: FxHashMap<SecretHash, Arc<KeyEntry>>,
+    sessions: FxHashMap<SecretHash, Arc<SessionEntry>>,
+}
+
+/// An agent and its keys, oldest first, the revoked ones too.
+pub(super) struct AgentEntry {
+    pub(super) agent: Arc<Agent>,
+    pub(super) keys: Vec<Arc<KeyEntry>>,
+}
+
+/// A key and when it was used last.
+pub(super) struct KeyEntry {
+    key: Key,
+    used_at: AtomicI64,
+}
+
+/// A session and when it was used last.
+pub(super) struct SessionEntry {
+    /// Its id.
+    pub(super) id: SessionId,
+    /// Whose it is.
+    pub(super) human: HumanId,
+    seen_at: AtomicI64,
+    /// When the browser was last given the cookie.
+    cookie_at: AtomicI64,
+}
+
+impl Memory {
+    /// Takes one record of storage, in storage's order.
+    pub(super) fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Human(human) => self.put_human(human),
+            Entry::Agent(agent) => self.put_agent(agent),
+            Entry::Key(key) => self.add_key(key),
+            Entry::Session(session) => self.put_session(&session),
+        }
+    }
+
+    pub(super) fn put_human(&mut self, human: Human) {
+        self.humans.insert(human.id, Arc::new(human));
+    }
+
+    /// Adds an agent, or replaces its record; its keys stay.
+    pub(super) fn put_agent(&mut self, agent: Agent) {
+        if let Some(owner) = agent.owner {
+            self.owned.entry(owner).or_default().insert((agent.created_at, agent.id));
+        }
+        let agent = Arc::new(agent);
+        let entry = self.agents.entry(agent.id);
+        entry
+            .and_modify(|entry| entry.agent = Arc::clone(&agent))
+            .or_insert_with(|| AgentEntry { agent, keys: Vec::new() });
+    }
+
+    /// Adds a key to its agent, which must be here.
+    pub(super) fn add_key(&mut self, key: Key) {
+        let Some(agent) = self.agents.get_mut(&key.agent) else { return };
+        let used_at = AtomicI64::new(key.last_used_at.map_or(NEVER, |at| at.0));
+        let entry = Arc::new(KeyEntry { key, used_at });
+        self.keys.insert(SecretHash(entry.key.hash), Arc::clone(&entry));
+        agent.keys.push(entry);
+    }
+
+    /// Replaces all keys of an agent.
+    pub(super) fn put_keys(&mut self, agent: AgentId, keys: Vec<Key>) {
+        let Some(entry) = self.agents.get_mut(&agent) else { return };
+        let before = std::mem::take(&mut entry.keys);
+        for old in &before {
+            self.keys.remove(&SecretHash(old.key.hash));
+        }
+        for mut key in keys {
+            let known = before.iter().find(|old| old.key.id == key.id);
+            key.last_used_at = known.and_then(|old| old.used_at()).or(key.last_used_at);
+            self.add_key(key);
+        }
+    }
+
+    pub(super) fn put_session(&mut self, session: &Session) {
+        let entry = SessionEntry {
+            id: session.id,
+            human: session.human,
+            seen_at: AtomicI64::new(session.seen_at.0),
+            cookie_at: AtomicI64::new(session.created_at.0),
+        };
+        self.sessions.insert(SecretHash(session.hash), Arc::new(entry));
+    }
+
+    pub(super) fn remove_session(&mut self, hash: SecretHash) {
+        self.sessions.remove(&hash);
+    }
+
+    /// Forgets sessions that have ended.
+    pub(super) fn prune(&mut self, now: Timestamp) {
+        self.sessions.retain(|_, session| session.is_open(now));
+    }
+
+    pub(super) fn human(&self, id: HumanId) -> Option<&Arc<Human>> {
+        self.humans.get(&id)
+    }
+
+    pub(super) fn agent(&self, id: AgentId) -> Option<&AgentEntry> {
+        self.agents.get(&id)
+    }
+
+    pub(super) fn key(&self, hash: SecretHash) -> Option<&Arc<KeyEntry>> {
+        self.keys.get(&hash)
+    }
+
+    pub(super) fn session(&self, hash: SecretHash) -> Option<&Arc<SessionEntry>> {
+        self.sessions.get(&hash)
+    }
+
+    /// The agents of a human, newest first, behind the one at `after`.
+    pub(super) fn agents_of(
+        &self,
+        human: HumanId,
+        after: Option<(Timestamp, AgentId)>,
+    ) -> impl Iterator<Item = &AgentEntry> {
+        let agents = self.owned.get(&human).into_iter().flat_map(|owned| owned.iter().rev());
+        agents
+            .skip_while(move |position| after.is_some_and(|after| **position >= after))
+            .filter_map(|(_, id)| self.agents.get(id))
+    }
+}
+
+impl KeyEntry {
+    /// The key's record as it is now.
+    pub(super) fn record(&self) -> Key {
+        Key { last_used_at: self.used_at(), ..self.key.clone() }
+    }
+
+    pub(super) const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn used_at(&self) -> Option<Timestamp> {
+        let at = self.used_at.load(Ordering::Relaxed);
+        (at != NEVER).then_some(Timestamp(at))
+    }
+
+    /// Notes a use; whether it is worth writing down.
+    pub(super) fn touch(&self, now: Timestamp, every_s: i64) -> bool {
+        advance(&self.used_at, now, every_s)
+    }
+}
+
+impl SessionEntry {
+    /// Whether it was used within the last 30 days.
+    pub(super) fn is_open(&self, now: Timestamp) -> bool {
+        now < Timestamp(self.seen_at.load(Ordering::Relaxed)).plus_seconds(SESSION_TTL_S)
+    }
+
+    /// Notes a use; whether it is worth writing down.
+    pub(super) fn touch(&self, now: Timestamp, every_s: i64) -> bool {
+        advance(&self.seen_at, now, every_s)
+    }
+
+    /// Whether the browser should be given the cookie again, so that it keeps it as long as the
+    /// session lasts. True for one of any number of callers.
+    pub(super) fn renew_cookie(&self, now: Timestamp, every_s: i64) -> bool {
+        advance(&self.cookie_at, now, every_s)
+    }
+}
+
+/// Moves `at` to `now` when that is `every_s` seconds on; true for one of any number of callers.
+fn advance(at: &AtomicI64, now: Timestamp, every_s: i64) -> bool {
+    let before = at.load(Ordering::Relaxed);
+    let due = before == NEVER || now >= Timestamp(before).plus_seconds(every_s);
+    due && at.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+}

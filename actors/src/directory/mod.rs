@@ -1,0 +1,100 @@
+//! The directory: accounts, agents, keys and sessions, in memory for whoever authenticates.
+//!
+//! One actor changes them, one change at a time: a transaction, then memory, then the reply. So
+//! whoever hears "paused" can be sure that the very next request with that key is refused. Reads
+//! are look-ups in shared memory and never wait for the actor. When the actor crashes, or a commit
+//! ends in the dark, memory is in doubt: nothing is read from it until it has been loaded anew.
+//!
+//! What changes nothing in memory (codes, links, grants, visitors) goes to storage directly. What
+//! is not here: HTTP, mail, and who may do what inside an app.
+
+mod agents;
+mod claims;
+mod core;
+mod devices;
+mod guesses;
+mod keeper;
+mod keys;
+mod memory;
+mod mutation;
+mod once;
+mod participants;
+mod session_grants;
+mod sign_in;
+mod touches;
+mod visitors;
+
+use std::{sync::Arc, time::Duration};
+
+use rookery_domain::{Result, sealed::ServerKey, time::Clock};
+use rookery_storage::Db;
+
+pub use agents::{AgentPosition, AgentRecord};
+pub use claims::ClaimCode;
+pub use devices::{DevicePolled, DeviceStart};
+pub use keys::{KeyHolder, MintedKey};
+pub use once::{Answered, FirstAnswer, Once};
+pub use rookery_storage::{
+    agents::{
+        Agent,
+        keys::{Key, KeyState},
+    },
+    devices::{Device, DeviceState},
+    humans::Human,
+    participants::{Participant, ParticipantKind},
+};
+pub use sign_in::{SessionHolder, SignedIn};
+pub use visitors::{Arrival, Visit};
+
+use self::{core::Core, keeper::Keeper};
+
+/// Settings of the directory.
+#[derive(Debug, Clone)]
+pub struct DirectoryOptions {
+    /// How long a call may take; after it the caller is told what is known.
+    pub call_timeout: Duration,
+    /// How often uses of keys and sessions are written down.
+    pub flush_every: Duration,
+}
+
+impl Default for DirectoryOptions {
+    fn default() -> Self {
+        Self { call_timeout: Duration::from_secs(10), flush_every: Duration::from_secs(30) }
+    }
+}
+
+/// The directory, as cheap to clone as a pointer.
+#[derive(Clone)]
+pub struct Directory {
+    core: Arc<Core>,
+}
+
+impl Directory {
+    /// Loads every account and starts the actor under `root`.
+    ///
+    /// # Errors
+    /// `unavailable` or `internal`, when storage cannot be read.
+    pub async fn start(
+        db: Db,
+        clock: Clock,
+        key: ServerKey,
+        root: ractor::ActorCell,
+        options: DirectoryOptions,
+    ) -> Result<Self> {
+        let core = Arc::new(Core::new(db, clock, key, options));
+        Keeper::start(&core, root).await?;
+        Ok(Self { core })
+    }
+
+    /// Writes down the uses of keys and sessions that are only in memory yet, and forgets what
+    /// has expired. Done by itself every `flush_every`; to be called once more at the end.
+    pub async fn flush(&self) {
+        self.core.flush().await;
+    }
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Directory(..)")
+    }
+}

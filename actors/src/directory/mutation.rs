@@ -1,0 +1,139 @@
+//! One change, on its way to the actor and through it.
+//!
+//! A caller waits for at most `call_timeout` and may leave at any time. A change that was not
+//! begun by then never is; one that was begun runs to its end whoever still listens.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use futures::future::BoxFuture;
+use rookery_domain::{Error, Result};
+use rookery_storage::StorageError;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{Directory, core::Core};
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const ABANDONED: u8 = 2;
+
+/// How a change ends when it does not succeed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It was refused, and nothing was changed.
+    Refused(Error),
+    /// Storage failed.
+    Storage(StorageError),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// Whether memory is still what storage holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Sound,
+    InDoubt,
+}
+
+/// A message to the actor.
+pub(super) struct Mutation {
+    progress: Arc<AtomicU8>,
+    run: Box<dyn FnOnce(Arc<Core>) -> BoxFuture<'static, Verdict> + Send>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Mutation {
+    /// Runs it, unless its caller has given up before.
+    pub(super) async fn run(self, core: Arc<Core>) -> Verdict {
+        let begun =
+            self.progress.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire);
+        match begun {
+            Ok(_) => (self.run)(core).await,
+            Err(_) => Verdict::Sound,
+        }
+    }
+}
+
+/// Puts memory in doubt unless the change has come to a known end.
+struct Suspicion(Option<Arc<Core>>);
+
+impl Drop for Suspicion {
+    fn drop(&mut self) {
+        if let Some(core) = self.0.take() {
+            core.doubt();
+        }
+    }
+}
+
+impl Directory {
+    /// Has the actor run `work`, alone: a transaction, then memory.
+    pub(super) async fn mutate<T, F, Fut>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Core>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, Failure>> + Send,
+    {
+        let permit = Arc::clone(&self.core.admission).try_acquire_owned();
+        let permit =
+            permit.map_err(|_| Error::unavailable("too many changes of accounts are waiting"))?;
+        let (reply, answer) = oneshot::channel();
+        let progress = Arc::new(AtomicU8::new(WAITING));
+        let run = Box::new(move |core: Arc<Core>| -> BoxFuture<'static, Verdict> {
+            Box::pin(async move {
+                // Declared after `reply`, so dropped before it should `work` panic: nobody hears
+                // of the panic while memory is still believed.
+                let mut suspicion = Suspicion(Some(Arc::clone(&core)));
+                let (verdict, result) = match work(core).await {
+                    Ok(value) => (Verdict::Sound, Ok(value)),
+                    Err(Failure::Refused(error)) => (Verdict::Sound, Err(error)),
+                    Err(Failure::Storage(error)) => (outcome(&error), Err(error.into())),
+                };
+                if verdict == Verdict::Sound {
+                    suspicion.0 = None;
+                }
+                drop(suspicion);
+                // The caller may have left; what was done stays done.
+                let _ = reply.send(result);
+                verdict
+            })
+        });
+        let mutation = Mutation { progress: Arc::clone(&progress), run, _permit: permit };
+        // A message that is not taken drops `reply`, which ends the wait below.
+        if let Some(actor) = &*self.core.actor.read() {
+            let _ = actor.send_message(mutation);
+        }
+        match tokio::time::timeout(self.core.options.call_timeout, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) | Err(_) => Err(unanswered(&progress)),
+        }
+    }
+}
+
+fn outcome(error: &StorageError) -> Verdict {
+    if error.is_certain() { Verdict::Sound } else { Verdict::InDoubt }
+}
+
+/// What is known of a change that did not answer: one that was not begun never will be.
+fn unanswered(progress: &AtomicU8) -> Error {
+    let given_up =
+        progress.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire);
+    match given_up {
+        Ok(_) => Error::unavailable("accounts are not available now"),
+        Err(_) => Error::internal(true),
+    }
+}

@@ -1,0 +1,178 @@
+//! Signing in by a mailed link, sessions of the site, and the humans behind them.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    email::Email,
+    id::{HumanId, SessionId},
+    redirect::ReturnPath,
+    secret::{Secret, SecretKind},
+};
+use rookery_storage::{
+    humans::Human,
+    links::{self, NewLink},
+    participants, sessions,
+};
+
+use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
+
+/// Seconds that a session lasts without being used.
+pub(super) const SESSION_TTL_S: i64 = 30 * 86_400;
+/// Seconds that a mailed link is good for.
+const LINK_TTL_S: i64 = 900;
+/// Seconds after which a browser is given its cookie again.
+const COOKIE_EVERY_S: i64 = 86_400;
+
+/// Whom an open session belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionHolder {
+    /// The session.
+    pub session: SessionId,
+    /// The human.
+    pub human: HumanId,
+}
+
+/// A sign-in, and the only time the session's secret is seen.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// Who signed in; the address is verified.
+    pub human: Arc<Human>,
+    /// The cookie.
+    pub secret: Secret,
+    /// Where the sign-in leads.
+    pub redirect_to: ReturnPath,
+}
+
+/// The name that others are shown: the stored one, else the part of the address before the `@`.
+pub(super) fn display_name(human: &Human) -> String {
+    let of_address = || {
+        let address = human.email.as_deref().unwrap_or_default();
+        address.rsplit_once('@').map_or(address, |(local, _)| local).to_owned()
+    };
+    human.name.clone().unwrap_or_else(of_address)
+}
+
+impl Directory {
+    /// Seconds that a session, and its cookie, last without being used.
+    pub const SESSION_TTL_S: i64 = SESSION_TTL_S;
+    /// Seconds that a mailed link is good for.
+    pub const LINK_TTL_S: i64 = LINK_TTL_S;
+
+    /// Makes a sign-in link for an address, known or not; what is returned is to be mailed there
+    /// and shown to nobody else.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn request_link(
+        &self,
+        email: &Email,
+        redirect_to: Option<&ReturnPath>,
+    ) -> Result<Secret> {
+        let core = &self.core;
+        let secret = Secret::generate(SecretKind::Link, &mut rand::rng());
+        let now = core.now();
+        let link = NewLink {
+            hash: secret.hash().0,
+            email: email.as_str().to_owned(),
+            redirect_to: redirect_to.map(|path| path.as_str().to_owned()),
+            expires_at: now.plus_seconds(LINK_TTL_S),
+        };
+        links::create(&core.db, link, now).await?;
+        Ok(secret)
+    }
+
+    /// Spends a link: its address is verified, its human (new, where the address is) is signed in.
+    /// Of any number of calls at once, one gets the session.
+    ///
+    /// # Errors
+    /// `unauthorized` for an unknown, spent and expired link alike; `unavailable`, `internal`.
+    pub async fn verify_link(&self, token: &str) -> Result<SignedIn> {
+        let refused = || {
+            let message = "this sign-in link was used, has expired, or never was: ask for another";
+            Error::new(ErrorCode::Unauthorized, message)
+        };
+        let link = Secret::parse(SecretKind::Link, token).ok_or_else(refused)?;
+        self.mutate(async move |core: Arc<Core>| {
+            let now = core.now();
+            let secret = Secret::generate(SecretKind::Session, &mut rand::rng());
+            let session = sessions::NewSession {
+                id: SessionId::new(),
+                hash: secret.hash().0,
+                expires_at: now.plus_seconds(SESSION_TTL_S),
+            };
+            let spent = links::sign_in(&core.db, link.hash().0, HumanId::new(), session, now);
+            let spent = spent.await?.ok_or_else(refused)?;
+            let human = Arc::new(spent.human.clone());
+            core.write(|memory| {
+                memory.put_human(spent.human);
+                memory.put_session(&spent.session);
+            });
+            // Checked when it was asked for, and again now: it lay in storage meanwhile.
+            let stored = spent.redirect_to.as_deref();
+            let redirect_to = stored.map(|path| ReturnPath::parse("redirect_to", path));
+            let redirect_to = redirect_to.transpose()?.unwrap_or_default();
+            Ok(SignedIn { human, secret, redirect_to })
+        })
+        .await
+    }
+
+    /// Whom this session cookie belongs to, now. Notes the use, which keeps the session alive.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn session(&self, cookie: &str) -> Result<Option<SessionHolder>> {
+        let Some(secret) = Secret::parse(SecretKind::Session, cookie) else { return Ok(None) };
+        let hash = secret.hash();
+        self.core.read(|memory| {
+            let now = self.core.now();
+            let entry = memory.session(hash).filter(|entry| entry.is_open(now))?;
+            if entry.touch(now, TOUCH_EVERY_S) {
+                self.core.touches.session(entry.id, now);
+            }
+            Some(SessionHolder { session: entry.id, human: entry.human })
+        })
+    }
+
+    /// Whether the browser should be given this session's cookie again: once a day, so that it
+    /// keeps it as long as the session lasts.
+    #[must_use]
+    pub fn renews_cookie(&self, cookie: &str) -> bool {
+        let Some(secret) = Secret::parse(SecretKind::Session, cookie) else { return false };
+        let now = self.core.now();
+        let renews = self.core.read(|memory| {
+            let entry = memory.session(secret.hash()).filter(|entry| entry.is_open(now));
+            entry.is_some_and(|entry| entry.renew_cookie(now, COOKIE_EVERY_S))
+        });
+        renews.unwrap_or(false)
+    }
+
+    /// Ends the session of this cookie, and the human's sessions in apps. Without effect when it
+    /// has ended.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn sign_out(&self, cookie: &str) -> Result<()> {
+        let Some(secret) = Secret::parse(SecretKind::Session, cookie) else { return Ok(()) };
+        let hash = secret.hash();
+        self.mutate(async move |core: Arc<Core>| {
+            let found = core
+                .read(|memory| memory.session(hash).map(|session| (session.id, session.human)))?;
+            let Some((session, human)) = found else { return Ok(()) };
+            sessions::revoke(&core.db, session).await?;
+            core.write(|memory| memory.remove_session(hash));
+            participants::revoke_of_human(&core.db, human).await?;
+            core.participants.forget_all();
+            Ok(())
+        })
+        .await
+    }
+
+    /// The human with this id.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn human(&self, id: HumanId) -> Result<Option<Arc<Human>>> {
+        self.core.read(|memory| memory.human(id).cloned())
+    }
+}

@@ -1,0 +1,118 @@
+//! Visitors of apps: each has a token that is good for one app, and is told apart by it.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Result, Timestamp,
+    id::{AppId, HumanId, ParticipantId},
+    secret::{Secret, SecretHash, SecretKind},
+};
+use rookery_storage::participants::{self, Participant, ParticipantKind};
+
+use super::{Directory, core::Core};
+
+/// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
+const HUMAN_TTL_S: i64 = 30 * 86_400;
+/// Seconds that any other visitor's token is good for. It is all that makes an anonymous visitor
+/// the creator of its rows, so it lasts.
+const VISITOR_TTL_S: i64 = 365 * 86_400;
+
+/// How a visitor comes to an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Without any name.
+    Anonymous,
+    /// By the app's share link, whose token has this hash.
+    Share(SecretHash),
+    /// As a signed-in human, by the share link where there is one.
+    Human {
+        /// Who.
+        human: HumanId,
+    },
+}
+
+/// A new visitor, and the only time its token is seen.
+#[derive(Debug, Clone)]
+pub struct Visit {
+    /// The visitor.
+    pub participant: Arc<Participant>,
+    /// Its token.
+    pub token: Secret,
+}
+
+impl Directory {
+    /// Lets a visitor into `app`. Whether it may come that way is the caller's to know.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn create_participant(&self, app: AppId, arrival: Arrival) -> Result<Visit> {
+        self.core.create_participant(app, arrival).await
+    }
+
+    /// The visitor of `app` with this token; `None` for an unknown, ended or malformed one, and
+    /// for one of another app.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn participant(&self, app: AppId, token: &str) -> Result<Option<Arc<Participant>>> {
+        let Some(secret) = Secret::parse(SecretKind::Participant, token) else { return Ok(None) };
+        let hash = secret.hash();
+        let now = self.core.now();
+        let found = match self.core.participants.get(hash) {
+            Some(seen) => Some(seen),
+            None => self.core.find_participant(hash, now).await?,
+        };
+        Ok(found.filter(|visitor| visitor.app == app && visitor.expires_at > now))
+    }
+
+    /// Ends a visitor's token: it is unknown on the very next request.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn revoke_participant(&self, visitor: &Participant) -> Result<()> {
+        participants::revoke(&self.core.db, visitor.id).await?;
+        self.core.participants.forget(SecretHash(visitor.hash));
+        Ok(())
+    }
+}
+
+impl Core {
+    pub(super) async fn create_participant(&self, app: AppId, arrival: Arrival) -> Result<Visit> {
+        let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
+        let now = self.now();
+        let (kind, human, via, ttl_s) = match arrival {
+            Arrival::Anonymous => (ParticipantKind::Anonymous, None, None, VISITOR_TTL_S),
+            Arrival::Share(link) => {
+                (ParticipantKind::Share, None, link.0.first_chunk().copied(), VISITOR_TTL_S)
+            }
+            Arrival::Human { human } => (ParticipantKind::Human, Some(human), None, HUMAN_TTL_S),
+        };
+        let participant = Arc::new(Participant {
+            id: ParticipantId::new(),
+            hash: token.hash().0,
+            app,
+            kind,
+            human,
+            via,
+            created_at: now,
+            expires_at: now.plus_seconds(ttl_s),
+        });
+        let ticket = self.participants.ticket();
+        participants::create(&self.db, &participant).await?;
+        self.participants.put(ticket, Arc::clone(&participant));
+        Ok(Visit { participant, token })
+    }
+
+    async fn find_participant(
+        &self,
+        hash: SecretHash,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Participant>>> {
+        let ticket = self.participants.ticket();
+        let found = participants::by_hash(&self.db, hash.0, now).await?.map(Arc::new);
+        if let Some(visitor) = &found {
+            self.participants.put(ticket, Arc::clone(visitor));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,65 @@
+//! What an agent calls itself: one line that a page can show beside a question.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::{Error, Result};
+
+/// Characters of a name.
+pub const NAME_CHARS_MAX: usize = 100;
+
+/// An agent's name: trimmed, 1 to [`NAME_CHARS_MAX`] characters, without control characters and
+/// without those that turn the direction of text (a page shows the name beside "approve").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentName(Box<str>);
+
+impl AgentName {
+    /// Reads the member `name` of a request.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let chars = text.chars().count();
+        if chars == 0 || chars > NAME_CHARS_MAX {
+            return Err(Error::invalid(format!(
+                "`name` must have 1 to {NAME_CHARS_MAX} characters"
+            )));
+        }
+        if text.chars().any(|c| c.is_control() || turns_text(c)) {
+            return Err(Error::invalid("`name` must not hold control characters"));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for AgentName {
+    /// The name of an agent that gave none.
+    fn default() -> Self {
+        Self("Unnamed agent".into())
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for AgentName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// Line and paragraph separators, and the controls of bidirectional text (UAX #9, section 2).
+const fn turns_text(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
