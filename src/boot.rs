@@ -1,12 +1,20 @@
 //! Starting the rooms behind the handlers: database, writer, supervision tree; and stopping them
 //! in the reverse order.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
+use rand::RngCore as _;
 use rookery_actors::{
     Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions, store::SqlStore,
 };
-use rookery_domain::{sealed::ServerKey, time::Clock};
+use rookery_domain::{Error, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
 
@@ -14,6 +22,8 @@ use crate::config::Config;
 
 /// The file in the data folder that holds the server's key.
 const KEY_FILE: &str = "server.key";
+/// Bytes of the server's key.
+const KEY_BYTES: usize = 32;
 
 /// Why the rooms could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -27,9 +37,12 @@ pub enum BootError {
     /// The supervision tree.
     #[error("{0}")]
     Runtime(#[from] rookery_actors::StartError),
-    /// Accounts.
-    #[error("accounts: {}", .0.message)]
-    Directory(rookery_domain::Error),
+    /// The directory.
+    #[error("accounts could not be loaded: {0}")]
+    Directory(Error),
+    /// A setting that was judged only when it was used.
+    #[error("{0}")]
+    Setting(&'static str),
 }
 
 /// Everything behind the handlers.
@@ -40,7 +53,7 @@ pub struct Rooms {
     pub writer: Writer,
     /// The supervision tree.
     pub runtime: Runtime,
-    /// Accounts, sessions, and the visitors of apps.
+    /// Accounts, agents, keys and sessions.
     pub directory: Directory,
     /// The server's key.
     pub key: ServerKey,
@@ -58,7 +71,7 @@ impl Rooms {
             url => StorageOptions::postgres(url, &config.data_dir),
         };
         let db = Db::connect(&options).await?;
-        let key = server_key(&config.data_dir)?;
+        let key = server_key(config)?;
         let epoch = db.next_epoch().await?;
         let writer = Writer::start(&db, epoch, WriterOptions::default())?;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
@@ -104,37 +117,69 @@ impl Rooms {
         self.runtime.control()
     }
 
-    /// Finishes what is with the writer and stops everything.
+    /// Writes down what is only in memory, finishes what is with the writer, stops everything.
     pub async fn close(&self) {
-        self.writer.drain().await;
         self.directory.flush().await;
+        self.writer.drain().await;
         self.runtime.stop().await;
         self.db.close().await;
     }
 }
 
-/// The server's key, made at the first start: 32 random bytes that only this user can read.
-fn server_key(data_dir: &Path) -> io::Result<ServerKey> {
-    use std::{
-        fs::{self, OpenOptions},
-        io::Write as _,
-        os::unix::fs::OpenOptionsExt as _,
+/// The server's key: the setting, else the file.
+fn server_key(config: &Config) -> Result<ServerKey, BootError> {
+    let key = match config.server.key.expose_secret() {
+        "" => key_of_file(&config.data_dir)?,
+        text => parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?,
     };
-    let path = data_dir.join(KEY_FILE);
-    if !path.exists() {
-        let mut bytes = [0; 32];
-        rand::RngCore::fill_bytes(&mut rand::rng(), &mut bytes);
-        fs::create_dir_all(data_dir)?;
-        // Whole or not at all: written beside and moved into place.
-        let beside = data_dir.join("server.key.new");
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)?;
+    Ok(ServerKey::new(&key))
+}
+
+/// Reads 64 hexadecimal digits.
+#[must_use]
+pub fn parse_key(text: &str) -> Option<[u8; KEY_BYTES]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * KEY_BYTES {
+        return None;
     }
-    let bytes = fs::read(&path)?;
-    let bytes = <[u8; 32]>::try_from(bytes.as_slice())
-        .map_err(|_| io::Error::other("server.key must hold exactly 32 bytes"))?;
-    Ok(ServerKey::new(&bytes))
+    let mut key = [0; KEY_BYTES];
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(key)
+}
+
+/// The key in `folder`, drawn and written there when there is none. Readable by its owner only.
+fn key_of_file(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let path = folder.join(KEY_FILE);
+    if !path.try_exists()? {
+        write_new_key(folder, &path)?;
+    }
+    let mut key = [0; KEY_BYTES];
+    let mut file = fs::File::open(&path)?;
+    file.read_exact(&mut key)?;
+    if file.read(&mut [0])? != 0 {
+        return Err(io::Error::other("longer than a key"));
+    }
+    Ok(key)
+}
+
+/// Writes a key beside `path` and then gives it that name, so that the file is whole or absent,
+/// and a key that another process wrote meanwhile stays.
+fn write_new_key(folder: &Path, path: &Path) -> io::Result<()> {
+    let mut key = [0; KEY_BYTES];
+    rand::rng().fill_bytes(&mut key);
+    let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => fs::File::open(folder)?.sync_all(),
+    }
 }

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     config::{self, Environment},
-    openapi, router,
+    demo, openapi, router,
     server::{self, Hooks, signal},
 };
 
@@ -29,6 +29,8 @@ struct Cli {
 enum Command {
     /// Runs the server (what `rookery` alone does).
     Serve,
+    /// Runs the server and shows the main job on it: two example apps that stay.
+    Demo,
     /// Prints the settings in force and where they come from; secrets are masked.
     Config,
     /// Prints the OpenAPI document.
@@ -41,7 +43,8 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let file = cli.config.as_deref();
     let result = match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(file),
+        Command::Serve => serve(file, false),
+        Command::Demo => serve(file, true),
         Command::Config => print_config(file),
         Command::Openapi => print(&openapi::to_json(&router::document())),
     };
@@ -59,7 +62,7 @@ fn print_config(file: Option<&Path>) -> Result<(), String> {
     print(&text)
 }
 
-fn serve(file: Option<&Path>) -> Result<(), String> {
+fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
     let config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
     let _log = crate::log::start(&config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -71,13 +74,21 @@ fn serve(file: Option<&Path>) -> Result<(), String> {
         let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
-        stop.await;
+        let done = if demo { show(&server).await } else { Ok(()) };
+        if done.is_ok() {
+            stop.await;
+        }
         server.stop().await;
-        Ok(())
+        done
     });
     // What still blocks a thread was given its time; it must not hold up the exit.
     runtime.shutdown_background();
     result
+}
+
+async fn show(server: &server::Server) -> Result<(), String> {
+    demo::run(&server.state().public_url).await.map_err(|error| error.to_string())?;
+    print("\nThe apps go on running; Ctrl-C stops the server.\n")
 }
 
 /// Three lines: where it listens, where the docs are, what to do next.

@@ -51,7 +51,9 @@ impl ApiError {
 
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
-        Self { error, retry_after_s: None }
+        let details = error.details.as_deref();
+        let retry_after_s = details.and_then(|details| details.get("retry_after_s")?.as_u64());
+        Self { error, retry_after_s }
     }
 }
 

@@ -6,9 +6,11 @@
 pub mod boot;
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod http;
 pub mod log;
+pub mod mail;
 pub mod openapi;
 pub mod pages;
 pub mod router;

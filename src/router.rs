@@ -11,8 +11,10 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     error::ApiError,
     http::route_table::RouteTable,
-    openapi,
-    routes::{docs, health},
+    openapi, operation,
+    routes::{
+        agents, auth, claim_codes, device, docs, health, keys, register, self_agents, site as pages,
+    },
     state::AppState,
 };
 
@@ -36,6 +38,13 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/docs/style.css", docs::style)
         .get("/reference/errors", docs::errors)
         .get("/llms.txt", docs::llms)
+        .get("/", pages::welcome::page)
+        .get("/sign-in", pages::sign_in::page)
+        .post("/sign-in", pages::sign_in::submit)
+        .get("/sign-in/confirm", pages::confirm::page)
+        .get("/device", pages::device::page)
+        .post("/device", pages::device::decide)
+        .get("/dev/mailbox", pages::mailbox::page)
 }
 
 /// The routes of apps' own origins; `extra` are put beside them. None of the site's is there: an
@@ -59,6 +68,24 @@ pub fn document() -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::skeleton())
+        .routes(operation!(register::register, register::ERRORS))
+        .routes(operation!(agents::claim::claim, agents::claim::ERRORS))
+        .routes(operation!(device::code::code, device::code::ERRORS))
+        .routes(operation!(device::token::token, device::token::ERRORS))
+        .routes(operation!(keys::list::list, keys::list::ERRORS))
+        .routes(operation!(keys::create::create, keys::create::ERRORS))
+        .routes(operation!(keys::delete::delete, keys::delete::ERRORS))
+        .routes(operation!(auth::request_link::request_link, auth::request_link::ERRORS))
+        .routes(operation!(auth::verify::verify, auth::verify::ERRORS))
+        .routes(operation!(auth::logout::logout, auth::logout::ERRORS))
+        .routes(operation!(auth::status::status, auth::status::ERRORS))
+        .routes(operation!(claim_codes::create::create, claim_codes::create::ERRORS))
+        .routes(operation!(self_agents::list::list, self_agents::list::ERRORS))
+        .routes(operation!(self_agents::rename::rename, self_agents::rename::ERRORS))
+        .routes(operation!(self_agents::pause::pause, self_agents::pause::ERRORS))
+        .routes(operation!(self_agents::resume::resume, self_agents::resume::ERRORS))
+        .routes(operation!(self_agents::revoke_key::revoke_key, self_agents::revoke_key::ERRORS))
+        .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
 }
 
 impl Routes {
@@ -75,6 +102,17 @@ impl Routes {
     {
         self.router = self.router.route(path, routing::get(handler));
         self.pages.extend([(path, "GET"), (path, "HEAD")]);
+        self
+    }
+
+    /// Adds a POST that is no part of the API's document: a page's form.
+    fn post<H, T>(mut self, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        self.router = self.router.route(path, routing::post(handler));
+        self.pages.push((path, "POST"));
         self
     }
 

@@ -8,8 +8,8 @@ use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, openapi::Reference,
-    pages::origin::Origins,
+    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer,
+    openapi::Reference, pages::origin::Origins,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -30,6 +30,8 @@ pub struct State {
     pub envelope: Envelope,
     /// The rooms behind the handlers.
     pub rooms: Rooms,
+    /// Sends mail.
+    pub mailer: Mailer,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
     /// The documents about the API itself, rendered once.
@@ -45,6 +47,14 @@ impl AppState {
     #[must_use]
     pub fn new(state: State) -> Self {
         Self(Arc::new(state))
+    }
+}
+
+impl State {
+    /// Whether browsers reach the site over https.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.public_url.starts_with("https:")
     }
 }
 

@@ -24,6 +24,10 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.server.listen == config.ops.listen && config.ops.listen.port() != 0 {
         return fail("ops.listen: must differ from server.listen");
     }
+    let key = config.server.key.expose_secret();
+    if !key.is_empty() && crate::boot::parse_key(key).is_none() {
+        return fail("server.key: must have 64 hexadecimal digits");
+    }
     let database = config.storage.database_url.expose_secret();
     if !["", "postgres://", "postgresql://"].iter().any(|scheme| {
         if scheme.is_empty() { database.is_empty() } else { database.starts_with(scheme) }

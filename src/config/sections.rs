@@ -52,6 +52,8 @@ pub struct Server {
     pub public_url: String,
     /// Where error references live; empty for the site itself.
     pub docs_url: String,
+    /// The server's own key in hexadecimal; empty for the file in `data_dir`.
+    pub key: SecretString,
     /// Proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "super::source::networks")]
     pub trusted_proxies: Vec<IpNet>,

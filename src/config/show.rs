@@ -8,7 +8,7 @@ use figment::{
 };
 
 /// Settings whose values are never printed.
-const SECRETS: &[&str] = &["ops.token", "storage.database_url", "mail.smtp_url"];
+const SECRETS: &[&str] = &["server.key", "ops.token", "storage.database_url", "mail.smtp_url"];
 /// What stands for a secret that is set.
 const MASK: &str = "\"***\"";
 

@@ -3,6 +3,7 @@
 //! Handlers do not call this; they name one of the permissions of [`permission`], and cannot run
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
+mod accounts;
 pub mod permission;
 mod resolve;
 
@@ -74,10 +75,16 @@ impl Identity {
 /// key that was paused a moment ago is unknown now.
 pub trait Authenticator: Send + Sync + 'static {
     /// Who this bearer (key or credential) belongs to.
-    fn bearer(&self, secret: &str) -> Option<Identity>;
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    fn bearer(&self, secret: &str) -> Result<Option<Identity>>;
 
     /// Who this session cookie belongs to.
-    fn session(&self, secret: &str) -> Option<Identity>;
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    fn session(&self, secret: &str) -> Result<Option<Identity>>;
 
     /// Whether `human` is a member of `app` (its owner is none).
     fn is_member(&self, app: AppId, human: HumanId) -> bool;
@@ -91,12 +98,12 @@ pub trait Authenticator: Send + Sync + 'static {
 pub struct Nobody;
 
 impl Authenticator for Nobody {
-    fn bearer(&self, _: &str) -> Option<Identity> {
-        None
+    fn bearer(&self, _: &str) -> Result<Option<Identity>> {
+        Ok(None)
     }
 
-    fn session(&self, _: &str) -> Option<Identity> {
-        None
+    fn session(&self, _: &str) -> Result<Option<Identity>> {
+        Ok(None)
     }
 
     fn is_member(&self, _: AppId, _: HumanId) -> bool {
@@ -128,8 +135,13 @@ fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
             _ => Presented::Malformed,
         };
     }
-    let name = if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN };
-    cookie(headers, name).map_or(Presented::Nothing, Presented::Session)
+    session_cookie(headers, https).map_or(Presented::Nothing, Presented::Session)
+}
+
+/// The session cookie of a request, valid or not.
+#[must_use]
+pub fn session_cookie(headers: &HeaderMap, https: bool) -> Option<&str> {
+    cookie(headers, if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN })
 }
 
 /// The value of the first cookie called `name`.
@@ -147,8 +159,8 @@ fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
     let refused = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
     let https = state.public_url.starts_with("https:");
     let found = match presented(&parts.headers, https) {
-        Presented::Bearer(secret) => state.authenticator.bearer(secret),
-        Presented::Session(secret) => state.authenticator.session(secret),
+        Presented::Bearer(secret) => state.authenticator.bearer(secret)?,
+        Presented::Session(secret) => state.authenticator.session(secret)?,
         Presented::Malformed => None,
         Presented::Nothing => return Ok(None),
     };

@@ -10,8 +10,9 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, Limited};
 use rookery_domain::{Error, ErrorCode, Result, limits::Limits};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 use crate::{error::ApiError, state::AppState};
 
@@ -85,6 +86,33 @@ impl<T: RequestBody> FromRequest<AppState> for StrictJson<T> {
         let bytes = read(&parts.headers, body, T::BOUND, state).await?;
         Ok(Self(parse(&bytes)?))
     }
+}
+
+/// A JSON body that may be left out, or be `{}`, when everything in it may be.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionalJson<T>(pub T);
+
+impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(&parts.headers, body, T::BOUND, state).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        require_json(&parts.headers)?;
+        Ok(Self(parse(&bytes)?))
+    }
+}
+
+/// The body of a request that has nothing to say: none, or `{}`.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+impl RequestBody for Nothing {
+    const BOUND: BodyBound = BodyBound::Small;
 }
 
 /// A body as it came, read within the bounds of `bound`.

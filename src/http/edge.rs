@@ -28,6 +28,7 @@ use super::{
     request_id::{self, RequestIds},
     request_log::{Line, RequestLog},
     route_table::RouteTable,
+    session_cookie,
 };
 use crate::{error::ApiError, pages::origin::HostMatch, state::AppState};
 
@@ -101,6 +102,7 @@ impl Edge {
         let trace = request_id::trace_id(&parts.headers).map(str::to_owned);
         let api = uri.path().starts_with(API_PREFIX);
 
+        let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
             // Nothing refuses it; or no such route, which the router says better.
@@ -114,6 +116,9 @@ impl Edge {
         let code = self.state.envelope.seal(&mut response, &request_id);
         if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
             limiter.write_headers(standing, response.headers_mut());
+        }
+        if let Some(request) = &with_cookie {
+            session_cookie::renew(request, response.headers_mut(), &self.state);
         }
         let private = api || uri.path().starts_with(PARTICIPANT_PREFIX);
         headers::write(&mut response, request_id.clone(), private, self.https);

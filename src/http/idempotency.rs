@@ -1,11 +1,24 @@
-//! `Idempotency-Key` (contract part 1): the header, and the mark of a replayed answer. Remembering
-//! answers is the store's.
+//! `Idempotency-Key` (contract part 1): the header, the scope it is good for, and the answer that
+//! is given again. Remembering answers of rows is their app's, of everything else the directory's.
 
-use axum::{extract::FromRequestParts, response::Response};
-use http::{HeaderName, HeaderValue, request::Parts};
-use rookery_domain::Error;
+use std::future::Future;
 
-use crate::{error::ApiError, state::AppState};
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use rookery_actors::directory::{Answered, FirstAnswer, Once};
+use rookery_domain::{Error, Principal, Result};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::reply::Created;
+use crate::{
+    error::{ApiError, ApiResult},
+    state::AppState,
+};
 
 /// The header of a request.
 pub const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -34,4 +47,83 @@ impl FromRequestParts<AppState> for IdempotencyKey {
 /// Marks `response` as given before.
 pub fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+}
+
+/// A record that may hold a secret, which is shown once and never kept.
+pub trait ShownOnce: Serialize {
+    /// The record as it may be kept.
+    #[must_use]
+    fn without_secrets(&self) -> Self;
+}
+
+/// A POST that creates something outside of any app.
+#[derive(Debug)]
+pub struct Creation<'a> {
+    /// The caller's key, if it sent one.
+    pub key: IdempotencyKey,
+    /// Who asks.
+    pub principal: Principal,
+    /// Verb and path, with the ids that are in it.
+    pub route: &'a str,
+}
+
+impl Creation<'_> {
+    /// Answers 201 with what `make` made; the second time the same, without secrets.
+    ///
+    /// # Errors
+    /// `conflict`, when the key was used with another body; whatever `make` refuses.
+    pub async fn answer<T, B, F>(self, state: &AppState, body: &B, make: F) -> ApiResult<Response>
+    where
+        T: ShownOnce + Send + 'static,
+        B: Serialize,
+        F: Future<Output = Result<Created<T>>> + Send + 'static,
+    {
+        let Some(key) = &self.key.0 else { return Ok(make.await?.into_response()) };
+        let once = Once { scope: self.scope(key), body_hash: hash_json(body)? };
+        let make = async move {
+            let created = make.await?;
+            let kept_body = to_json(&created.record.without_secrets())?;
+            Ok(FirstAnswer {
+                status: StatusCode::CREATED.as_u16(),
+                location: Some(created.location.clone()),
+                kept_body,
+                answer: created,
+            })
+        };
+        match state.rooms.directory.once(once, make).await? {
+            Answered::First(created) => Ok(created.into_response()),
+            Answered::Again { status, location, body } => again(status, location, body),
+        }
+    }
+
+    fn scope(&self, key: &str) -> [u8; 32] {
+        let hash = Sha256::new()
+            .chain_update([self.principal.kind as u8])
+            .chain_update(self.principal.id)
+            .chain_update(self.route)
+            .chain_update([0])
+            .chain_update(key);
+        hash.finalize().into()
+    }
+}
+
+fn again(status: u16, location: Option<String>, body: String) -> ApiResult<Response> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).map_err(|_| Error::internal(false))?;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(location) = location.and_then(|path| HeaderValue::try_from(path).ok()) {
+        headers.insert(header::LOCATION, location);
+    }
+    mark_replayed(&mut response);
+    Ok(response)
+}
+
+fn to_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|_| Error::internal(false))
+}
+
+/// The hash of a body as it was understood: spaces and the order of members make no difference.
+fn hash_json(body: &impl Serialize) -> Result<[u8; 32]> {
+    Ok(Sha256::digest(to_json(body)?).into())
 }

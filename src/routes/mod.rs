@@ -1,9 +1,12 @@
 //! One small module per route: extract, one call, typed answer.
-//!
-//! A module holds the request type (with its [`BOUND`](crate::http::body::RequestBody)), the answer
-//! type, `ERRORS` (the rows of the error table that the route's own work may answer; those of its
-//! permission and of every route are added), and the handler. The handler's first argument is its
-//! permission, its last the body. It enters `router` by one line: `operation!`.
 
+pub mod agents;
+pub mod auth;
+pub mod claim_codes;
+pub mod device;
 pub mod docs;
 pub mod health;
+pub mod keys;
+pub mod register;
+pub mod self_agents;
+pub mod site;

@@ -15,10 +15,8 @@ use crate::{
     boot::{BootError, Rooms},
     config::Config,
     error::Envelope,
-    http::{
-        auth::{Authenticator, Nobody},
-        edge::Edge,
-    },
+    http::{auth::Authenticator, edge::Edge},
+    mail::Mailer,
     openapi::Reference,
     pages::origin::Origins,
     router,
@@ -29,8 +27,8 @@ use crate::{
 pub struct Hooks {
     /// Where the present comes from.
     pub clock: Clock,
-    /// Who a credential belongs to.
-    pub authenticator: Arc<dyn Authenticator>,
+    /// Who a credential belongs to, where that is not for the directory to say.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
     /// Routes beside the site's own.
     pub routes: OpenApiRouter<AppState>,
     /// Routes beside those of apps' own origins.
@@ -41,7 +39,7 @@ impl Default for Hooks {
     fn default() -> Self {
         Self {
             clock: Clock::system(),
-            authenticator: Arc::new(Nobody),
+            authenticator: None,
             routes: OpenApiRouter::new(),
             app_routes: OpenApiRouter::new(),
         }
@@ -99,6 +97,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         domain => domain,
     };
     let rooms = Rooms::open(&config, &hooks.clock, host).await?;
+    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
@@ -112,7 +112,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         origins,
         clock: hooks.clock,
         rooms,
-        authenticator: hooks.authenticator,
+        mailer,
+        authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
         config,

@@ -8,6 +8,7 @@ use std::{
 use rookery::http::auth::{Authenticator, Identity};
 use rookery_actors::Apps;
 use rookery_domain::{
+    Result,
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, CredentialId, HistoryId, HumanId, KeyId, SessionId},
     manifest::Visibility,
@@ -97,12 +98,12 @@ impl TestDirectory {
 }
 
 impl Authenticator for TestDirectory {
-    fn bearer(&self, secret: &str) -> Option<Identity> {
-        self.entries.lock().unwrap().bearers.get(secret).copied()
+    fn bearer(&self, secret: &str) -> Result<Option<Identity>> {
+        Ok(self.entries.lock().unwrap().bearers.get(secret).copied())
     }
 
-    fn session(&self, secret: &str) -> Option<Identity> {
-        self.entries.lock().unwrap().sessions.get(secret).copied()
+    fn session(&self, secret: &str) -> Result<Option<Identity>> {
+        Ok(self.entries.lock().unwrap().sessions.get(secret).copied())
     }
 
     fn is_member(&self, app: AppId, human: HumanId) -> bool {

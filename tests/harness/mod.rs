@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod directory;
+pub mod people;
 pub mod probes;
 mod raw;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 pub use answer::{Answer, redact};
 pub use directory::TestDirectory;
+pub use people::{Agent, Human, session_of};
 pub use raw::RawConnection;
 use reqwest::{Client, Method, RequestBuilder};
 use rookery::{
@@ -26,7 +28,8 @@ pub const START: Timestamp = Timestamp(1_769_860_800_000_000);
 
 /// A server of its own, with its own data folder.
 pub struct TestServer {
-    /// Who has a credential.
+    /// Who has a credential on a server with probes; on any other the service's own directory
+    /// knows that.
     pub directory: Arc<TestDirectory>,
     client: Client,
     server: Server,
@@ -36,6 +39,7 @@ pub struct TestServer {
 /// What a test wants to be different.
 pub struct Builder {
     settings: Vec<(String, String)>,
+    probes: bool,
     routes: OpenApiRouter<AppState>,
 }
 
@@ -55,7 +59,7 @@ impl TestServer {
             ("ROOKERY__LOG__LEVEL", "error"),
         ];
         let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Builder { settings: settings.into(), routes: OpenApiRouter::new() }
+        Builder { settings: settings.into(), probes: false, routes: OpenApiRouter::new() }
     }
 
     /// The address of the public listener, for URLs.
@@ -116,6 +120,7 @@ impl Builder {
     /// Adds the routes of [`probes`], which do nothing but show what extractors let through.
     pub fn with_probes(mut self) -> Self {
         self.routes = probes::routes();
+        self.probes = true;
         self
     }
 
@@ -133,7 +138,7 @@ impl Builder {
         let directory = Arc::new(TestDirectory::default());
         let hooks = Hooks {
             clock: Clock::manual(START),
-            authenticator: Arc::clone(&directory) as _,
+            authenticator: self.probes.then(|| Arc::clone(&directory) as _),
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };

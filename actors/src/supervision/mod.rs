@@ -2,4 +2,4 @@
 //! which a crashed app starts again.
 
 pub mod policy;
-pub mod root;
+pub(crate) mod root;

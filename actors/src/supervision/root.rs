@@ -56,7 +56,7 @@ async fn replace(shards: &Replaceable, child: &ActorCell, root: &ActorRef<Never>
 }
 
 /// The running root.
-pub struct Tree {
+pub(crate) struct Tree {
     root: ActorRef<Never>,
     pub(crate) shards: Arc<Shards>,
 }
@@ -66,7 +66,7 @@ impl Tree {
     ///
     /// # Errors
     /// When ractor cannot spawn.
-    pub async fn start() -> Result<Self, SpawnErr> {
+    pub(crate) async fn start() -> Result<Self, SpawnErr> {
         let replaceable = Replaceable::default();
         let (root, _) = Actor::spawn(None, Root, replaceable.clone()).await?;
         let shards = Arc::new(Shards::start(&root.get_cell()).await?);
@@ -76,13 +76,12 @@ impl Tree {
     }
 
     /// What other subsystems are linked to.
-    #[must_use]
-    pub fn cell(&self) -> ActorCell {
+    pub(crate) fn cell(&self) -> ActorCell {
         self.root.get_cell()
     }
 
     /// Stops the tree, children first.
-    pub async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         self.root.stop_children_and_wait(None, None).await;
         self.root.stop(None);
     }

@@ -1,0 +1,35 @@
+//! The authenticator of a running service: the directory.
+
+use rookery_actors::Directory;
+use rookery_domain::{
+    Result,
+    id::{AppId, HumanId},
+};
+
+use super::{Authenticator, Identity};
+
+impl Authenticator for Directory {
+    fn bearer(&self, secret: &str) -> Result<Option<Identity>> {
+        let holder = self.key(secret)?;
+        Ok(holder.map(|holder| Identity::Agent {
+            agent: holder.agent,
+            key: holder.key,
+            owner: holder.owner,
+        }))
+    }
+
+    fn session(&self, secret: &str) -> Result<Option<Identity>> {
+        let holder = Self::session(self, secret)?;
+        Ok(holder.map(|holder| Identity::Human { human: holder.human, session: holder.session }))
+    }
+
+    fn is_member(&self, _: AppId, _: HumanId) -> bool {
+        // Apps have owners and visitors; nobody can be made a member yet.
+        false
+    }
+
+    fn verified_email(&self, human: HumanId) -> Option<String> {
+        let human = self.human(human).ok().flatten()?;
+        human.email_verified_at.and(human.email.clone())
+    }
+}

@@ -1,0 +1,41 @@
+//! The session cookie as it is set and cleared: bound to the site's origin, out of reach of
+//! scripts, sent along from other sites only when somebody follows a link here.
+
+use http::{HeaderMap, HeaderValue, header};
+use rookery_actors::Directory;
+
+use super::auth::{SESSION_COOKIE, SESSION_COOKIE_PLAIN, session_cookie};
+use crate::state::State;
+
+/// Gives the browser the cookie for as long as an unused session lasts.
+pub fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
+    write(headers, secret, Directory::SESSION_TTL_S, https);
+}
+
+/// Takes it back.
+pub fn clear(headers: &mut HeaderMap, https: bool) {
+    write(headers, "", 0, https);
+}
+
+/// Gives the cookie of a request again where it is time to: sessions slide, so cookies must too.
+pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
+    let https = state.is_https();
+    if let Some(secret) = session_cookie(request, https)
+        && !response.contains_key(header::SET_COOKIE)
+        && state.rooms.directory.renews_cookie(secret)
+    {
+        set(response, secret, https);
+    }
+}
+
+fn write(headers: &mut HeaderMap, value: &str, max_age_s: i64, https: bool) {
+    let (name, secure) =
+        if https { (SESSION_COOKIE, "; Secure") } else { (SESSION_COOKIE_PLAIN, "") };
+    let cookie =
+        format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}");
+    // The name and a secret's alphabet are ASCII.
+    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+        cookie.set_sensitive(true);
+        headers.append(header::SET_COOKIE, cookie);
+    }
+}

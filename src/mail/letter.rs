@@ -1,0 +1,45 @@
+//! What mails say: a subject, and the same words as text and as HTML.
+
+use askama::Template;
+
+/// A mail without its addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The subject.
+    pub subject: String,
+    /// The body as text.
+    pub text: String,
+    /// The body as HTML.
+    pub html: String,
+}
+
+#[derive(Template)]
+#[template(path = "mail/sign_in.txt")]
+struct SignInText<'a> {
+    site: &'a str,
+    link: &'a str,
+    valid_minutes: i64,
+}
+
+#[derive(Template)]
+#[template(path = "mail/sign_in.html")]
+struct SignInHtml<'a> {
+    site: &'a str,
+    link: &'a str,
+    valid_minutes: i64,
+}
+
+impl Letter {
+    /// Brings a sign-in link.
+    ///
+    /// # Errors
+    /// `internal` if a template fails, which no value can make it do.
+    pub fn sign_in(site: &str, link: &str, valid_minutes: i64) -> rookery_domain::Result<Self> {
+        let failed = |_| rookery_domain::Error::internal(false);
+        Ok(Self {
+            subject: "Your sign-in link".to_owned(),
+            text: SignInText { site, link, valid_minutes }.render().map_err(failed)?,
+            html: SignInHtml { site, link, valid_minutes }.render().map_err(failed)?,
+        })
+    }
+}

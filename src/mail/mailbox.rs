@@ -1,0 +1,69 @@
+//! The development mailbox: the mail of a server without SMTP. Kept in memory within a bound, and
+//! printed to the terminal when there is one (a log would keep the links it holds).
+
+use std::{
+    collections::VecDeque,
+    io::{IsTerminal as _, Write as _},
+};
+
+use parking_lot::Mutex;
+use rookery_domain::{Timestamp, email::Email, time::Clock};
+use serde::Serialize;
+
+use super::Letter;
+
+/// Mails that are kept; the oldest goes first.
+const MAILS_MAX: usize = 1_000;
+
+/// Mails, and the clock that dates them.
+pub struct Mailbox {
+    clock: Clock,
+    mails: Mutex<VecDeque<StoredMail>>,
+}
+
+/// A mail in the mailbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoredMail {
+    /// The recipient.
+    pub to: Email,
+    /// The subject.
+    pub subject: String,
+    /// The body as text.
+    pub text: String,
+    /// The body as HTML.
+    pub html: String,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+}
+
+impl Mailbox {
+    /// An empty one.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, mails: Mutex::default() }
+    }
+
+    pub(super) fn put(&self, to: &Email, letter: Letter) {
+        print_to_terminal(to, &letter);
+        let Letter { subject, text, html } = letter;
+        let mail = StoredMail { to: to.clone(), subject, text, html, sent_at: self.clock.now() };
+        let mut mails = self.mails.lock();
+        mails.truncate(MAILS_MAX - 1);
+        mails.push_front(mail);
+    }
+
+    /// Mails to `to`, or all of them, newest first.
+    #[must_use]
+    pub fn list(&self, to: Option<&Email>) -> Vec<StoredMail> {
+        let mails = self.mails.lock();
+        mails.iter().filter(|mail| to.is_none_or(|to| mail.to == *to)).cloned().collect()
+    }
+}
+
+fn print_to_terminal(to: &Email, letter: &Letter) {
+    let mut out = std::io::stdout();
+    if out.is_terminal() {
+        // A terminal that went away is no reason to lose the mail.
+        let _ = writeln!(out, "\nMail to {to}: {}\n\n{}", letter.subject, letter.text);
+    }
+}

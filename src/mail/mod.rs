@@ -1,0 +1,102 @@
+//! Mail: what is said (`letter`), and how it leaves: over SMTP (`smtp`), or into the development
+//! mailbox (`mailbox`) where no server is set. Sending never holds a request up, and a request
+//! learns nothing from it about the address.
+
+pub mod letter;
+pub mod mailbox;
+mod smtp;
+
+use std::{net::IpAddr, sync::Arc};
+
+use rookery_domain::{Error, Result, email::Email, time::Clock};
+use secrecy::ExposeSecret as _;
+use url::{Host, Url};
+
+pub use letter::Letter;
+pub use mailbox::{Mailbox, StoredMail};
+
+use crate::{boot::BootError, config::Config};
+use smtp::Smtp;
+
+/// Sends mail, as cheap to clone as a pointer.
+#[derive(Clone)]
+pub struct Mailer {
+    route: Route,
+    /// Whether the development mailbox may be read: only from this machine.
+    readable: bool,
+}
+
+#[derive(Clone)]
+enum Route {
+    Smtp(Smtp),
+    Mailbox(Arc<Mailbox>),
+}
+
+impl Mailer {
+    /// The way that the settings describe.
+    ///
+    /// # Errors
+    /// [`BootError`], when the address of the SMTP server cannot be used.
+    pub fn start(config: &Config, public_url: &str, clock: Clock) -> Result<Self, BootError> {
+        let url = config.mail.smtp_url.expose_secret();
+        if url.is_empty() {
+            let readable = config.server.listen.ip().is_loopback() && is_loopback_url(public_url);
+            return Ok(Self { route: Route::Mailbox(Arc::new(Mailbox::new(clock))), readable });
+        }
+        let smtp = Smtp::start(url, &config.mail.from)?;
+        Ok(Self { route: Route::Smtp(smtp), readable: false })
+    }
+
+    /// Sends a letter, off the request.
+    ///
+    /// # Errors
+    /// `unavailable`, when too much mail waits already, whoever this one is for.
+    pub fn send(&self, to: &Email, letter: Letter) -> Result<()> {
+        match &self.route {
+            Route::Smtp(smtp) => smtp
+                .send(to.clone(), letter)
+                .map_err(|_| Error::unavailable("too much mail waits to be sent")),
+            Route::Mailbox(mailbox) => {
+                mailbox.put(to, letter);
+                Ok(())
+            }
+        }
+    }
+
+    /// The development mailbox, where it may be read.
+    #[must_use]
+    pub fn readable_mailbox(&self) -> Option<&Mailbox> {
+        match &self.route {
+            Route::Mailbox(mailbox) if self.readable => Some(mailbox),
+            _ => None,
+        }
+    }
+
+    /// Whether a mailed link can reach anybody.
+    #[must_use]
+    pub const fn reaches_anybody(&self) -> bool {
+        self.readable || matches!(self.route, Route::Smtp(_))
+    }
+}
+
+/// Whether an address leads to this machine by its name or number.
+fn is_loopback_url(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    match url.as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => is_loopback_name(name),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Whether a host (with its port, as a `Host` header has it) is this machine. The subdomains of
+/// localhost are apps, so they do not count.
+#[must_use]
+pub fn is_loopback_host(host: &str) -> bool {
+    is_loopback_url(&format!("http://{host}/"))
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

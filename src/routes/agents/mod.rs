@@ -1,0 +1,4 @@
+//! Agents as they see themselves: being claimed.
+
+pub mod claim;
+pub mod record;

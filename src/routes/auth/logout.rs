@@ -1,0 +1,43 @@
+//! `POST /v1/auth/logout`: ends the session and takes the cookie back.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, Method, StatusCode};
+use rookery_domain::ErrorCode;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::{permission::Public, session_cookie as cookie},
+        csrf, session_cookie,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CsrfOriginMismatch];
+
+/// Signs out, of the site and of the apps that were entered through it.
+///
+/// Without a session, or with one that has ended, there is nothing to do and that is no error.
+#[utoipa::path(
+    post, path = "/v1/auth/logout", tag = "Sign-in",
+    responses((status = 204, description = "Signed out; `Set-Cookie` clears the session")),
+)]
+pub async fn logout(
+    _: Public,
+    State(state): State<AppState>,
+    method: Method,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let https = state.is_https();
+    if let Some(secret) = cookie(&headers, https) {
+        csrf::check(&method, &headers, &state.public_url)?;
+        state.rooms.directory.sign_out(secret).await?;
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    session_cookie::clear(response.headers_mut(), https);
+    Ok(response)
+}

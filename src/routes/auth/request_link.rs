@@ -1,0 +1,73 @@
+//! `POST /v1/auth/request-link`: mails a sign-in link, to a known address and to an unknown one.
+
+use axum::{Json, extract::State};
+use http::StatusCode;
+use rookery_actors::Directory;
+use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::Public,
+        body::{BodyBound, RequestBody, StrictJson},
+    },
+    mail::Letter,
+    state::{AppState, State as Shared},
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+
+/// Who wants to sign in.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRequest {
+    /// The address that gets the link.
+    #[schema(example = "you@example.org")]
+    email: String,
+    /// The path on this site that the sign-in leads to; `/` when absent.
+    #[serde(default)]
+    #[schema(example = "/device")]
+    redirect_to: Option<String>,
+}
+
+impl RequestBody for LinkRequest {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// The link is on its way, if the address can receive mail.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LinkRequested {
+    /// Always `sent`: the answer does not tell whether the address is known.
+    #[schema(value_type = String, example = "sent")]
+    status: &'static str,
+    /// Seconds that the link is good for.
+    expires_in: i64,
+}
+
+/// Mails a link that signs in once.
+#[utoipa::path(
+    post, path = "/v1/auth/request-link", tag = "Sign-in", request_body = LinkRequest,
+    responses((status = 202, description = "Sent", body = LinkRequested)),
+)]
+pub async fn request_link(
+    _: Public,
+    State(state): State<AppState>,
+    StrictJson(body): StrictJson<LinkRequest>,
+) -> ApiResult<(StatusCode, Json<LinkRequested>)> {
+    let email = Email::parse(&body.email)?;
+    let path = body.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
+    send(&state, &email, path.transpose()?.as_ref()).await?;
+    let answer = LinkRequested { status: "sent", expires_in: Directory::LINK_TTL_S };
+    Ok((StatusCode::ACCEPTED, Json(answer)))
+}
+
+/// Makes a link and mails it. Its address comes from the settings, whatever the request says.
+pub(crate) async fn send(state: &Shared, email: &Email, path: Option<&ReturnPath>) -> Result<()> {
+    let token = state.rooms.directory.request_link(email, path).await?;
+    let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
+    let letter = Letter::sign_in(&state.public_url, &link, Directory::LINK_TTL_S / 60)?;
+    state.mailer.send(email, letter)
+}

@@ -1,0 +1,78 @@
+//! `GET /v1/auth/verify`: spends a mailed link, sets the session cookie, and leads on.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use rookery_domain::{Error, ErrorCode};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::Public, params::StrictQuery, session_cookie},
+    routes::site,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Unauthorized];
+
+/// What the confirm page hands on.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Verify {
+    /// The token of the mailed link.
+    token: String,
+}
+
+/// Signs in by a mailed link.
+///
+/// The link is spent by the first GET. HEAD and a browser's prefetch spend nothing.
+#[utoipa::path(
+    get, path = "/v1/auth/verify", tag = "Sign-in", params(Verify),
+    responses(
+        (status = 204, description = "A prefetch: nothing was spent"),
+        (status = 303, description = "Signed in; `Set-Cookie` holds the session"),
+    ),
+)]
+pub async fn verify(
+    _: Public,
+    State(state): State<AppState>,
+    method: Method,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<Verify>,
+) -> ApiResult<Response> {
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let signed_in = match state.rooms.directory.verify_link(&query.token).await {
+        Ok(signed_in) => signed_in,
+        Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
+            return Ok(site::sign_in::refused(&state, error.message)?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    // The grammar of a return path is ASCII without controls.
+    let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
+    headers.insert(header::LOCATION, location.map_err(|_| Error::internal(false))?);
+    session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
+    Ok(response)
+}
+
+/// Whether a browser fetches this before anybody asked for it.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let speculative = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|text| {
+            let text = text.to_ascii_lowercase();
+            text.contains("prefetch") || text.contains("prerender") || text.contains("preview")
+        })
+    };
+    ["sec-purpose", "purpose", "x-purpose", "x-moz"]
+        .iter()
+        .any(|name| headers.get(*name).is_some_and(speculative))
+}

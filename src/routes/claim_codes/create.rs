@@ -1,0 +1,63 @@
+//! `POST /v1/self/claim-codes`: a code by which one agent can bind itself to the human.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{ErrorCode, Principal, PrincipalKind, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{Nothing, OptionalJson},
+        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// A claim code.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct ClaimCodeView {
+    /// What to give the agent. It is shown this once; a replay leaves it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "WDJB-MJHT")]
+    code: Option<String>,
+    /// When it ends.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+impl ShownOnce for ClaimCodeView {
+    fn without_secrets(&self) -> Self {
+        Self { code: None, ..self.clone() }
+    }
+}
+
+/// Mints a claim code: good for one agent, for 10 minutes.
+#[utoipa::path(
+    post, path = "/v1/self/claim-codes", tag = "Account", request_body = Nothing,
+    responses((status = 201, description = "The code", body = ClaimCodeView)),
+)]
+pub async fn create(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
+    let directory = state.rooms.directory.clone();
+    let make = async move {
+        let minted = directory.mint_claim_code(caller.human).await?;
+        let code = Some(minted.code.expose());
+        let record = ClaimCodeView { code, expires_at: minted.expires_at };
+        // A code has no address of its own: it is redeemed here.
+        Ok(Created { location: "/v1/agents/claim".to_owned(), record })
+    };
+    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    Creation { key, principal, route: "POST /v1/self/claim-codes" }
+        .answer(&state, &body, make)
+        .await
+}

@@ -1,0 +1,3 @@
+//! Claim codes of a signed-in human.
+
+pub mod create;

@@ -1,0 +1,40 @@
+//! `POST /v1/keys`: another key for the same agent.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{ErrorCode, Principal, PrincipalKind};
+
+use super::record::NewKeyView;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AgentKey,
+        body::{Nothing, OptionalJson},
+        idempotency::{Creation, IdempotencyKey},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Mints a sibling of the presented key.
+#[utoipa::path(
+    post, path = "/v1/keys", tag = "Enrollment", request_body = Nothing,
+    responses((status = 201, description = "The key, with its secret", body = NewKeyView)),
+)]
+pub async fn create(
+    caller: AgentKey,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
+    let directory = state.rooms.directory.clone();
+    let make = async move {
+        let minted = directory.mint_key(caller.agent, caller.key).await?;
+        let location = format!("/v1/keys/{}", minted.key.id);
+        Ok(Created { location, record: NewKeyView::of(&minted) })
+    };
+    let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
+    Creation { key, principal, route: "POST /v1/keys" }.answer(&state, &body, make).await
+}

@@ -1,0 +1,101 @@
+//! The records of a key: as it is listed, and as it is shown once.
+
+use rookery_actors::directory::{Key, KeyState, MintedKey};
+use rookery_domain::{Timestamp, id::KeyId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::idempotency::ShownOnce;
+
+/// What a key, or all keys of an agent, can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StateView {
+    /// It authenticates.
+    Active,
+    /// It is refused until it is resumed.
+    Paused,
+    /// It is refused for ever.
+    Revoked,
+}
+
+impl From<KeyState> for StateView {
+    fn from(state: KeyState) -> Self {
+        match state {
+            KeyState::Active => Self::Active,
+            KeyState::Paused => Self::Paused,
+            KeyState::Revoked => Self::Revoked,
+        }
+    }
+}
+
+/// A key without its secret.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct KeyView {
+    /// Its id.
+    #[schema(value_type = String)]
+    pub id: KeyId,
+    /// The beginning of its secret, to tell it by.
+    pub prefix: String,
+    /// What it can do.
+    pub state: StateView,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it was used last, to the minute.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl KeyView {
+    /// The record of `key`.
+    #[must_use]
+    pub fn of(key: &Key) -> Self {
+        Self {
+            id: key.id,
+            prefix: key.prefix.clone(),
+            state: key.state.into(),
+            created_at: key.created_at,
+            last_used_at: key.last_used_at,
+        }
+    }
+}
+
+/// A new key.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct NewKeyView {
+    /// Its id.
+    #[schema(value_type = String)]
+    id: KeyId,
+    /// The beginning of its secret, to tell it by.
+    prefix: String,
+    /// What it can do.
+    state: StateView,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// What to send as `Authorization: Bearer`. It is shown this once; a replay leaves it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+impl NewKeyView {
+    /// The record of `minted`, secret included.
+    #[must_use]
+    pub fn of(minted: &MintedKey) -> Self {
+        let KeyView { id, prefix, state, created_at, .. } = KeyView::of(&minted.key);
+        Self { id, prefix, state, created_at, secret: Some(minted.secret.expose().to_owned()) }
+    }
+}
+
+impl std::fmt::Debug for NewKeyView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewKeyView").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl ShownOnce for NewKeyView {
+    fn without_secrets(&self) -> Self {
+        Self { secret: None, ..self.clone() }
+    }
+}

@@ -1,0 +1,71 @@
+//! `POST /v1/register`: makes an agent that no human has claimed yet.
+
+use axum::extract::State;
+use rookery_domain::{Error, ErrorCode, agent_name::AgentName};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{agents::record::AgentView, keys::record::NewKeyView};
+use crate::{
+    config::RegistrationMode,
+    error::ApiResult,
+    http::{
+        auth::permission::Public,
+        body::{BodyBound, OptionalJson, RequestBody},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Forbidden, ErrorCode::PayloadTooLarge];
+
+/// What an agent says of itself.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// Its name, 1 to 100 characters. Its human may rename it.
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl RequestBody for Register {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// A new agent with its first key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Registered {
+    /// The agent.
+    agent: AgentView,
+    /// Its key, with the secret: it is shown this once.
+    key: NewKeyView,
+}
+
+/// Registers an agent.
+///
+/// The agent can do little before a human claims it; see `POST /v1/agents/claim`.
+#[utoipa::path(
+    post, path = "/v1/register", tag = "Enrollment", request_body = Register,
+    responses((status = 201, description = "The agent and its key", body = Registered)),
+)]
+pub async fn register(
+    _: Public,
+    State(state): State<AppState>,
+    OptionalJson(body): OptionalJson<Register>,
+) -> ApiResult<Created<Registered>> {
+    if state.config.registration.mode == RegistrationMode::Closed {
+        let message = "registration is closed: start with POST /v1/device/code";
+        return Err(Error::new(ErrorCode::Forbidden, message).into());
+    }
+    let (agent, key) = state.rooms.directory.register(name(body.name.as_deref())?).await?;
+    Ok(Created {
+        location: "/v1/keys".to_owned(),
+        record: Registered { agent: AgentView::of(&agent), key: NewKeyView::of(&key) },
+    })
+}
+
+/// The name that a request gives, or the one of an agent that gives none.
+pub(super) fn name(text: Option<&str>) -> rookery_domain::Result<AgentName> {
+    text.map_or_else(|| Ok(AgentName::default()), AgentName::parse)
+}

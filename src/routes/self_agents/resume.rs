@@ -1,0 +1,37 @@
+//! `POST /v1/self/agents/:id/resume`: lets a paused agent go on.
+
+use axum::{Json, extract::State};
+use rookery_domain::{ErrorCode, id::AgentId};
+
+use super::record::OwnAgent;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Resumes a paused agent. What is revoked stays revoked.
+///
+/// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
+#[utoipa::path(
+    post, path = "/v1/self/agents/{id}/resume", tag = "Account", request_body = Nothing,
+    params(("id" = String, Path, description = "The agent's id")),
+    responses((status = 200, description = "The agent", body = OwnAgent)),
+)]
+pub async fn resume(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    PathId(id): PathId<AgentId>,
+    _body: OptionalJson<Nothing>,
+) -> ApiResult<Json<OwnAgent>> {
+    let agent = state.rooms.directory.resume_agent(caller.human, id).await?;
+    Ok(Json(OwnAgent::of(&agent)))
+}

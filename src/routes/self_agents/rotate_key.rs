@@ -1,0 +1,47 @@
+//! `POST /v1/self/agents/:id/rotate-key`: a new key in place of all others.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{ErrorCode, Principal, PrincipalKind, id::AgentId};
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{Nothing, OptionalJson},
+        idempotency::{Creation, IdempotencyKey},
+        params::PathId,
+        reply::Created,
+    },
+    routes::keys::record::NewKeyView,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Replaces every key of an agent by a new one.
+///
+/// A paused agent stays paused; one whose keys are all revoked is `conflict`.
+#[utoipa::path(
+    post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Nothing,
+    params(("id" = String, Path, description = "The agent's id")),
+    responses((status = 201, description = "The new key, with its secret", body = NewKeyView)),
+)]
+pub async fn rotate_key(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    PathId(id): PathId<AgentId>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
+    let directory = state.rooms.directory.clone();
+    let make = async move {
+        let minted = directory.rotate_agent(caller.human, id).await?;
+        let location = format!("/v1/keys/{}", minted.key.id);
+        Ok(Created { location, record: NewKeyView::of(&minted) })
+    };
+    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let route = format!("POST /v1/self/agents/{id}/rotate-key");
+    Creation { key, principal, route: &route }.answer(&state, &body, make).await
+}

@@ -1,0 +1,84 @@
+//! `/dev/mailbox`: the mail of a server without SMTP, for whoever develops on this machine.
+//!
+//! It exists only while the server listens on, and is known by, loopback addresses. A request that
+//! came through a proxy, or that was sent to another name (a page that has its own name resolve to
+//! this machine), is refused: mail holds sign-in links.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, StatusCode, header};
+use rookery_domain::{Error, ErrorCode, Result, email::Email};
+use serde::{Deserialize, Serialize};
+
+use super::{frame, show, wants_html};
+use crate::{
+    error::{ApiError, ApiResult},
+    http::params::StrictQuery,
+    mail::{StoredMail, is_loopback_host},
+    pages::site::{MailView, MailboxPage},
+    state::AppState,
+};
+
+/// Headers by which a proxy says for whom it asks.
+const FORWARDING: &[&str] =
+    &["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+
+/// Whose mail.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MailTo {
+    to: Option<String>,
+}
+
+/// The mails, newest first.
+#[derive(Serialize)]
+struct Mails {
+    items: Vec<StoredMail>,
+}
+
+/// The page, or the same as JSON.
+///
+/// # Errors
+/// `not_found`, where there is no such mailbox; `forbidden`; `invalid_request`.
+pub async fn page(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<MailTo>,
+) -> ApiResult<Response> {
+    let mailbox = state.mailer.readable_mailbox().ok_or_else(ApiError::unknown_path)?;
+    require_direct(&headers)?;
+    let to = query.to.filter(|to| !to.trim().is_empty());
+    let to = to.as_deref().map(Email::parse).transpose()?;
+    let items = mailbox.list(to.as_ref());
+    if !wants_html(&headers) {
+        let mut response = Json(Mails { items }).into_response();
+        let never = header::HeaderValue::from_static("no-store");
+        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        return Ok(response);
+    }
+    let view = |mail: StoredMail| MailView {
+        to: mail.to.to_string(),
+        subject: mail.subject,
+        text: mail.text,
+        sent_at: mail.sent_at.to_string(),
+    };
+    let page = MailboxPage {
+        shell: frame(&state, None)?,
+        to: to.map(|to| to.to_string()).unwrap_or_default(),
+        items: items.into_iter().map(view).collect(),
+    };
+    Ok(show(&state, StatusCode::OK, &page)?)
+}
+
+fn require_direct(headers: &HeaderMap) -> Result<()> {
+    let forwarded = FORWARDING.iter().any(|name| headers.contains_key(*name));
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    if forwarded || !host.is_some_and(is_loopback_host) {
+        let message = "the development mailbox answers this machine only";
+        return Err(Error::new(ErrorCode::Forbidden, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The site's own pages: welcome, sign-in, the human's side of device authorization, and the
+//! development mailbox. What they look like is in `pages`.
+
+pub mod confirm;
+pub mod device;
+pub mod mailbox;
+pub mod sign_in;
+pub mod welcome;
+
+use askama::Template;
+use axum::{
+    body::{Body, to_bytes},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use rookery_actors::directory::SessionHolder;
+use rookery_domain::{Error, Result};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    http::{auth::session_cookie, params::query},
+    pages::shell::{self, Shell},
+    state::State,
+};
+
+/// Bytes of a form of the site.
+const FORM_BYTES_MAX: usize = 8 << 10;
+
+/// Who looks at a page, if somebody is signed in. A session that has ended is nobody's.
+fn visitor(state: &State, headers: &HeaderMap) -> Result<Option<SessionHolder>> {
+    match session_cookie(headers, state.is_https()) {
+        Some(cookie) => state.rooms.directory.session(cookie),
+        None => Ok(None),
+    }
+}
+
+/// The frame of a page.
+fn frame(state: &State, visitor: Option<SessionHolder>) -> Result<Shell> {
+    let human = match visitor {
+        Some(visitor) => state.rooms.directory.human(visitor.human)?,
+        None => None,
+    };
+    Ok(Shell::new(&state.public_url, human.and_then(|human| human.email.clone())))
+}
+
+/// A page of the site.
+fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Response> {
+    let mut response = Response::new(Body::from(shell::render(page)?));
+    *response.status_mut() = status;
+    *response.headers_mut() = shell::page_headers(&[], state.is_https());
+    Ok(response)
+}
+
+/// Sends the browser on to a path of this site.
+fn see_other(path: &str) -> Result<Response> {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let location = HeaderValue::from_str(path).map_err(|_| Error::internal(false))?;
+    response.headers_mut().insert(header::LOCATION, location);
+    Ok(response)
+}
+
+/// Reads a form. Only a browser sends one, so only its content type is taken.
+async fn form<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
+        return Err(Error::invalid("Content-Type: must be application/x-www-form-urlencoded"));
+    }
+    let bytes = to_bytes(body, FORM_BYTES_MAX)
+        .await
+        .map_err(|_| Error::invalid(format!("the form is larger than {FORM_BYTES_MAX} bytes")))?;
+    query(std::str::from_utf8(&bytes).map_err(|_| Error::invalid("the form is not UTF-8"))?)
+}
+
+/// Whether this is a browser that shows a page to somebody.
+pub(super) fn wants_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}

@@ -1,0 +1,101 @@
+//! `/sign-in`: asks for an address and mails a link there.
+
+use axum::{body::Body, extract::State, response::Response};
+use http::{HeaderMap, StatusCode};
+use rookery_actors::Directory;
+use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
+use serde::Deserialize;
+
+use super::{form, frame, show};
+use crate::{
+    error::ApiResult,
+    http::params::StrictQuery,
+    pages::site::{SignInPage, SignInSentPage},
+    routes::auth::request_link,
+    state::{AppState, State as Shared},
+};
+
+/// Where to go afterwards.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignIn {
+    redirect_to: Option<String>,
+}
+
+/// What the form sends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    email: String,
+    #[serde(default)]
+    redirect_to: Option<String>,
+}
+
+fn return_path(text: Option<&str>) -> Result<ReturnPath> {
+    let text = text.filter(|text| !text.is_empty());
+    text.map_or_else(|| Ok(ReturnPath::default()), |text| ReturnPath::parse("redirect_to", text))
+}
+
+fn ask(
+    state: &Shared,
+    status: StatusCode,
+    email: String,
+    path: &ReturnPath,
+    error: Option<String>,
+) -> Result<Response> {
+    let page = SignInPage {
+        shell: frame(state, None)?,
+        email,
+        redirect_to: path.to_string(),
+        app_name: None,
+        error,
+        idp_href: None,
+    };
+    show(state, status, &page)
+}
+
+/// The page.
+///
+/// # Errors
+/// `invalid_request` for a return path that leads elsewhere.
+pub async fn page(
+    State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<SignIn>,
+) -> ApiResult<Response> {
+    let path = return_path(query.redirect_to.as_deref())?;
+    Ok(ask(&state, StatusCode::OK, String::new(), &path, None)?)
+}
+
+/// The form: the same answer for a known and an unknown address.
+///
+/// # Errors
+/// `invalid_request`, `unavailable`.
+pub async fn submit(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let form: Form = form(&headers, body).await?;
+    let path = return_path(form.redirect_to.as_deref())?;
+    let email = match Email::parse(&form.email) {
+        Ok(email) => email,
+        Err(error) if error.code == ErrorCode::InvalidRequest => {
+            let error = "That is not an e-mail address.".to_owned();
+            return Ok(ask(&state, StatusCode::BAD_REQUEST, form.email, &path, Some(error))?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    request_link::send(&state, &email, Some(&path)).await?;
+    let page = SignInSentPage {
+        shell: frame(&state, None)?,
+        email: email.to_string(),
+        valid_minutes: u32::try_from(Directory::LINK_TTL_S / 60).unwrap_or_default(),
+        dev_mailbox: state.mailer.readable_mailbox().is_some(),
+    };
+    Ok(show(&state, StatusCode::OK, &page)?)
+}
+
+/// The page for a link that signs nobody in.
+pub(in crate::routes) fn refused(state: &Shared, why: String) -> Result<Response> {
+    ask(state, StatusCode::UNAUTHORIZED, String::new(), &ReturnPath::default(), Some(why))
+}

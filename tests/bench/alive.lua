@@ -1,0 +1,2 @@
+-- The ceiling: an answer and nothing else.
+wrk.path = "/alive"
