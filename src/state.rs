@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer,
-    openapi::Reference, pages::origin::Origins,
+    openapi::Reference, pages::origin::Origins, routes::page::PageCache,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -36,6 +36,8 @@ pub struct State {
     pub authenticator: Arc<dyn Authenticator>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
+    /// Pages of apps, ready to be sent.
+    pub pages: PageCache,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.
     pub drain: CancellationToken,
     /// Whether the service can do its work.

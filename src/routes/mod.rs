@@ -7,6 +7,8 @@ pub mod device;
 pub mod docs;
 pub mod health;
 pub mod keys;
+pub mod page;
 pub mod register;
 pub mod self_agents;
 pub mod site;
+pub mod visitor;
