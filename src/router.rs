@@ -13,8 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, auth, claim_codes, collections, device, docs, feed, health, keys, register,
-        self_agents, site as pages,
+        agents, auth, claim_codes, collections, device, docs, feed, health, keys, page, register,
+        self_agents, site as pages, visitor,
     },
     state::AppState,
 };
@@ -46,13 +46,19 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/device", pages::device::page)
         .post("/device", pages::device::decide)
         .get("/dev/mailbox", pages::mailbox::page)
+        .get("/authorize", visitor::authorize::authorize)
 }
 
 /// The routes of apps' own origins; `extra` are put beside them. None of the site's is there: an
 /// app's page is hostile to the site.
 #[must_use]
 pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
-    Routes::new(extra)
+    Routes::new(participant_api().merge(extra))
+        .get("/", page::page)
+        .get("/{*path}", page::page)
+        .get("/s/sdk.js", page::sdk)
+        .get("/s/callback", visitor::callback::callback)
+        .get("/s/share/{token}", visitor::share::share)
 }
 
 /// The routes of the operator's listener.
@@ -64,7 +70,17 @@ pub fn ops() -> Routes {
 /// The OpenAPI document of the service's own routes.
 #[must_use]
 pub fn document() -> OpenApi {
-    site(OpenApiRouter::new()).document
+    whole_document(&site(OpenApiRouter::new()), &apps(OpenApiRouter::new()))
+}
+
+/// One document of both kinds of origin: each path of an app's origin names its server.
+#[must_use]
+pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
+    let mut document = site.document.clone();
+    let mut participant = apps.document.clone();
+    openapi::serve_from_app_origin(&mut participant);
+    document.merge(participant);
+    document
 }
 
 fn api() -> OpenApiRouter<AppState> {
@@ -115,6 +131,15 @@ fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
         .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
         .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
+}
+
+/// By which an app's page speaks to its app.
+fn participant_api() -> OpenApiRouter<AppState> {
+    use visitor::session;
+    OpenApiRouter::new()
+        .routes(operation!(session::read, session::READ_ERRORS))
+        .routes(operation!(session::create, session::CREATE_ERRORS))
+        .routes(operation!(session::delete, session::DELETE_ERRORS))
 }
 
 impl Routes {

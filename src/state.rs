@@ -15,6 +15,7 @@ use crate::{
     mail::Mailer,
     openapi::Reference,
     pages::origin::Origins,
+    routes::page::PageCache,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -43,6 +44,8 @@ pub struct State {
     pub feed_waiters: Arc<Waiters>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
+    /// Pages of apps, ready to be sent.
+    pub pages: PageCache,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.
     pub drain: CancellationToken,
     /// Whether the service can do its work.

@@ -97,6 +97,14 @@ impl Principal {
         out.push_str("\"}");
     }
 
+    /// Its id as records name it.
+    #[must_use]
+    pub fn id_text(self) -> String {
+        let mut id = String::with_capacity(32);
+        self.write_id(&mut id);
+        id
+    }
+
     fn write_id(self, out: &mut String) {
         if self.kind == PrincipalKind::System {
             out.push_str("system");
@@ -112,8 +120,7 @@ impl Principal {
 impl Serialize for Principal {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
-        let mut id = String::with_capacity(32);
-        self.write_id(&mut id);
+        let id = self.id_text();
         let mut record = serializer.serialize_struct("Principal", 2)?;
         record.serialize_field("kind", self.kind.as_str())?;
         record.serialize_field("id", &id)?;

@@ -6,6 +6,7 @@
 mod accounts;
 pub mod permission;
 mod resolve;
+pub mod visitor;
 
 use http::{HeaderMap, header, request::Parts};
 use rookery_domain::{

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures::FutureExt as _;
-use http::{HeaderMap, Request, header, request::Parts, uri::Authority};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header, request::Parts, uri::Authority};
 use rookery_domain::Error;
 use secrecy::{ExposeSecret as _, SecretString};
 use semver::Version;
@@ -30,7 +30,11 @@ use super::{
     route_table::RouteTable,
     session_cookie,
 };
-use crate::{error::ApiError, pages::origin::HostMatch, state::AppState};
+use crate::{
+    error::ApiError,
+    pages::{origin::HostMatch, paths::WITHOUT_SLASH, policy::sandbox_preflight_headers},
+    state::AppState,
+};
 
 /// Prefix of the API's paths; the CLI version is checked there.
 const API_PREFIX: &str = "/v1/";
@@ -96,7 +100,8 @@ impl Edge {
         let request_id = self.request_ids.of(request.headers());
         let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
         let (mut parts, body) = request.into_parts();
-        let (app, routes) = self.origin(&parts);
+        let (app, routes) = self.origin(&mut parts);
+        let is_app = app.is_some();
         let method = parts.method.clone();
         let uri = parts.uri.clone();
         let trace = request_id::trace_id(&parts.headers).map(str::to_owned);
@@ -105,6 +110,7 @@ impl Edge {
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
+            _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
             // Nothing refuses it; or no such route, which the router says better.
             _ => {
                 let context = RequestContext { request_id: request_id.clone(), address, app };
@@ -117,10 +123,15 @@ impl Edge {
         if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
             limiter.write_headers(standing, response.headers_mut());
         }
-        if let Some(request) = &with_cookie {
+        if let Some(request) = &with_cookie
+            && !is_app
+        {
             session_cookie::renew(request, response.headers_mut(), &self.state);
         }
         let private = api || uri.path().starts_with(PARTICIPANT_PREFIX);
+        if is_app {
+            headers::write_app(&mut response, self.state.origins.is_path_mode());
+        }
         headers::write(&mut response, request_id.clone(), private, self.https);
         let status = response.status();
         let now = Instant::now();
@@ -163,17 +174,44 @@ impl Edge {
         standing.and_then(Standing::refusal)
     }
 
-    /// Whose origin the request is for: the site's (every host that is no app's), or an app's.
-    fn origin(&self, parts: &Parts) -> (Option<Box<str>>, &RouteTable) {
-        if let Some(apps) = &self.app_routes {
-            let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
-            let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
-            if let Some(HostMatch::App(slug)) = authority.map(|a| self.state.origins.classify(a)) {
-                return (Some(slug.into()), apps);
-            }
+    /// Whose origin the request is for: the site's (every host that is no app's), or an app's. In
+    /// path mode the path says it, and what is left of it is the path on the app's origin.
+    fn origin(&self, parts: &mut Parts) -> (Option<Box<str>>, &RouteTable) {
+        let Some(apps) = &self.app_routes else { return (None, &self.routes) };
+        let origins = &self.state.origins;
+        let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
+        let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+        if let Some(HostMatch::App(slug)) = authority.map(|a| origins.classify(a)) {
+            return (Some(slug.into()), apps);
         }
-        (None, &self.routes)
+        let below = origins.split_path(parts.uri.path()).and_then(|(slug, path)| {
+            let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            // Without the slash the app's own relative addresses would lead out of it.
+            let path = if path.is_empty() { WITHOUT_SLASH } else { path };
+            Some((Box::from(slug), format!("{path}{query}").parse::<Uri>().ok()?))
+        });
+        match below {
+            Some((slug, uri)) => {
+                parts.uri = uri;
+                (Some(slug), apps)
+            }
+            None => (None, &self.routes),
+        }
     }
+
+    /// Whether a sandboxed page asks if it may call its own app: only path mode has such pages.
+    fn is_preflight(&self, method: &Method, path: &str) -> bool {
+        *method == Method::OPTIONS
+            && self.state.origins.is_path_mode()
+            && path.starts_with(PARTICIPANT_PREFIX)
+    }
+}
+
+/// Answers a preflight: it may, without credentials.
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.headers_mut().extend(sandbox_preflight_headers());
+    response
 }
 
 /// Runs the handler; a panic becomes `internal` and takes nothing else down.

@@ -14,6 +14,26 @@ const HSTS: &str = "max-age=63072000";
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
+/// Headers that a sandboxed page may read of its own app's answers.
+const READABLE: &str = "etag, location, retry-after, row-existed, x-request-id";
+
+/// Writes what every answer of an app's origin has. In path mode an app's page is a stranger to its
+/// own address, so its app answers strangers; nothing there depends on a cookie.
+pub fn write_app(response: &mut Response, path_mode: bool) {
+    let headers = response.headers_mut();
+    if path_mode {
+        let anybody = HeaderValue::from_static("*");
+        headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
+        let readable = HeaderValue::from_static(READABLE);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
+    } else {
+        headers
+            .entry(CROSS_ORIGIN_RESOURCE_POLICY)
+            .or_insert(HeaderValue::from_static("same-origin"));
+    }
+}
+
 /// Writes what every answer has. A `private` one (the API's) is never stored unless it says so; any
 /// other gets the rails of a page.
 pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {

@@ -12,6 +12,7 @@ pub mod edge;
 pub mod headers;
 pub mod idempotency;
 pub mod params;
+pub mod participant_cookie;
 pub mod rate_limit;
 pub mod reply;
 pub mod request_id;

@@ -11,12 +11,17 @@ mod reference;
 use utoipa::PartialSchema as _;
 use utoipa::openapi::{
     Components, ComponentsBuilder, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref,
+    ServerBuilder, ServerVariableBuilder,
     security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
 use crate::{
     error::{ErrorBody, ErrorEnvelope},
-    http::auth::{SESSION_COOKIE, permission::Scheme},
+    http::auth::{
+        SESSION_COOKIE,
+        permission::Scheme,
+        visitor::{PARTICIPANT_COOKIE, PARTICIPANT_HEADER},
+    },
 };
 
 pub use operation::{Extractors, describe};
@@ -44,6 +49,12 @@ fn components() -> Components {
         SESSION_COOKIE,
         "The session of a signed-in human. Requests that change something need `Origin`.",
     );
+    let participant = "The token of a visitor of one app, `rk_part_...`.";
+    let token = ApiKeyValue::with_description(PARTICIPANT_HEADER.as_str(), participant);
+    let cookie = ApiKeyValue::with_description(
+        PARTICIPANT_COOKIE,
+        "The same token. Requests that change something need the app's own `Origin`.",
+    );
     ComponentsBuilder::new()
         .schema("ErrorBody", ErrorBody::schema())
         .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
@@ -56,7 +67,30 @@ fn components() -> Components {
             Scheme::HumanSession.name(),
             SecurityScheme::ApiKey(ApiKey::Cookie(session)),
         )
+        .security_scheme(
+            Scheme::ParticipantToken.name(),
+            SecurityScheme::ApiKey(ApiKey::Header(token)),
+        )
+        .security_scheme(
+            Scheme::ParticipantCookie.name(),
+            SecurityScheme::ApiKey(ApiKey::Cookie(cookie)),
+        )
         .build()
+}
+
+/// Says of every path of `document` that it is on an app's own origin.
+pub fn serve_from_app_origin(document: &mut OpenApi) {
+    let slug = ServerVariableBuilder::new()
+        .default_value("guestbook")
+        .description(Some("The app's slug."));
+    let server = ServerBuilder::new()
+        .url("http://{slug}.localhost:8080")
+        .description(Some("The origin of one app; its record has it as `url`."))
+        .parameter("slug", slug)
+        .build();
+    for path in document.paths.paths.values_mut() {
+        path.servers = Some(vec![server.clone()]);
+    }
 }
 
 /// The content of every error answer.

@@ -15,7 +15,12 @@ const CONTENT_TYPE_BYTES_MAX: usize = 127;
 /// A strong entity tag of `bytes`, quotes included: 128 bits of their SHA-256.
 #[must_use]
 pub fn strong_etag(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
+    etag_of_sha256(&Sha256::digest(bytes).into())
+}
+
+/// The same for bytes whose SHA-256 is known.
+#[must_use]
+pub fn etag_of_sha256(digest: &[u8; 32]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16]))
 }
 

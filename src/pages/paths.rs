@@ -13,6 +13,10 @@ pub const ASSET_PATH_BYTES_MAX: usize = 512;
 /// The first part of every path that belongs to the service on an app's origin.
 pub const RESERVED_DIR: &str = "s";
 
+/// What a path-mode address without the slash behind the slug is read as: it is redirected to the
+/// one with the slash. The first part of it belongs to the service, so no asset has it.
+pub const WITHOUT_SLASH: &str = "/s/..";
+
 /// The name of the document itself, by which it can be asked for too.
 pub const INDEX: &str = "index.html";
 

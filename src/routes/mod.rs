@@ -14,6 +14,8 @@ pub mod docs;
 pub mod feed;
 pub mod health;
 pub mod keys;
+pub mod page;
 pub mod register;
 pub mod self_agents;
 pub mod site;
+pub mod visitor;

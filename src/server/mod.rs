@@ -20,6 +20,7 @@ use crate::{
     openapi::Reference,
     pages::origin::Origins,
     router,
+    routes::page::PageCache,
     state::{AppState, Readiness, State},
 };
 
@@ -100,13 +101,15 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
+    let app_routes = router::apps(hooks.app_routes);
+    let document = router::whole_document(&routes, &app_routes);
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
         header_timeout: Duration::from_secs(config.server.header_timeout_s),
         drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
     };
     let state = AppState::new(State {
-        reference: Reference::render(&routes.document, &public_url, &docs_url),
+        reference: Reference::render(&document, &public_url, &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,
@@ -115,12 +118,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
+        pages: PageCache::default(),
         drain: CancellationToken::new(),
         readiness: Readiness::default(),
         config,
     });
     let site_table = routes.into_table(&state);
-    let apps_table = router::apps(hooks.app_routes).into_table(&state);
+    let apps_table = app_routes.into_table(&state);
     let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
     let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table(&state)));
     let drain = &state.drain;

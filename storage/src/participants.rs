@@ -62,8 +62,8 @@ pub struct Participant {
     pub kind: ParticipantKind,
     /// The human, when it is signed in.
     pub human: Option<HumanId>,
-    /// The bytes of the grant's or preview's id it came by. For a share-link visitor the first
-    /// 16 bytes of the share token's hash, so that rotation ends its visit.
+    /// The bytes of the grant's or preview's id it came by. For whoever came by a share link, a
+    /// human too, the first 16 bytes of the share token's hash, so that rotation ends the visit.
     pub via: Option<[u8; 16]>,
     /// When it came first.
     pub created_at: Timestamp,

@@ -121,6 +121,20 @@ pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<S
     .transpose()
 }
 
+/// Whether `human` still has this session.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> Result<bool> {
+    let open: Option<(i64,)> = db
+        .optional(
+            "select seen_at from sessions where id = $1 and human = $2 and expires_at > $3",
+            args![id, human, now],
+        )
+        .await?;
+    Ok(open.is_some())
+}
+
 /// Ends a session; `false` when it had ended already.
 ///
 /// # Errors

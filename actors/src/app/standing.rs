@@ -9,6 +9,19 @@ use rookery_domain::{
     principal::Caller,
 };
 
+use crate::registry::AppHandle;
+
+impl AppHandle {
+    /// How close `caller` is to the app by its record. Wakes nothing.
+    ///
+    /// # Errors
+    /// `unauthorized` for an outsider of a private app, or of a shared one without the share token
+    /// in force; `app_not_found` for an agent of somebody else.
+    pub fn tier(&self, caller: &Caller) -> Result<Tier> {
+        standing(&self.record(), caller).map(|standing| standing.tier)
+    }
+}
+
 /// Resolves `caller` against the app's record.
 ///
 /// # Errors

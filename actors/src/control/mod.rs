@@ -7,6 +7,7 @@ mod create;
 mod deploy;
 mod detail;
 mod draft;
+mod page;
 mod purge;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
@@ -14,6 +15,7 @@ pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::Bundle;
+pub use page::PageSource;
 
 use std::sync::Arc;
 

@@ -28,6 +28,8 @@ pub enum Arrival {
     Human {
         /// Who.
         human: HumanId,
+        /// The first half of the share token's hash, where it came by the share link.
+        share: Option<[u8; 16]>,
     },
 }
 
@@ -85,7 +87,9 @@ impl Core {
             Arrival::Share(link) => {
                 (ParticipantKind::Share, None, link.0.first_chunk().copied(), VISITOR_TTL_S)
             }
-            Arrival::Human { human } => (ParticipantKind::Human, Some(human), None, HUMAN_TTL_S),
+            Arrival::Human { human, share } => {
+                (ParticipantKind::Human, Some(human), share, HUMAN_TTL_S)
+            }
         };
         let participant = Arc::new(Participant {
             id: ParticipantId::new(),

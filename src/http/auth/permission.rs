@@ -26,6 +26,10 @@ pub enum Scheme {
     HumanSession,
     /// `Authorization: Bearer` with a service credential.
     ServiceCredential,
+    /// The header with a participant's token, on an app's origin.
+    ParticipantToken,
+    /// The cookie with a participant's token, on an app's origin.
+    ParticipantCookie,
 }
 
 impl Scheme {
@@ -36,6 +40,8 @@ impl Scheme {
             Self::AgentKey => "agent_key",
             Self::HumanSession => "human_session",
             Self::ServiceCredential => "service_credential",
+            Self::ParticipantToken => "participant_token",
+            Self::ParticipantCookie => "participant_cookie",
         }
     }
 }

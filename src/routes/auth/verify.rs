@@ -65,7 +65,7 @@ pub async fn verify(
 }
 
 /// Whether a browser fetches this before anybody asked for it.
-fn is_prefetch(headers: &HeaderMap) -> bool {
+pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
     let speculative = |value: &HeaderValue| {
         value.to_str().is_ok_and(|text| {
             let text = text.to_ascii_lowercase();

@@ -47,7 +47,10 @@ fn frame(state: &State, visitor: Option<SessionHolder>) -> Result<Shell> {
 fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Response> {
     let mut response = Response::new(Body::from(shell::render(page)?));
     *response.status_mut() = status;
-    *response.headers_mut() = shell::page_headers(&[], state.is_https());
+    // Signing in may end at an app, and browsers hold a form to where its redirects lead.
+    let apps = state.origins.any_app_source();
+    let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
+    *response.headers_mut() = shell::page_headers(&targets, state.is_https());
     Ok(response)
 }
 

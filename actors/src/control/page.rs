@@ -1,0 +1,53 @@
+//! What an app's pages are made of. Serving a page wakes nothing: a version never changes once it
+//! is deployed, so it is read from storage.
+
+use std::sync::Arc;
+
+use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest};
+use rookery_storage::{
+    commit::Asset,
+    versions::{self, AssetInfo},
+};
+
+use super::Control;
+use crate::{app::birth::read_manifest, registry::failed};
+
+/// The pages of one version of an app, without the content of its assets.
+#[derive(Debug)]
+pub struct PageSource {
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The assets, in the order of their paths.
+    pub assets: Vec<AssetInfo>,
+}
+
+impl Control {
+    /// The pages of a version.
+    ///
+    /// # Errors
+    /// `not_found` for one that is not kept; `unavailable` when storage does not answer.
+    pub async fn page_source(&self, app: AppId, version: u32) -> Result<PageSource> {
+        let gone = || {
+            let message = format!("version {version} of the app is not kept");
+            Error::new(ErrorCode::NotFound, message)
+        };
+        let html = versions::html(&self.db, app, version).await.map_err(failed)?;
+        let manifest = versions::manifest(&self.db, app, version).await.map_err(failed)?;
+        let assets = versions::assets(&self.db, app, version).await.map_err(failed)?;
+        Ok(PageSource {
+            html: html.ok_or_else(gone)?,
+            manifest: read_manifest(&manifest.ok_or_else(gone)?)?,
+            assets,
+        })
+    }
+
+    /// One asset of a version with its content.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn asset(&self, app: AppId, version: u32, path: &str) -> Result<Option<Asset>> {
+        versions::asset(&self.db, app, version, path).await.map_err(failed)
+    }
+}

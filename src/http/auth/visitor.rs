@@ -1,0 +1,291 @@
+//! Visitors of an app's own origin: the permissions of `/s/*`, told by the participant token in
+//! the cookie or in the header.
+//!
+//! In the order of precedence: the app that the host names, the token, CSRF, whether the app is
+//! open to this visitor, its state. What a visitor may do with rows is the app's to decide. In
+//! path mode apps share the site's origin, so no cookie is looked at there: it would say nothing
+//! of which app's page sent it.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use http::{HeaderMap, HeaderName, request::Parts};
+use rookery_actors::{AppHandle, directory::Participant, directory::ParticipantKind};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::Tier,
+    app::AppStatus,
+    id::{GrantId, ParticipantId, PreviewId},
+    manifest::Visibility,
+    principal::Caller,
+};
+use uuid::Uuid;
+
+use super::{
+    cookie,
+    permission::{Permission, Scheme},
+};
+use crate::{
+    error::ApiError,
+    http::{client::RequestContext, csrf},
+    state::AppState,
+};
+
+/// The cookie of a participant token.
+pub const PARTICIPANT_COOKIE: &str = "service_participant";
+/// The header of a participant token. It beats the cookie and never falls through to it.
+pub const PARTICIPANT_HEADER: HeaderName = HeaderName::from_static("x-service-participant-token");
+
+const SCHEMES: &[Scheme] = &[Scheme::ParticipantToken, Scheme::ParticipantCookie];
+
+/// What a request to an app's origin presents.
+#[derive(Debug, Clone)]
+pub enum Presented {
+    /// No token at all.
+    Nothing,
+    /// A token that is unknown, malformed or ended.
+    Unknown,
+    /// The token of this participant.
+    Participant(Arc<Participant>),
+}
+
+/// Somebody at an app's door: what was presented is looked up, and a request that changes
+/// something has passed the CSRF check, but whether the app is open to them is not decided.
+#[derive(Debug, Clone)]
+pub struct Arriving {
+    /// The app that the host names.
+    pub app: AppHandle,
+    /// The token that came, looked up.
+    pub presented: Presented,
+    /// Whether it came in the cookie.
+    pub by_cookie: bool,
+    /// Keyed hash of the client's network, for write budgets.
+    network: u64,
+}
+
+/// A visitor whom the app is open to, for routes that need to tell visitors apart.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The app.
+    pub app: AppHandle,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+/// A visitor whom the app is open to, or nobody yet in a public app: for routes that only read.
+#[derive(Debug, Clone)]
+pub struct AnyVisitor {
+    /// The app.
+    pub app: AppHandle,
+    /// Who asks; without a token an anonymous visitor who has created nothing.
+    pub caller: Caller,
+}
+
+impl Arriving {
+    /// Looks at a request to the origin of the app `slug`.
+    ///
+    /// # Errors
+    /// `app_not_found`, `unavailable`.
+    pub async fn of(
+        slug: &str,
+        context: &RequestContext,
+        headers: &HeaderMap,
+        state: &AppState,
+    ) -> Result<Self> {
+        let app = state.rooms.apps().find(slug).await?;
+        let (token, by_cookie) = token(headers, state.origins.is_path_mode());
+        let presented = match token {
+            None => Presented::Nothing,
+            Some(None) => Presented::Unknown,
+            Some(Some(text)) => match state.rooms.directory.participant(app.id(), text).await? {
+                Some(participant) => Presented::Participant(participant),
+                None => Presented::Unknown,
+            },
+        };
+        let network = state.rooms.key.network(context.address);
+        Ok(Self { app, presented, by_cookie, network })
+    }
+
+    /// The participant, if its token is good.
+    #[must_use]
+    pub const fn participant(&self) -> Option<&Arc<Participant>> {
+        match &self.presented {
+            Presented::Participant(participant) => Some(participant),
+            Presented::Nothing | Presented::Unknown => None,
+        }
+    }
+
+    /// The caller behind the token; `None` without one.
+    ///
+    /// # Errors
+    /// `participant_token_invalid`, when one was presented that is not good.
+    pub fn caller(&self) -> Result<Option<Caller>> {
+        match &self.presented {
+            Presented::Nothing => Ok(None),
+            Presented::Unknown => Err(token_invalid()),
+            Presented::Participant(participant) => Ok(Some(self.caller_of(participant))),
+        }
+    }
+
+    /// The caller that a participant is.
+    #[must_use]
+    pub fn caller_of(&self, participant: &Participant) -> Caller {
+        let id = participant.id;
+        let via = participant.via.map(Uuid::from_bytes);
+        match (participant.kind, participant.human, via) {
+            (ParticipantKind::Human, Some(human), _) => {
+                Caller::Human { human, share: participant.via }
+            }
+            (ParticipantKind::Grant, _, Some(grant)) => {
+                Caller::Grant { participant: id, grant: GrantId::from_uuid(grant) }
+            }
+            (ParticipantKind::Preview, _, Some(preview)) => {
+                Caller::Preview { participant: id, preview: PreviewId::from_uuid(preview) }
+            }
+            (ParticipantKind::Share, _, _) => self.anonymous(id, participant.via),
+            _ => self.anonymous(id, None),
+        }
+    }
+
+    const fn anonymous(&self, participant: ParticipantId, share: Option<[u8; 16]>) -> Caller {
+        Caller::Anonymous { participant, network: self.network, share }
+    }
+
+    /// Somebody without a token: no row can be theirs.
+    #[must_use]
+    pub const fn nobody(&self) -> Caller {
+        self.anonymous(ParticipantId::from_uuid(Uuid::nil()), None)
+    }
+
+    /// How close `caller` is to the app, if it is open to them at all.
+    ///
+    /// # Errors
+    /// `participant_token_invalid` for a visit that a new share link has ended; `unauthorized` for
+    /// any other outsider.
+    pub fn admit(&self, caller: &Caller) -> Result<Tier> {
+        let rotated = self.participant().is_some_and(|p| p.kind == ParticipantKind::Share)
+            && self.app.record().visibility == Visibility::Link;
+        self.app.tier(caller).map_err(|error| if rotated { token_invalid() } else { error })
+    }
+
+    /// Checks the app's own state; its owner may still read a closed one.
+    ///
+    /// # Errors
+    /// `soft_deleted`, `app_closed`.
+    pub fn check_state(&self, tier: Tier, reads: bool) -> Result<()> {
+        match self.app.record().status {
+            AppStatus::Live => Ok(()),
+            AppStatus::Closed if reads && tier == Tier::Owner => Ok(()),
+            AppStatus::Closed => Err(Error::new(ErrorCode::AppClosed, "this app is closed")),
+            AppStatus::Deleted => {
+                Err(Error::new(ErrorCode::SoftDeleted, "this app is in the trash"))
+            }
+            AppStatus::Purging => Err(Error::app_not_found()),
+        }
+    }
+
+    /// Refuses a request that changes something unless the app's own page sent it. A browser sends
+    /// a cookie by itself, and never a header.
+    fn check_csrf(&self, parts: &Parts, state: &AppState) -> Result<()> {
+        if !self.by_cookie {
+            return Ok(());
+        }
+        let origin = state.origins.app_origin(&self.app.record().slug);
+        csrf::check(&parts.method, &parts.headers, &origin)
+    }
+
+    async fn of_parts(parts: &Parts, state: &AppState) -> Result<Self> {
+        let context = parts.extensions.get::<RequestContext>();
+        let context = context.ok_or_else(|| Error::internal(false))?;
+        let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
+        Self::of(slug, context, &parts.headers, state).await
+    }
+}
+
+/// The token that a request presents, and whether it came in a cookie: `None` for none at all,
+/// `Some(None)` for one that is no text.
+fn token(headers: &HeaderMap, path_mode: bool) -> (Option<Option<&str>>, bool) {
+    if let Some(value) = headers.get(PARTICIPANT_HEADER) {
+        return (Some(value.to_str().ok()), false);
+    }
+    if path_mode {
+        return (None, false);
+    }
+    let value = cookie(headers, PARTICIPANT_COOKIE);
+    (value.map(Some), value.is_some())
+}
+
+fn token_invalid() -> Error {
+    let message = "the participant token is unknown, malformed or ended";
+    Error::new(ErrorCode::ParticipantTokenInvalid, message)
+}
+
+impl FromRequestParts<AppState> for Arriving {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let arriving = Self::of_parts(parts, state).await?;
+        arriving.check_csrf(parts, state)?;
+        Ok(arriving)
+    }
+}
+
+impl FromRequestParts<AppState> for AnyVisitor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let arriving = Arriving::of_parts(parts, state).await?;
+        let caller = arriving.caller()?;
+        arriving.check_csrf(parts, state)?;
+        let caller = caller.unwrap_or_else(|| arriving.nobody());
+        let tier = arriving.admit(&caller)?;
+        arriving.check_state(tier, parts.method.is_safe())?;
+        Ok(Self { app: arriving.app, caller })
+    }
+}
+
+impl FromRequestParts<AppState> for Visitor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let arriving = Arriving::of_parts(parts, state).await?;
+        let caller = arriving.caller()?.ok_or_else(|| {
+            let message = "this needs a participant: POST /s/session makes one";
+            Error::new(ErrorCode::Unauthorized, message)
+        })?;
+        arriving.check_csrf(parts, state)?;
+        let tier = arriving.admit(&caller)?;
+        arriving.check_state(tier, parts.method.is_safe())?;
+        Ok(Self { app: arriving.app, caller })
+    }
+}
+
+const CODES: &[ErrorCode] = &[
+    ErrorCode::ParticipantTokenInvalid,
+    ErrorCode::Unauthorized,
+    ErrorCode::CsrfOriginMismatch,
+    ErrorCode::AppNotFound,
+    ErrorCode::SoftDeleted,
+    ErrorCode::AppClosed,
+];
+
+impl Permission for Visitor {
+    const SCHEMES: &'static [Scheme] = SCHEMES;
+    const WHO: &'static str = "A participant of the app, as far as its visibility lets them in.";
+    const CODES: &'static [ErrorCode] = CODES;
+}
+
+impl Permission for AnyVisitor {
+    const SCHEMES: &'static [Scheme] = SCHEMES;
+    const OPTIONAL: bool = true;
+    const WHO: &'static str =
+        "A participant of the app, as far as its visibility lets them in; in a public app anybody.";
+    const CODES: &'static [ErrorCode] = CODES;
+}
+
+impl Permission for Arriving {
+    const SCHEMES: &'static [Scheme] = SCHEMES;
+    const OPTIONAL: bool = true;
+    const WHO: &'static str = "Anybody; a participant's token changes the answer.";
+    const CODES: &'static [ErrorCode] = CODES;
+}

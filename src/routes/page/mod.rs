@@ -1,0 +1,172 @@
+//! The pages of an app on its own origin: its document, its assets, the SDK, and a status page for
+//! what cannot be shown. None of it wakes the app.
+//!
+//! What is not here: the rows that a page asks for, and how a visitor comes in (`visitor`).
+
+mod refusal;
+mod source;
+
+use axum::{
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Redirect, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method, Uri, header};
+use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
+use rookery_storage::versions::AssetInfo;
+
+pub use refusal::{Refusal, status_page};
+pub use source::{PageCache, ReadyPages};
+
+use crate::{
+    error::ApiError,
+    http::{auth::visitor::Arriving, client::RequestContext},
+    pages::{
+        assets::{self, Cache, Reply, Representation},
+        paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
+        policy::{PagePolicy, base_headers},
+        sdk,
+    },
+    state::AppState,
+};
+
+/// Media type of the document.
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The SDK, the same in every app.
+pub async fn sdk(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
+    let what = sdk::representation();
+    let reply = assets::reply(&method, &headers, &what);
+    let mut common = HeaderMap::new();
+    base_headers(&mut common, state.origins.is_https());
+    send(reply, common, |range| Bytes::from_static(sdk::SDK_JS.as_bytes()).slice(range))
+}
+
+/// Anything else on an app's origin.
+pub async fn page(
+    State(state): State<AppState>,
+    context: RequestContext,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    if uri.path() == WITHOUT_SLASH && state.origins.is_path_mode() {
+        let slug = context.app.as_deref().unwrap_or_default();
+        return Redirect::permanent(&state.origins.app_base_path(slug)).into_response();
+    }
+    if uri.path().strip_prefix('/').and_then(|path| path.split('/').next()) == Some(RESERVED_DIR) {
+        return ApiError::unknown_path().into_response();
+    }
+    match find(&state, &context, &method, &uri, &headers).await {
+        Ok(response) => response,
+        Err(refusal) => status_page(&state, &context, &uri, &method, refusal),
+    }
+}
+
+async fn find(
+    state: &AppState,
+    context: &RequestContext,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, Refusal> {
+    let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
+    let arriving = Arriving::of(slug, context, headers, state).await?;
+    let record = arriving.app.record();
+    refusal::check_state(record.status)?;
+    refusal::check_visit(&arriving, record.visibility)?;
+    let pages =
+        state.pages.get(state.rooms.control(), &record, &state.origins.sdk_src(slug)).await?;
+    let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;
+    let exists = |path: &str| pages.asset(path).is_some();
+    match paths::resolve(&path, paths::is_navigation(headers), exists) {
+        Target::Document => Ok(document(state, &record, &pages, method, headers)),
+        Target::Asset(path) => {
+            let info = pages.asset(&path).ok_or(Refusal::NothingHere)?;
+            asset(state, &record, &pages, info, method, headers).await
+        }
+        Target::NotFound => Err(Refusal::NothingHere),
+    }
+}
+
+fn document(
+    state: &AppState,
+    app: &AppRecord,
+    pages: &ReadyPages,
+    method: &Method,
+    request: &HeaderMap,
+) -> Response {
+    let what = Representation {
+        etag: &pages.etag,
+        content_type: HTML,
+        len: pages.html.len() as u64,
+        cache: cache(app),
+    };
+    let reply = assets::reply(method, request, &what);
+    send(reply, policy(state, app, pages), |range| pages.html.slice(range))
+}
+
+async fn asset(
+    state: &AppState,
+    app: &AppRecord,
+    pages: &ReadyPages,
+    info: &AssetInfo,
+    method: &Method,
+    request: &HeaderMap,
+) -> Result<Response, Refusal> {
+    let etag = assets::etag_of_sha256(&info.sha256);
+    let content_type = assets::content_type(&info.path, Some(&info.content_type));
+    let what = Representation {
+        etag: &etag,
+        content_type: &content_type,
+        len: info.size,
+        cache: cache(app),
+    };
+    let reply = assets::reply(method, request, &what);
+    let mut content = Bytes::new();
+    if !reply.body.is_empty() {
+        let found = state.rooms.control().asset(app.id, app.version, &info.path).await?;
+        content = Bytes::from_owner(found.ok_or(Refusal::NothingHere)?.bytes);
+    }
+    Ok(send(reply, policy(state, app, pages), |range| content.slice(range)))
+}
+
+/// Who may keep what an app serves.
+fn cache(app: &AppRecord) -> Cache {
+    if app.visibility == Visibility::Public { Cache::Public } else { Cache::Private }
+}
+
+/// The headers that fence the app in.
+fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
+    let origins = &state.origins;
+    let policy = PagePolicy::of_manifest(&pages.manifest, app.unrestricted, origins.is_https());
+    if origins.is_path_mode() {
+        policy.in_sandbox(&origins.app_url(&app.slug)).headers()
+    } else {
+        policy.headers()
+    }
+}
+
+/// An answer of `reply`, with `common` headers and the bytes that `part` cuts out.
+fn send(
+    reply: Reply,
+    common: HeaderMap,
+    part: impl FnOnce(std::ops::Range<usize>) -> Bytes,
+) -> Response {
+    // Everything that is sent is in memory, so it fits.
+    let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    let range = index(reply.body.start)..index(reply.body.end);
+    let body = if range.is_empty() { Bytes::new() } else { part(range) };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = reply.status;
+    let headers = response.headers_mut();
+    headers.extend(common);
+    headers.extend(reply.headers);
+    // What a private app serves depends on the cookie.
+    headers.insert(header::VARY, http::HeaderValue::from_static("cookie"));
+    headers
+        .entry(HeaderName::from_static("cross-origin-resource-policy"))
+        .or_insert(http::HeaderValue::from_static("same-origin"));
+    response
+}

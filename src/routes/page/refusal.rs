@@ -1,0 +1,134 @@
+//! Why an app's page is not shown, and the status page that says so.
+
+use axum::response::{IntoResponse as _, Response};
+use http::{Method, Uri};
+use rookery_domain::{
+    Error, ErrorCode,
+    app::{AppRecord, AppStatus},
+    manifest::Visibility,
+    redirect::ReturnPath,
+};
+
+use crate::{
+    error::ApiError,
+    http::{auth::visitor::Arriving, client::RequestContext},
+    pages::{
+        shell::{Shell, render},
+        status::StatusPage,
+    },
+    state::AppState,
+};
+
+/// Why a page is not shown.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The app has nothing at this path.
+    NothingHere,
+    /// No app has this address.
+    NoApp,
+    /// The app is in the trash.
+    Deleted,
+    /// The app was taken down.
+    Closed,
+    /// The app is private, and this visitor is an outsider.
+    Private,
+    /// The app opens by its share link, and this visitor came without the one in force.
+    NeedsLink,
+    /// A sign-in that leads here no longer works.
+    SpentGrant,
+    /// Something failed.
+    Failed(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error.code {
+            ErrorCode::AppNotFound => Self::NoApp,
+            ErrorCode::GrantInvalid => Self::SpentGrant,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// Only a live app has pages.
+pub(super) fn check_state(status: AppStatus) -> Result<(), Refusal> {
+    match status {
+        AppStatus::Live => Ok(()),
+        AppStatus::Deleted => Err(Refusal::Deleted),
+        AppStatus::Closed => Err(Refusal::Closed),
+        AppStatus::Purging => Err(Refusal::NoApp),
+    }
+}
+
+/// Whether the app is open to this visitor. A token that is no longer good is none: whoever looks
+/// at a public page needs no other.
+pub(super) fn check_visit(arriving: &Arriving, visibility: Visibility) -> Result<(), Refusal> {
+    let caller = arriving.participant().map(|participant| arriving.caller_of(participant));
+    let caller = caller.unwrap_or_else(|| arriving.nobody());
+    match arriving.app.tier(&caller) {
+        Ok(_) => Ok(()),
+        Err(_) if visibility == Visibility::Link => Err(Refusal::NeedsLink),
+        Err(_) => Err(Refusal::Private),
+    }
+}
+
+/// The status page of a refusal; to HEAD without its body.
+pub fn status_page(
+    state: &AppState,
+    context: &RequestContext,
+    uri: &Uri,
+    method: &Method,
+    refusal: Refusal,
+) -> Response {
+    let slug = context.app.as_deref().unwrap_or_default();
+    let shell = Shell::new(&state.origins.site_origin(), None);
+    let request_id = || context.request_id.to_str().ok().map(str::to_owned);
+    let sign_in = || sign_in_address(state, slug, uri);
+    let mut page = match refusal {
+        Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
+        Refusal::NoApp => StatusPage::no_app(shell),
+        Refusal::Deleted => StatusPage::deleted(shell),
+        Refusal::Closed => StatusPage::closed(shell),
+        Refusal::Private => StatusPage::private(shell, sign_in()),
+        Refusal::NeedsLink => StatusPage::needs_link(shell, sign_in()),
+        Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
+        Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
+            StatusPage::unavailable(shell, request_id())
+        }
+        Refusal::Failed(_) => StatusPage::failed(shell, request_id()),
+    };
+    if state.origins.is_path_mode() && page.status == http::StatusCode::UNAUTHORIZED {
+        // Without an origin of its own an app has no cookies, so signing in would lead back here.
+        page.action = None;
+    }
+    let html = match render(&page) {
+        Ok(html) => html,
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let mut response = Response::new(if method == Method::HEAD { "".into() } else { html.into() });
+    *response.status_mut() = page.status;
+    response.headers_mut().extend(page.headers(state.origins.is_https()));
+    response
+}
+
+/// Where signing in to the app begins; it leads back to `uri`, as far as that is a return path.
+fn sign_in_address(state: &AppState, slug: &str, uri: &Uri) -> String {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    // The service's own paths are no place to return to: they are spent.
+    let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
+    let back = back.unwrap_or_default();
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("app", slug)
+        .append_pair("return_to", back.as_str())
+        .finish();
+    format!("{}/authorize?{query}", state.origins.site_origin())
+}
+
+/// The refusal of a visit to an app in this state, as the same page that its documents get.
+impl Refusal {
+    /// Why nobody is let in to `app` now, whoever they are.
+    #[must_use]
+    pub fn of_state(app: &AppRecord) -> Option<Self> {
+        check_state(app.status).err()
+    }
+}

@@ -1,0 +1,86 @@
+//! `/authorize` on the site: carries a sign-in over to the origin of one app.
+
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, Method};
+use rookery_domain::{Error, ErrorCode, Result, app::AppStatus, redirect::ReturnPath};
+use serde::Deserialize;
+
+use super::{see_other, untouched};
+use crate::{
+    error::{ApiError, ApiResult},
+    http::{
+        auth::permission::{HumanSession, OptionalHuman},
+        params::StrictQuery,
+    },
+    routes::auth::verify::is_prefetch,
+    state::AppState,
+};
+
+/// Which app, and where in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Authorize {
+    /// Its id or slug.
+    app: String,
+    /// A path of the app; its start when absent.
+    return_to: Option<String>,
+}
+
+/// Signed out: to the sign-in page and back here. Signed in: to the app with a grant that it
+/// redeems once, within a minute.
+///
+/// # Errors
+/// `invalid_request` for a return path that leads elsewhere; `app_not_found`.
+pub async fn authorize(
+    visitor: Result<OptionalHuman, ApiError>,
+    State(state): State<AppState>,
+    method: Method,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<Authorize>,
+) -> ApiResult<Response> {
+    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
+    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
+    let return_to = return_to.unwrap_or_default();
+    let app = state.rooms.apps().find(&query.app).await?;
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(untouched());
+    }
+    let human = match visitor {
+        Ok(OptionalHuman(human)) => human,
+        // A session that has ended is none.
+        Err(refused) if refused.error.code == ErrorCode::Unauthorized => None,
+        Err(refused) => return Err(refused),
+    };
+    let Some(HumanSession { human, session }) = human else {
+        return Ok(see_other(&sign_in(&query.app, &return_to)?)?);
+    };
+    let record = app.record();
+    let origins = &state.origins;
+    if record.status != AppStatus::Live || origins.is_path_mode() {
+        // Nobody is let in; its own page says why.
+        return Ok(see_other(&origins.app_url(&record.slug))?);
+    }
+    let directory = &state.rooms.directory;
+    let grant = directory.create_session_grant(app.id(), human, session).await?;
+    let parameters = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant", grant.expose())
+        .append_pair("return_to", return_to.as_str())
+        .finish();
+    let origin = origins.app_origin(&record.slug);
+    Ok(see_other(&format!("{origin}/s/callback?{parameters}"))?)
+}
+
+/// The sign-in page, which leads back here.
+fn sign_in(app: &str, return_to: &ReturnPath) -> Result<String> {
+    let here = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("app", app)
+        .append_pair("return_to", return_to.as_str())
+        .finish();
+    let here = format!("/authorize?{here}");
+    // What is handed on must be a return path of the site itself.
+    let here = ReturnPath::parse("app", &here).map_err(|_| Error::app_not_found())?;
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("redirect_to", here.as_str())
+        .finish();
+    Ok(format!("/sign-in?{query}"))
+}

@@ -1,0 +1,79 @@
+//! `/s/callback` on an app's origin: redeems the grant that `/authorize` made, and the human is a
+//! visitor of this app.
+
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, Method, Uri};
+use rookery_actors::directory::ParticipantKind;
+use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
+use serde::Deserialize;
+
+use super::{see_other, untouched};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::visitor::Arriving, client::RequestContext, params::StrictQuery, participant_cookie,
+    },
+    pages::paths::is_navigation,
+    routes::{
+        auth::verify::is_prefetch,
+        page::{Refusal, status_page},
+    },
+    state::AppState,
+};
+
+/// What `/authorize` hands over.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Callback {
+    /// The grant.
+    grant: Option<String>,
+    /// A path of this app, checked again: the address came through a browser.
+    return_to: Option<String>,
+}
+
+/// Signs in to the app and goes on to the return path.
+///
+/// # Errors
+/// `grant_invalid` for a missing, unknown, used or expired grant and for one of another app (to a
+/// browser as a page); `invalid_request` for a return path that leads elsewhere.
+pub async fn callback(
+    arriving: Arriving,
+    context: RequestContext,
+    State(state): State<AppState>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<Callback>,
+) -> ApiResult<Response> {
+    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
+    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(untouched());
+    }
+    let before = arriving.participant();
+    // Whoever came by the share link keeps what it opened.
+    let share = before.filter(|one| one.kind == ParticipantKind::Share).and_then(|one| one.via);
+    let directory = &state.rooms.directory;
+    let redeemed = match query.grant.as_deref() {
+        Some(grant) => directory.redeem_session_grant(arriving.app.id(), grant, share).await,
+        None => Err(Error::new(ErrorCode::GrantInvalid, "query parameter grant: is missing")),
+    };
+    let visit = match redeemed {
+        Ok(visit) => visit,
+        Err(error) if error.code == ErrorCode::GrantInvalid && is_navigation(&headers) => {
+            return Ok(status_page(&state, &context, &uri, &method, Refusal::SpentGrant));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(before) = before.filter(|one| one.kind == ParticipantKind::Human) {
+        // Its token is overwritten in the only place that had it.
+        directory.revoke_participant(before).await?;
+    }
+    let base = state.origins.app_base_path(&arriving.app.record().slug);
+    let location = return_to.as_ref().map_or(base.as_str(), ReturnPath::as_str);
+    let mut response = see_other(location)?;
+    let now = state.clock.now();
+    let headers = response.headers_mut();
+    participant_cookie::set(headers, &visit.participant, &visit.token, now, state.is_https());
+    Ok(response)
+}
