@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     error::ApiError,
     http::route_table::RouteTable,
-    openapi,
-    routes::{docs, health},
+    openapi, operation,
+    routes::{apps, docs, health},
     state::AppState,
 };
 
@@ -58,7 +58,13 @@ pub fn document() -> OpenApi {
 }
 
 fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::skeleton())
+    OpenApiRouter::with_openapi(openapi::skeleton()).merge(app_routes())
+}
+
+fn app_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(operation!(apps::create::create, apps::create::ERRORS))
+        .routes(operation!(apps::get::get, apps::get::ERRORS))
 }
 
 impl Routes {

@@ -5,5 +5,6 @@
 //! permission and of every route are added), and the handler. The handler's first argument is its
 //! permission, its last the body. It enters `router` by one line: `operation!`.
 
+pub mod apps;
 pub mod docs;
 pub mod health;

@@ -2,6 +2,7 @@
 //! the tests.
 
 mod answer;
+pub mod apps;
 pub mod directory;
 pub mod probes;
 mod raw;
@@ -9,6 +10,7 @@ mod raw;
 use std::sync::Arc;
 
 pub use answer::{Answer, redact};
+pub use apps::App;
 pub use directory::TestDirectory;
 pub use raw::RawConnection;
 use reqwest::{Client, Method, RequestBuilder};

@@ -7,13 +7,16 @@ mod create;
 mod deploy;
 mod detail;
 mod draft;
+mod list;
 mod purge;
+mod settings;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::Bundle;
+pub use list::{AppList, Shown};
 
 use std::sync::Arc;
 

@@ -1,0 +1,3 @@
+//! Each route through HTTP, in the folders of `src/routes`.
+
+mod apps;
