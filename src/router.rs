@@ -13,8 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, auth, claim_codes, collections, device, docs, feed, health, keys, page, register,
-        self_agents, site as pages, visitor,
+        agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, page,
+        register, self_agents, site as pages, visitor,
     },
     state::AppState,
 };
@@ -85,7 +85,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
-    rows(accounts(api))
+    rows(accounts(api)).merge(app_routes())
 }
 
 /// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
@@ -140,6 +140,13 @@ fn participant_api() -> OpenApiRouter<AppState> {
         .routes(operation!(session::read, session::READ_ERRORS))
         .routes(operation!(session::create, session::CREATE_ERRORS))
         .routes(operation!(session::delete, session::DELETE_ERRORS))
+}
+
+/// Apps: part 4.2 and what 4.4 shows of a manifest.
+fn app_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(operation!(apps::create::create, apps::create::ERRORS))
+        .routes(operation!(apps::get::get, apps::get::ERRORS))
 }
 
 impl Routes {

@@ -41,6 +41,14 @@ impl Account {
         })
     }
 
+    /// Whether `n` more rows would fit, without reserving them.
+    ///
+    /// # Errors
+    /// As [`Account::reserve`].
+    pub(crate) fn check(&self, n: u64, rows_max: u64) -> Result<()> {
+        self.reserve(n, rows_max).map(|()| self.add(-(n as i64)))
+    }
+
     /// Counts rows that came or went otherwise.
     pub(crate) fn add(&self, delta: i64) {
         self.rows.fetch_add(delta, Ordering::AcqRel);

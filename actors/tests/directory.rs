@@ -133,24 +133,27 @@ async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
     let link = directory.request_link(&email, None).await.unwrap();
     let signed_in = directory.verify_link(link.expose()).await.unwrap();
     let (app, human) = (AppId::new(), signed_in.human.id);
+    let held = directory.session(signed_in.secret.expose()).unwrap().unwrap();
+    let session = held.session;
 
-    let grant = directory.create_session_grant(app, human).await.unwrap();
+    let grant = directory.create_session_grant(app, human, session).await.unwrap();
     let grant = grant.expose();
-    let redeemed = join_all((0..32).map(|_| directory.redeem_session_grant(app, grant))).await;
+    let redeemed =
+        join_all((0..32).map(|_| directory.redeem_session_grant(app, grant, None))).await;
     let (won, lost): (Vec<_>, Vec<_>) = redeemed.into_iter().partition(Result::is_ok);
     assert_eq!(won.len(), 1);
     assert!(lost.into_iter().all(|lost| lost.unwrap_err().code == ErrorCode::GrantInvalid));
     let visit = won.into_iter().next().unwrap().unwrap();
     assert_eq!(visit.participant.human, Some(human));
 
-    let elsewhere = directory.create_session_grant(app, human).await.unwrap();
+    let elsewhere = directory.create_session_grant(app, human, session).await.unwrap();
     for other in [AppId::new(), app] {
-        let refused = directory.redeem_session_grant(other, elsewhere.expose()).await;
+        let refused = directory.redeem_session_grant(other, elsewhere.expose(), None).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
     }
-    let late = directory.create_session_grant(app, human).await.unwrap();
+    let late = directory.create_session_grant(app, human, session).await.unwrap();
     house.clock.set(START.plus_seconds(60));
-    let refused = directory.redeem_session_grant(app, late.expose()).await;
+    let refused = directory.redeem_session_grant(app, late.expose(), None).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
 
     // Signing out of the site signs out of its apps.

@@ -6,6 +6,7 @@
 //! permission, its last the body. It enters `router` by one line: `operation!`.
 
 pub mod agents;
+pub mod apps;
 pub mod auth;
 pub mod claim_codes;
 pub mod collections;

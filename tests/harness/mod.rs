@@ -2,6 +2,7 @@
 //! the tests.
 
 mod answer;
+pub mod apps;
 pub mod directory;
 pub mod people;
 pub mod probes;
@@ -11,6 +12,7 @@ mod raw;
 use std::sync::Arc;
 
 pub use answer::{Answer, redact};
+pub use apps::App;
 pub use directory::TestDirectory;
 pub use people::{Agent, Human, encoded, session_of};
 pub use raw::RawConnection;

@@ -154,7 +154,7 @@ impl App {
 
     fn keep_answer(&mut self, key: &IdempotencyKey, reply: &Reply) {
         let (answer, quoted) = match &key.render {
-            Some(render) => ((render.0)(reply, &self.working.root.record), None),
+            Some(render) => ((render.0)(reply, &self.working.root), None),
             None => render::stored(reply, &key.location_base),
         };
         let StoredAnswer { status, location, body } = answer.clone();

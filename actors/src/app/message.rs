@@ -22,7 +22,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::deploy::{DeployPlan, DeployReport};
+use super::{
+    deploy::{DeployPlan, DeployReport},
+    root::Root,
+};
 
 /// What arrives in an app actor's mailbox.
 pub(crate) enum Message {
@@ -289,9 +292,9 @@ pub struct IdempotencyKey {
     pub checked_at_seq: u64,
 }
 
-/// Renders the answer of a reply, given the app's record after it.
+/// Renders the answer of a reply, given the app after it.
 #[derive(Clone)]
-pub struct Renderer(pub Arc<dyn Fn(&Reply, &AppRecord) -> StoredAnswer + Send + Sync>);
+pub struct Renderer(pub Arc<dyn Fn(&Reply, &Root) -> StoredAnswer + Send + Sync>);
 
 impl std::fmt::Debug for Renderer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -25,7 +25,7 @@ use crate::{
 /// Reports kept; the whole cache is dropped when there are more.
 const REPORTS_MAX: usize = 4_096;
 /// Rows of a collection that are looked at.
-const SAMPLE_ROWS_MAX: u32 = 200;
+pub(super) const SAMPLE_ROWS_MAX: u32 = 200;
 
 /// The report on one app.
 #[derive(Debug, Clone)]

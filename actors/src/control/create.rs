@@ -8,25 +8,29 @@ use std::{
 
 use rookery_domain::{
     Error, ErrorCode, Principal, Result, Timestamp,
+    advisory::{Difference, Evidence, Report},
     app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
     id::{AgentId, AppId, HistoryId, HumanId, RowId},
     json::Object,
-    manifest::Visibility,
+    manifest::{Manifest, Visibility},
     row::Row,
-    slug,
+    row_key, slug,
     unique::UniqueKey,
 };
 use rookery_storage::{
-    apps::create::{self, CreateOutcome, NewApp},
+    apps::{
+        self,
+        create::{self, CreateOutcome, NewApp},
+    },
     commit::{NewVersion, RowState, RowWrite, Totals},
-    idempotency_global::{NewAnswer, StoredAnswer},
+    idempotency_global::{self, NewAnswer, StoredAnswer},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Bundle, Control, draft, to_the_end};
+use super::{Bundle, Control, advisories::SAMPLE_ROWS_MAX, draft, to_the_end};
 use crate::{
-    app::decide::violated,
+    app::{decide::violated, root::CollectionCounts},
     registry::{AppHandle, failed},
 };
 
@@ -62,7 +66,7 @@ pub struct FirstAnswer {
     /// Answers older than this are forgotten.
     pub not_before: Timestamp,
     /// Renders status, `Location` and body, without secrets.
-    pub render: Box<dyn Fn(&Created) -> (u16, Option<String>, String) + Send>,
+    pub render: Box<dyn Fn(&Created) -> (u16, Option<String>, String) + Send + Sync>,
 }
 
 /// One of an app's first rows.
@@ -79,12 +83,14 @@ pub struct SeedRow {
 pub struct Created {
     /// Its record.
     pub record: Arc<AppRecord>,
-    /// Rows by collection.
-    pub rows: BTreeMap<Arc<str>, u64>,
+    /// Its collections with their rows.
+    pub collections: Vec<CollectionCounts>,
     /// Totals of the rows.
     pub totals: Totals,
     /// JSON pointers of manifest rules that are valid but not active yet.
     pub inactive: Vec<String>,
+    /// For a dry run: what it opens to people that the owner does not know.
+    pub exposure: Option<Difference>,
     /// The first answer to replay, when the idempotency key was used before.
     pub replayed: Option<StoredAnswer>,
 }
@@ -105,6 +111,7 @@ impl Control {
         let env = self.env();
         draft::check_sizes(&request.bundle, &env.limits)?;
         let id = AppId::new();
+        let first = self.first_answer(&request).await?;
         let named = request.slug.is_some();
         if let Some(slug) = &request.slug {
             slug::check(slug)?;
@@ -145,16 +152,22 @@ impl Control {
         let seeds = self.seed(&request, &draft, now)?;
         let mut created = Created {
             record: Arc::new(record.clone()),
-            rows: seeds.counts,
+            collections: seeds.counts(&draft.manifest),
             totals: seeds.totals,
             inactive: draft.manifest.inactive.clone(),
-            replayed: None,
+            exposure: None,
+            replayed: first,
         };
+        if created.replayed.is_some() {
+            return Ok(created);
+        }
         let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
         if request.dry_run {
-            if account.rows() + seeds.totals.live > env.limits.max_rows_per_account {
-                account.reserve(u64::MAX >> 1, env.limits.max_rows_per_account)?;
-            }
+            self.rehearse_create(&request).await?;
+            account.check(seeds.totals.live, env.limits.max_rows_per_account)?;
+            let report = Report::new(&draft.manifest, visibility, &seeds.evidence());
+            let nothing = Report::new(&Manifest::default(), visibility, &BTreeMap::new());
+            created.exposure = Some(nothing.difference(&report));
             return Ok(created);
         }
         account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
@@ -192,10 +205,7 @@ impl Control {
                     return Ok(created);
                 }
                 CreateOutcome::SlugTaken if named => {
-                    return Err(Error::new(
-                        ErrorCode::SlugTaken,
-                        format!("`slug`: {:?} is already used", &*record.slug),
-                    ));
+                    return Err(taken(&record.slug));
                 }
                 CreateOutcome::SlugTaken => {
                     account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
@@ -217,6 +227,37 @@ impl Control {
             }
         }
         Err(Error::unavailable("no free slug was found"))
+    }
+
+    /// The answer that this request got before, by its idempotency key. A repeated request must
+    /// find it before it meets a rule that the first one has changed the ground of: the slug is
+    /// taken now, by the first one's app.
+    async fn first_answer(&self, request: &CreateApp) -> Result<Option<StoredAnswer>> {
+        let Some(answer) = &request.answer else { return Ok(None) };
+        let found = idempotency_global::get(&self.db, answer.scope, answer.not_before)
+            .await
+            .map_err(failed)?;
+        match found {
+            Some(first) if first.body_hash != answer.body_hash => {
+                Err(crate::app::answers::reused())
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// What only the transaction can be sure of, as far as it can be seen beforehand.
+    async fn rehearse_create(&self, request: &CreateApp) -> Result<()> {
+        let apps_max = self.env().limits.max_apps_per_account;
+        let sums = apps::account_sums(&self.db, request.owner).await.map_err(failed)?;
+        if sums.apps >= apps_max {
+            return Err(too_many_apps(apps_max));
+        }
+        if let Some(slug) = &request.slug
+            && apps::by_slug(&self.db, slug).await.map_err(failed)?.is_some()
+        {
+            return Err(taken(slug));
+        }
+        Ok(())
     }
 
     /// The first rows and events, checked like rows that are written later.
@@ -252,6 +293,12 @@ impl Control {
                     schema.validate(data.value()).map_err(|violations| {
                         let what = format!("`{at}` does not fit the schema of `{name}`");
                         violated(ErrorCode::InputSchemaViolation, &what, &violations)
+                    })?;
+                }
+                if let Some(key) = &seed.key {
+                    row_key::check(key).map_err(|mut error| {
+                        error.message = format!("`{at}.key`: {}", error.message);
+                        error
                     })?;
                 }
                 let key = seed.key.clone().unwrap_or_else(|| RowId::new().to_string().into());
@@ -325,6 +372,32 @@ impl Seeds {
         }));
         self.rows.push(RowWrite { collection, row, state: RowState::Live });
     }
+
+    /// The declared collections with their rows.
+    fn counts(&self, manifest: &Manifest) -> Vec<CollectionCounts> {
+        let of = |name: &Arc<str>| CollectionCounts {
+            name: name.clone(),
+            live: self.counts.get(name).copied().unwrap_or(0),
+            deleted: 0,
+            detached: 0,
+        };
+        manifest.collections.keys().map(of).collect()
+    }
+
+    /// What the rows tell about what they hold.
+    fn evidence(&self) -> BTreeMap<Arc<str>, Evidence> {
+        let of = |(name, count): (&Arc<str>, &u64)| {
+            let values: Vec<Value> = self
+                .rows
+                .iter()
+                .filter(|write| write.collection == *name)
+                .take(SAMPLE_ROWS_MAX as usize)
+                .filter_map(|write| serde_json::from_str(&write.row.data).ok())
+                .collect();
+            (name.clone(), Evidence::gather(*count, &values))
+        };
+        self.counts.iter().map(of).collect()
+    }
 }
 
 impl FirstAnswer {
@@ -342,6 +415,10 @@ fn draw(visibility: Option<Visibility>) -> String {
         Some(Visibility::Link) => slug::generate_random(&mut rand::rng()),
         _ => slug::generate_words(&mut rand::rng()),
     }
+}
+
+fn taken(slug: &str) -> Error {
+    Error::new(ErrorCode::SlugTaken, format!("`slug`: {slug:?} is already used"))
 }
 
 fn too_many_apps(max: u64) -> Error {

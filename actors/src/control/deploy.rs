@@ -5,13 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result, advisory::Difference, app::AppRecord, compat::Break,
-    principal::Caller,
+    manifest::Visibility, principal::Caller,
 };
 use rookery_storage::versions;
 
 use super::{Bundle, Control, draft, to_the_end};
 use crate::{
     app::{
+        answers::reused,
         deploy::{self, DeployPlan},
         message::{AppOp, IdempotencyKey, Op, Reply, StoredAnswer},
     },
@@ -43,6 +44,8 @@ pub struct Deployed {
     pub record: Arc<AppRecord>,
     /// The version's number.
     pub version: u32,
+    /// Who reaches the app after it.
+    pub visibility: Visibility,
     /// What it breaks.
     pub breaks: Vec<Break>,
     /// Rows that are not served any more.
@@ -70,6 +73,19 @@ impl Control {
 
     async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
+        let mut idempotency = request.idempotency.clone();
+        if let Some(key) = &mut idempotency {
+            let checked_at_seq = app.root().await?.seq;
+            if let Some(first) = self.env().store.answer(key.scope).await.map_err(failed)? {
+                if first.body_hash != key.body_hash {
+                    return Err(reused());
+                }
+                let (status, location, body) = (first.status, first.location, first.body);
+                let stored = StoredAnswer { status, location, body };
+                return Ok(Deployed::replayed(app.record(), stored));
+            }
+            key.checked_at_seq = checked_at_seq;
+        }
         for _ in 0..ATTEMPTS_MAX {
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {
@@ -78,12 +94,13 @@ impl Control {
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            let reply =
-                app.apply(request.caller.clone(), op, request.idempotency.clone(), bytes).await;
+            let reply = app.apply(request.caller.clone(), op, idempotency.clone(), bytes).await;
             match reply {
                 Ok(Reply::Deployed(report)) => {
+                    let record = app.record();
                     return Ok(Deployed {
-                        record: app.record(),
+                        visibility: record.visibility,
+                        record,
                         version: report.version,
                         breaks: report.breaks,
                         detached: report.detached,
@@ -152,6 +169,7 @@ impl Control {
         let exposure = self.exposure_change(&root, plan);
         Ok(Deployed {
             record: root.record.clone(),
+            visibility: plan.visibility.unwrap_or(root.record.visibility),
             version: report.version,
             breaks: report.breaks,
             detached: report.detached,
@@ -168,6 +186,7 @@ impl Deployed {
     fn replayed(record: Arc<AppRecord>, stored: StoredAnswer) -> Self {
         Self {
             version: record.version,
+            visibility: record.visibility,
             record,
             breaks: vec![],
             detached: 0,

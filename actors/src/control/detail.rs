@@ -6,9 +6,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use rookery_domain::{Error, Result, app::AppRecord};
 use rookery_storage::{apps, commit::Totals, versions};
 
-use super::Control;
+use super::{Control, Created, Shown};
 use crate::{
-    app::{birth::read_manifest, root::CollectionCounts},
+    app::{
+        birth::read_manifest,
+        root::{CollectionCounts, Root},
+    },
     registry::{AppHandle, failed, slot::SlotState},
 };
 
@@ -23,8 +26,36 @@ pub struct AppDetail {
     pub collections: Vec<CollectionCounts>,
     /// What counts towards its quota.
     pub totals: Totals,
-    /// The newest event it includes: rises with every change.
-    pub seq: u64,
+}
+
+impl AppDetail {
+    /// An app that was just made: nobody has woken it yet.
+    #[must_use]
+    pub fn of_created(created: &Created) -> Self {
+        Self {
+            record: created.record.clone(),
+            dormant: true,
+            collections: created.collections.clone(),
+            totals: created.totals,
+        }
+    }
+
+    /// An app as its actor sees it, or has published it.
+    #[must_use]
+    pub fn of_root(root: &Root) -> Self {
+        Self {
+            record: root.record.clone(),
+            dormant: false,
+            collections: root.collection_counts(),
+            totals: root.totals,
+        }
+    }
+
+    /// What its record says of it.
+    #[must_use]
+    pub fn shown(&self) -> Shown {
+        Shown::of(self.record.status, self.dormant)
+    }
 }
 
 impl Control {
@@ -35,20 +66,14 @@ impl Control {
     pub async fn detail(&self, app: &AppHandle) -> Result<AppDetail> {
         let dormant = app.state() != SlotState::Live;
         if let Some(root) = app.peek() {
-            return Ok(AppDetail {
-                record: app.record(),
-                dormant,
-                collections: root.collection_counts(),
-                totals: root.totals,
-                seq: root.seq,
-            });
+            return Ok(AppDetail { dormant, ..AppDetail::of_root(&root) });
         }
         let record = app.record();
         let text = versions::manifest(&self.db, record.id, record.version)
             .await
             .map_err(failed)?
             .ok_or_else(Error::app_not_found)?;
-        let (totals, seq) = apps::head(&self.db, record.id)
+        let (totals, _) = apps::head(&self.db, record.id)
             .await
             .map_err(failed)?
             .ok_or_else(Error::app_not_found)?;
@@ -71,6 +96,6 @@ impl Control {
             }));
         }
         collections.extend(counts.into_values().filter(|count| count.detached > 0));
-        Ok(AppDetail { record, dormant, collections, totals, seq })
+        Ok(AppDetail { record, dormant, collections, totals })
     }
 }

@@ -36,7 +36,8 @@ pub(super) struct Draft {
     pub(super) manifest_text: Arc<str>,
     pub(super) schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
     pub(super) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
-    /// What the request or the manifest names.
+    /// What the request names, or the manifest it brings. A manifest that is carried over was
+    /// obeyed when it was deployed; what its owner set since then stands.
     pub(super) visibility: Option<Visibility>,
     pub(super) timezone: Option<Arc<str>>,
 }
@@ -81,10 +82,12 @@ pub(super) async fn draft(
 ) -> Result<Draft> {
     let env = env.clone();
     let asked = bundle.visibility;
+    let carried = bundle.manifest.is_none();
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
     let compiled =
-        tokio::task::spawn_blocking(move || compile(&env, text, asked, &host, current)).await;
+        tokio::task::spawn_blocking(move || compile(&env, text, asked, &host, current, carried))
+            .await;
     let draft = compiled.map_err(|_| Error::internal(false))??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }
@@ -95,6 +98,7 @@ fn compile(
     asked: Option<Visibility>,
     host: &str,
     current: Option<Visibility>,
+    carried: bool,
 ) -> Result<Draft> {
     if text.len() > env.limits.max_manifest_bytes {
         // The rule's own words, before the text is read at all.
@@ -106,7 +110,8 @@ fn compile(
     })?;
     let context = ParseContext { own_hosts: &[host], visibility: asked.or(current) };
     let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
-    if let (Some(asked), Some(declared)) = (asked, manifest.visibility)
+    let declared = manifest.visibility.filter(|_| !carried);
+    if let (Some(asked), Some(declared)) = (asked, declared)
         && asked != declared
     {
         return Err(Error::invalid(format!(
@@ -127,7 +132,7 @@ fn compile(
         events.insert(kind.clone(), schema);
     }
     Ok(Draft {
-        visibility: asked.or(manifest.visibility),
+        visibility: asked.or(declared),
         timezone: None,
         manifest: Arc::new(manifest),
         manifest_text: text,

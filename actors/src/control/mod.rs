@@ -7,14 +7,17 @@ mod create;
 mod deploy;
 mod detail;
 mod draft;
+mod list;
 mod page;
 mod purge;
+mod settings;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::Bundle;
+pub use list::{AppList, Shown};
 pub use page::PageSource;
 
 use std::sync::Arc;

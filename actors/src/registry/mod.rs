@@ -246,6 +246,23 @@ impl AppHandle {
         }
     }
 
+    /// Wakes the app. True when this call did it; false when it was awake already, or another call
+    /// was waking it.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn wake(&self) -> Result<bool> {
+        self.slot.touch(self.env().uptime());
+        let mut started = false;
+        self.slot
+            .wake(|| {
+                started = true;
+                wake::start(&self.apps, &self.slot)
+            })
+            .await?;
+        Ok(started)
+    }
+
     /// Asks the app's actor for `op` and waits until the answer is durable.
     ///
     /// `bytes` is what the request's body weighs. Once begun, it runs to its end whatever becomes

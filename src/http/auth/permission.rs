@@ -161,6 +161,16 @@ pub struct AppMember<L = Readable> {
     lifecycle: PhantomData<L>,
 }
 
+/// An agent of the owner of the app in the path: the owner in person deploys through one.
+#[derive(Debug, Clone)]
+pub struct OwnerAgent<L = Live> {
+    /// The app.
+    pub app: AppHandle,
+    /// Who asked.
+    pub caller: Caller,
+    lifecycle: PhantomData<L>,
+}
+
 /// The owner of the app in the path, in person: an agent does not do.
 #[derive(Debug, Clone)]
 pub struct HumanOwner<L = Live> {
@@ -239,6 +249,16 @@ permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state)?;
+    let sees = |app: &AppRecord| resolve::owner_only(app, account, &caller, state);
+    let app = resolve::app::<L>(parts, state, sees).await?;
+    Self { app, caller, lifecycle: PhantomData }
+});
+permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
+[Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
+optional false, |parts, state| {
+    let AgentKey { agent, key, owner } = resolve::agent(parts, state)?;
+    let account = resolve::claimed(agent, key, owner)?.owner;
+    let caller = Caller::Agent { agent, owner };
     let sees = |app: &AppRecord| resolve::owner_only(app, account, &caller, state);
     let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, caller, lifecycle: PhantomData }

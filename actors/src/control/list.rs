@@ -1,0 +1,104 @@
+//! The apps of an account, page by page. What a record says of an app (live or dormant) is a matter
+//! of memory, so storage alone cannot filter by it. Listing wakes nothing.
+
+use rookery_domain::{
+    Result, Timestamp,
+    app::AppStatus,
+    id::{AppId, HumanId},
+};
+use rookery_storage::apps::{self, AppFilter};
+
+use super::Control;
+use crate::registry::{AppHandle, failed, slot::SlotState};
+
+/// Records that storage is asked for at a time.
+const CHUNK: u32 = 200;
+
+/// What an app's record says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// An actor runs for it.
+    Live,
+    /// None does; the next request that needs its rows wakes it.
+    Dormant,
+    /// In the trash.
+    Deleted,
+    /// Taken down.
+    Closed,
+}
+
+impl Shown {
+    /// What is said of an app with this status.
+    #[must_use]
+    pub const fn of(status: AppStatus, dormant: bool) -> Self {
+        match status {
+            AppStatus::Live if dormant => Self::Dormant,
+            AppStatus::Live => Self::Live,
+            AppStatus::Deleted | AppStatus::Purging => Self::Deleted,
+            AppStatus::Closed => Self::Closed,
+        }
+    }
+
+    const fn stored(self) -> AppStatus {
+        match self {
+            Self::Live | Self::Dormant => AppStatus::Live,
+            Self::Deleted => AppStatus::Deleted,
+            Self::Closed => AppStatus::Closed,
+        }
+    }
+}
+
+/// Which apps of an account a list holds, and where it goes on.
+#[derive(Debug, Clone, Default)]
+pub struct AppList {
+    /// Only those of which the record says this; otherwise all but the deleted ones.
+    pub shown: Option<Shown>,
+    /// Without `shown`: the deleted ones too.
+    pub include_deleted: bool,
+    /// Only the one with this slug.
+    pub slug: Option<String>,
+    /// Behind this app: its `created_at` and id.
+    pub after: Option<(Timestamp, AppId)>,
+}
+
+impl Control {
+    /// At most `limit` apps of `owner`, newest first, and whether there are more behind them.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn list(
+        &self,
+        owner: HumanId,
+        list: AppList,
+        limit: usize,
+    ) -> Result<(Vec<AppHandle>, bool)> {
+        let mut filter = AppFilter {
+            status: list.shown.map(Shown::stored),
+            include_deleted: list.include_deleted,
+            slug: list.slug,
+            after: list.after,
+        };
+        let mut found = Vec::new();
+        loop {
+            let records = apps::list(&self.db, owner, &filter, CHUNK).await.map_err(failed)?;
+            let last = records.len() < CHUNK as usize;
+            filter.after = records.last().map(|record| (record.created_at, record.id));
+            for record in records {
+                // One that was purged meanwhile is none any more.
+                let Ok(app) = self.apps.adopt(record) else { continue };
+                let dormant = app.state() != SlotState::Live;
+                let shown = Shown::of(app.record().status, dormant);
+                if list.shown.is_some_and(|wanted| wanted != shown) {
+                    continue;
+                }
+                if found.len() == limit {
+                    return Ok((found, true));
+                }
+                found.push(app);
+            }
+            if last {
+                return Ok((found, false));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A deploy as a zip of a folder with `index.html`, `manifest.json` and assets.
+//!
+//! What an archive says about itself is not believed: entries are counted, and reading stops at
+//! the first byte above a limit, however small the archive is.
+
+use std::io::{Cursor, Read as _};
+
+use bytes::Bytes;
+use rookery_domain::{Error, ErrorCode, Result, limits::Limits};
+use zip::ZipArchive;
+
+use super::{Raw, RawAsset};
+use crate::pages::paths::INDEX;
+
+/// The entry that is the manifest.
+const MANIFEST: &str = "manifest.json";
+/// Entries beside the assets: document, manifest, folders.
+const OTHER_ENTRIES_MAX: usize = 256;
+
+/// Reads an archive.
+pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| unreadable())?;
+    let entries_max = limits.asset_files_max + OTHER_ENTRIES_MAX;
+    if archive.len() > entries_max {
+        return Err(too_large(format!("the zip has more than {entries_max} entries")));
+    }
+    let names = names(&mut archive)?;
+    let folder = top_folder(&names);
+    let mut raw = Raw::default();
+    let mut assets = Vec::new();
+    let mut left = limits.asset_bytes_max;
+    for (index, name) in names {
+        let name = name.strip_prefix(folder.as_str()).unwrap_or(&name);
+        match name {
+            INDEX => {
+                let bytes =
+                    inflate(&mut archive, index, limits.html_bytes_max)?.ok_or_else(|| {
+                        let max = limits.html_bytes_max;
+                        too_large(format!("`{INDEX}` has more than {max} bytes"))
+                    })?;
+                raw.html = Some(text(INDEX, bytes)?);
+            }
+            MANIFEST => {
+                let max = limits.max_manifest_bytes;
+                let bytes = inflate(&mut archive, index, max)?.ok_or_else(|| {
+                    let message = format!("`{MANIFEST}` has more than {max} bytes");
+                    Error::new(ErrorCode::ManifestTooLarge, message)
+                })?;
+                raw.manifest = Some(text(MANIFEST, bytes)?);
+            }
+            name => {
+                let bytes = inflate(&mut archive, index, left)?.ok_or_else(|| {
+                    let max = limits.asset_bytes_max;
+                    too_large(format!("the assets have more than {max} bytes together"))
+                })?;
+                left -= bytes.len();
+                assets.push(RawAsset { path: name.to_owned(), content_type: None, bytes });
+            }
+        }
+    }
+    if raw.html.is_none() {
+        return Err(Error::invalid(format!("the zip holds no `{INDEX}`")));
+    }
+    // A redeploy carries over what a bundle leaves out; a folder without assets is one too.
+    raw.assets = Some(assets);
+    Ok(raw)
+}
+
+/// The files of an archive, by index. A name must mean the same to everybody: it is checked as it
+/// stands, not cleaned.
+fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>> {
+    let mut names = Vec::with_capacity(archive.len());
+    for index in 0..archive.len() {
+        let entry = archive.by_index_raw(index).map_err(|_| unreadable())?;
+        let name = entry.name().map_err(|_| unreadable())?.into_owned();
+        if entry.encrypted() {
+            return Err(Error::invalid(format!("the zip's entry {name:?} is encrypted")));
+        }
+        if entry.is_symlink() {
+            return Err(Error::invalid(format!("the zip's entry {name:?} is a symbolic link")));
+        }
+        if entry.is_dir() || is_litter(&name) {
+            continue;
+        }
+        names.push((index, name));
+    }
+    Ok(names)
+}
+
+/// What macOS puts into every archive it makes.
+fn is_litter(name: &str) -> bool {
+    name.starts_with("__MACOSX/") || name.rsplit('/').next() == Some(".DS_Store")
+}
+
+/// The folder that holds everything, with its slash: many tools zip the folder itself.
+fn top_folder(names: &[(usize, String)]) -> String {
+    let folder = names.first().and_then(|(_, name)| name.split_once('/'));
+    let Some(folder) = folder.map(|(folder, _)| format!("{folder}/")) else {
+        return String::new();
+    };
+    let index = format!("{folder}{INDEX}");
+    let all_in = names.iter().all(|(_, name)| name.starts_with(&folder));
+    let has_index = names.iter().any(|(_, name)| *name == index);
+    if all_in && has_index { folder } else { String::new() }
+}
+
+/// The content of an entry, or `None` when it has more than `max` bytes.
+fn inflate(
+    archive: &mut ZipArchive<Cursor<Bytes>>,
+    index: usize,
+    max: usize,
+) -> Result<Option<Vec<u8>>> {
+    let entry = archive.by_index(index).map_err(|_| unreadable())?;
+    let mut bytes = Vec::new();
+    entry.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|_| unreadable())?;
+    Ok((bytes.len() <= max).then_some(bytes))
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{name}`: must be UTF-8")))
+}
+
+fn too_large(message: String) -> Error {
+    Error::new(ErrorCode::PayloadTooLarge, message)
+}
+
+fn unreadable() -> Error {
+    Error::invalid("the body is not a zip that can be read")
+}

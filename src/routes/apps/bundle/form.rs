@@ -1,0 +1,89 @@
+//! A deploy as a form (RFC 7578): parts `html` and `manifest`, one part `assets` for each file, and
+//! the short members as parts of their own.
+
+use axum::{
+    body::Body,
+    extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request, multipart::Field},
+};
+use bytes::Bytes;
+use http::header;
+use rookery_domain::{Error, Result};
+
+use super::{Raw, RawAsset, json};
+use crate::{routes::apps::record::VisibilityBody, state::AppState};
+
+/// Parts beside the files that a form may have.
+const OTHER_PARTS_MAX: usize = 16;
+
+/// Reads a form whose `Content-Type` is `kind`; its size is bounded already.
+pub(super) async fn read(kind: &str, bytes: Bytes, state: &AppState) -> Result<Raw> {
+    let mut request = Request::new(Body::from(bytes));
+    let kind = header::HeaderValue::try_from(kind).map_err(|_| malformed())?;
+    request.headers_mut().insert(header::CONTENT_TYPE, kind);
+    DefaultBodyLimit::disable().apply(&mut request);
+    let mut form = Multipart::from_request(request, state).await.map_err(|_| malformed())?;
+    let mut raw = Raw::default();
+    let parts_max = state.config.limits.asset_files_max + OTHER_PARTS_MAX;
+    let mut parts = 0;
+    while let Some(field) = form.next_field().await.map_err(|_| malformed())? {
+        parts += 1;
+        if parts > parts_max {
+            return Err(Error::new(
+                rookery_domain::ErrorCode::PayloadTooLarge,
+                format!("the form has more than {parts_max} parts"),
+            ));
+        }
+        part(&mut raw, field).await?;
+    }
+    Ok(raw)
+}
+
+async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
+    let name = field.name().unwrap_or_default().to_owned();
+    if name == "assets" {
+        let path = field.file_name().map(str::to_owned);
+        let path = path.ok_or_else(|| Error::invalid("`assets`: a part has no filename"))?;
+        let content_type = field.content_type().map(str::to_owned);
+        let bytes = field.bytes().await.map_err(|_| malformed())?.into();
+        raw.assets.get_or_insert_default().push(RawAsset { path, content_type, bytes });
+        return Ok(());
+    }
+    let bytes = field.bytes().await.map_err(|_| malformed())?;
+    let text = || {
+        let text = std::str::from_utf8(&bytes).map(str::to_owned);
+        text.map_err(|_| Error::invalid(format!("`{name}`: must be UTF-8")))
+    };
+    match name.as_str() {
+        "html" => put(&name, &mut raw.html, text()?),
+        "manifest" => put(&name, &mut raw.manifest, text()?),
+        "slug" => put(&name, &mut raw.slug, text()?),
+        "timezone" => put(&name, &mut raw.timezone, text()?),
+        "input_data" => put(&name, &mut raw.input_data, json::read_input_data(&bytes)?),
+        "visibility" => {
+            let visibility = match text()?.as_str() {
+                "private" => VisibilityBody::Private,
+                "link" => VisibilityBody::Link,
+                "public" => VisibilityBody::Public,
+                _ => return Err(Error::invalid("`visibility`: must be private, link or public")),
+            };
+            put(&name, &mut raw.visibility, visibility)
+        }
+        "force" => {
+            let force = text()?.parse();
+            let force = force.map_err(|_| Error::invalid("`force`: must be true or false"))?;
+            put(&name, &mut raw.force, force)
+        }
+        _ => Err(Error::invalid(format!("unknown part {name:?}"))),
+    }
+}
+
+fn put<T>(name: &str, place: &mut Option<T>, value: T) -> Result<()> {
+    if place.replace(value).is_some() {
+        return Err(Error::invalid(format!("`{name}`: the form has it twice")));
+    }
+    Ok(())
+}
+
+fn malformed() -> Error {
+    Error::invalid("the body is not a well-formed multipart/form-data")
+}

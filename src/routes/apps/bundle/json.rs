@@ -1,0 +1,118 @@
+//! A deploy as JSON.
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use rookery_actors::control::SeedRow;
+use rookery_domain::{Error, Result, json::RawObject};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+use super::{InputData, Raw, RawAsset};
+use crate::routes::apps::record::VisibilityBody;
+
+/// Base64 with or without its padding, as clients differ.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// An app to deploy. In a form, `html` and `manifest` are parts, `assets` is one part for each
+/// file (its filename is the path), and the other members are parts of their own.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeployBody {
+    /// The document.
+    html: String,
+    /// What the app declares. Left out of a redeploy, it carries over.
+    #[schema(value_type = Option<Object>)]
+    manifest: Option<Box<RawValue>>,
+    /// The files beside the document. Left out of a redeploy, they carry over.
+    assets: Option<Vec<AssetBody>>,
+    /// The slug; for a new app that is not `link` only. Drawn when left out.
+    slug: Option<String>,
+    /// Who reaches the page: `private` unless the manifest says otherwise.
+    visibility: Option<VisibilityBody>,
+    /// An IANA name; `UTC` when left out.
+    timezone: Option<String>,
+    /// The first rows of a new app, by collection.
+    input_data: Option<BTreeMap<String, Vec<SeedBody>>>,
+    /// For a redeploy: go on in spite of breaks.
+    force: Option<bool>,
+}
+
+/// A file beside the document, with either `text` or `base64`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AssetBody {
+    /// Its path below the app's address.
+    path: String,
+    /// Its media type; by the path's extension when left out.
+    content_type: Option<String>,
+    /// Its content as text.
+    text: Option<String>,
+    /// Its content in base64.
+    base64: Option<String>,
+}
+
+/// One of an app's first rows.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeedBody {
+    /// Its key; drawn when left out.
+    key: Option<Box<str>>,
+    /// Its data.
+    #[schema(value_type = Object)]
+    data: RawObject,
+}
+
+/// Reads a JSON body.
+pub(super) fn read(bytes: &[u8]) -> Result<Raw> {
+    let body: DeployBody = crate::http::body::parse(bytes)?;
+    let assets = body.assets.map(|files| files.into_iter().map(AssetBody::decode).collect());
+    Ok(Raw {
+        html: Some(body.html),
+        manifest: body.manifest.map(|raw| raw.get().to_owned()),
+        assets: assets.transpose()?,
+        slug: body.slug,
+        visibility: body.visibility,
+        timezone: body.timezone,
+        input_data: body.input_data.map(seeds),
+        force: body.force,
+    })
+}
+
+/// Reads the first rows where they stand alone, as a part of a form.
+pub(super) fn read_input_data(text: &[u8]) -> Result<InputData> {
+    let rows = rookery_domain::json::from_slice(text).map_err(|mut error| {
+        error.message = format!("`input_data`: {}", error.message);
+        error
+    })?;
+    Ok(seeds(rows))
+}
+
+fn seeds(rows: BTreeMap<String, Vec<SeedBody>>) -> InputData {
+    let seed = |SeedBody { key, data: RawObject(data) }| SeedRow { key, data };
+    rows.into_iter().map(|(name, rows)| (name, rows.into_iter().map(seed).collect())).collect()
+}
+
+impl AssetBody {
+    fn decode(self) -> Result<RawAsset> {
+        let Self { path, content_type, text, base64 } = self;
+        let bytes = match (text, base64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(encoded)) => BASE64.decode(encoded).map_err(|_| {
+                Error::invalid(format!("assets: `base64` of path {path:?} is not base64"))
+            })?,
+            _ => {
+                return Err(Error::invalid(format!(
+                    "assets: path {path:?} needs either `text` or `base64`"
+                )));
+            }
+        };
+        Ok(RawAsset { path, content_type, bytes })
+    }
+}

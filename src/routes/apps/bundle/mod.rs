@@ -1,0 +1,244 @@
+//! The body of a deploy, in any of its three forms (contract part 4): JSON, a form, a zip. Each
+//! form is read into the same [`Raw`] parts; what they must be is checked once, here.
+//!
+//! What is not here: the rules of the manifest and the sizes of a version, which are the domain's.
+
+mod archive;
+mod errors;
+mod form;
+mod json;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::{FromRequest, Request};
+pub(super) use errors::deploy_errors;
+use http::header;
+pub use json::DeployBody;
+use rookery_actors::control::{Bundle, SeedRow};
+use rookery_domain::{Error, Result, manifest::Visibility};
+use rookery_storage::commit::Asset;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use utoipa::IntoParams;
+
+use super::record::VisibilityBody;
+use crate::{
+    error::ApiError,
+    http::{
+        body::{self, BodyBound},
+        params,
+    },
+    pages::{assets, document, paths},
+    state::AppState,
+};
+
+/// First rows by collection.
+type InputData = BTreeMap<String, Vec<SeedRow>>;
+
+/// A deploy as it was asked for, checked as far as it can be without an app.
+#[derive(Debug)]
+pub struct Deploy {
+    /// Its files and settings.
+    pub bundle: Bundle,
+    /// The slug it asks for.
+    pub slug: Option<String>,
+    /// The first rows it brings.
+    pub input_data: Option<InputData>,
+    /// Whether it goes on in spite of breaks; `None` when it does not say.
+    pub force: Option<bool>,
+    /// Whether nothing is to be changed.
+    pub dry_run: bool,
+}
+
+/// What stands in the query of a deploy.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeployQuery {
+    /// Runs every check, answers what would happen, and changes nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// As the member `slug`, for a zip, which has no other place for it.
+    slug: Option<String>,
+    /// As the member `visibility`.
+    #[param(inline)]
+    visibility: Option<VisibilityBody>,
+    /// As the member `timezone`.
+    timezone: Option<String>,
+    /// As the member `force`.
+    force: Option<bool>,
+}
+
+/// What a body holds, whatever its form.
+#[derive(Debug, Default)]
+struct Raw {
+    html: Option<String>,
+    /// The manifest's text, as it was sent.
+    manifest: Option<String>,
+    assets: Option<Vec<RawAsset>>,
+    slug: Option<String>,
+    visibility: Option<VisibilityBody>,
+    timezone: Option<String>,
+    input_data: Option<InputData>,
+    force: Option<bool>,
+}
+
+/// A file as it was sent.
+#[derive(Debug)]
+struct RawAsset {
+    path: String,
+    content_type: Option<String>,
+    bytes: Vec<u8>,
+}
+
+/// The three forms of a body.
+#[derive(Debug, Clone)]
+enum Form {
+    Json,
+    Multipart(String),
+    Zip,
+}
+
+impl FromRequest<AppState> for Deploy {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let query: DeployQuery = params::query(parts.uri.query().unwrap_or_default())?;
+        let form = form_of(&parts.headers)?;
+        let bytes = body::read(&parts.headers, body, BodyBound::Deploy, state).await?;
+        let raw = match &form {
+            Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
+            Form::Json | Form::Zip => None,
+        };
+        let state = state.clone();
+        // Megabytes to unpack and to parse: not on a thread that serves requests.
+        let read = tokio::task::spawn_blocking(move || {
+            let limits = &state.config.limits;
+            let raw = match (raw, form) {
+                (Some(raw), _) => raw,
+                (None, Form::Zip) => archive::read(bytes, limits)?,
+                (None, _) => json::read(&bytes)?,
+            };
+            finish(raw, query)
+        });
+        Ok(read.await.map_err(|_| Error::internal(false))??)
+    }
+}
+
+fn form_of(headers: &http::HeaderMap) -> Result<Form> {
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = declared.and_then(|text| text.split(';').next()).map(str::trim);
+    let essence = essence.map(str::to_ascii_lowercase);
+    match (essence.as_deref(), declared) {
+        (Some("application/json"), _) => Ok(Form::Json),
+        (Some("multipart/form-data"), Some(kind)) => Ok(Form::Multipart(kind.to_owned())),
+        (Some("application/zip" | "application/x-zip-compressed"), _) => Ok(Form::Zip),
+        _ => Err(Error::invalid(
+            "Content-Type: must be application/json, multipart/form-data or application/zip",
+        )),
+    }
+}
+
+fn finish(raw: Raw, query: DeployQuery) -> Result<Deploy> {
+    let html = raw.html.filter(|html| !html.is_empty());
+    let html = html.ok_or_else(|| Error::invalid("`html`: the document is missing"))?;
+    text("html", &html)?;
+    let embedded = document::extract_embedded_manifest(&html)?;
+    let manifest = match (raw.manifest, embedded) {
+        (Some(_), Some(_)) => {
+            return Err(Error::invalid(
+                "`manifest`: it is in two places at once, beside the document and in it",
+            ));
+        }
+        (beside, inside) => beside.or(inside),
+    };
+    let assets = raw.assets.map(named).transpose()?;
+    let visibility = once("visibility", raw.visibility, query.visibility)?;
+    Ok(Deploy {
+        bundle: Bundle {
+            html: html.into(),
+            manifest,
+            assets,
+            visibility: visibility.map(Visibility::from),
+            timezone: once("timezone", raw.timezone, query.timezone)?,
+        },
+        slug: once("slug", raw.slug, query.slug)?,
+        input_data: raw.input_data,
+        force: once("force", raw.force, query.force)?,
+        dry_run: query.dry_run,
+    })
+}
+
+/// A member that may stand in the body or in the query, but not in both.
+fn once<T>(name: &str, body: Option<T>, query: Option<T>) -> Result<Option<T>> {
+    if body.is_some() && query.is_some() {
+        return Err(Error::invalid(format!("`{name}`: it is in two places, body and query")));
+    }
+    Ok(body.or(query))
+}
+
+/// PostgreSQL keeps no NUL in a text, and no document needs one.
+fn text(name: &str, text: &str) -> Result<()> {
+    if text.contains('\0') {
+        return Err(Error::invalid(format!("`{name}`: must not hold NUL")));
+    }
+    Ok(())
+}
+
+/// Files under the paths they are stored by, each path once.
+fn named(raw: Vec<RawAsset>) -> Result<Vec<Asset>> {
+    let mut taken = BTreeSet::new();
+    let mut assets = Vec::with_capacity(raw.len());
+    for file in raw {
+        let path = paths::from_deploy(&file.path)?;
+        if !taken.insert(path.clone()) {
+            return Err(Error::invalid(format!("assets: path {path:?} occurs twice")));
+        }
+        let content_type = assets::content_type(&path, file.content_type.as_deref());
+        assets.push(Asset::new(path, content_type, file.bytes.into()));
+    }
+    Ok(assets)
+}
+
+impl Deploy {
+    /// The same for the same deploy, in whatever form it was sent.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut put = |bytes: Option<&[u8]>| {
+            let len = bytes.map_or(u64::MAX, |bytes| bytes.len() as u64);
+            hash.update(len.to_be_bytes());
+            hash.update(bytes.unwrap_or_default());
+        };
+        let bundle = &self.bundle;
+        put(Some(bundle.html.as_bytes()));
+        put(bundle.manifest.as_deref().map(str::as_bytes));
+        put(bundle.visibility.map(|visibility| visibility.as_str().as_bytes()));
+        put(bundle.timezone.as_deref().map(str::as_bytes));
+        put(self.slug.as_deref().map(str::as_bytes));
+        put(Some(&[u8::from(self.force == Some(true))]));
+        let mut assets: Vec<&Asset> = bundle.assets.iter().flatten().collect();
+        assets.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        put(bundle
+            .assets
+            .as_ref()
+            .map(|assets| assets.len().to_string())
+            .as_deref()
+            .map(str::as_bytes));
+        for asset in assets {
+            put(Some(asset.path.as_bytes()));
+            put(Some(asset.content_type.as_bytes()));
+            put(Some(&asset.sha256));
+        }
+        for (collection, rows) in self.input_data.iter().flatten() {
+            put(Some(collection.as_bytes()));
+            put(Some(&rows.len().to_be_bytes()));
+            for row in rows {
+                put(row.key.as_deref().map(str::as_bytes));
+                put(Some(row.data.text().as_bytes()));
+            }
+        }
+        hash.finalize().into()
+    }
+}

@@ -1,0 +1,121 @@
+//! `POST /v1/apps`: makes an app and deploys its first version.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::control::{AppDetail, CreateApp, Created as Made, FirstAnswer};
+use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
+    record::{self, AppRecordBody, OwnerBody, WarningBody},
+    rehearsal::Rehearsal,
+    replay,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::ClaimedAgent, idempotency::IdempotencyKey, reply::Created},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = deploy_errors![
+    Conflict SlugTaken SlugNotAllowedForLink CollectionNotFound InputSchemaViolation
+    UniqueConflict AppQuotaExceeded AccountQuotaExceeded
+];
+
+/// A new app, and what its deploy has to say.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CreatedApp {
+    /// The app.
+    #[serde(flatten)]
+    pub app: AppRecordBody,
+    /// Rules of the manifest that were accepted and do nothing yet.
+    pub warnings: Vec<WarningBody>,
+}
+
+/// Creates an app and deploys its first version.
+///
+/// The body is JSON, `multipart/form-data`, or a zip of a folder with `index.html`,
+/// `manifest.json` and assets. The manifest may instead sit in the document, in a
+/// `<script type="application/json" id="x-service-manifest">`; in two places at once it is
+/// `invalid_request`. `dry_run=true` runs every check, answers what would happen, and changes
+/// nothing.
+#[utoipa::path(
+    post, path = "/v1/apps", tag = "Apps", params(DeployQuery),
+    request_body(content(
+        (DeployBody = "application/json"),
+        (DeployBody = "multipart/form-data"),
+        (Vec<u8> = "application/zip"),
+    )),
+    responses(
+        (status = 201, description = "The app", body = CreatedApp),
+        (status = 200, description = "With `dry_run`: what would happen", body = Rehearsal),
+    ),
+)]
+pub async fn create(
+    caller: ClaimedAgent,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    deploy: Deploy,
+) -> ApiResult<Response> {
+    if deploy.force.is_some() {
+        return Err(Error::invalid("`force`: a new app has nothing to be forced over").into());
+    }
+    let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
+    let owner = record::owner(&state, caller.owner).await?;
+    let dry_run = deploy.dry_run;
+    let keep = |key: String| FirstAnswer {
+        scope: replay::scope(principal, "POST /v1/apps", None, &key),
+        body_hash: deploy.hash(),
+        not_before: replay::not_before(state.clock.now()),
+        render: kept(&state, &owner),
+    };
+    // A dry run makes nothing, so there is nothing to make only once.
+    let answer = key.0.filter(|_| !dry_run).map(keep);
+    let request = CreateApp {
+        owner: caller.owner,
+        agent: Some(caller.agent),
+        by: principal,
+        bundle: deploy.bundle,
+        slug: deploy.slug,
+        input_data: deploy.input_data.unwrap_or_default(),
+        dry_run,
+        answer,
+    };
+    let control = state.rooms.control();
+    let made = control.create(request).await?;
+    if let Some(first) = made.replayed {
+        return Ok(replay::again(first.status, first.location.as_deref(), first.body));
+    }
+    if dry_run {
+        return Ok(Json(Rehearsal::of_create(made)).into_response());
+    }
+    let location = location(&made);
+    let warnings = record::warnings(&made.inactive);
+    let app = AppRecordBody::new(&state, AppDetail::of_created(&made), owner);
+    Ok(Created { location, record: CreatedApp { app, warnings } }.into_response())
+}
+
+fn location(made: &Made) -> String {
+    format!("/v1/apps/{}", made.record.id)
+}
+
+type Render = Box<dyn Fn(&Made) -> (u16, Option<String>, String) + Send + Sync>;
+
+/// The answer as it is kept: the same, without secrets.
+fn kept(state: &AppState, owner: &OwnerBody) -> Render {
+    let (state, owner): (AppState, Arc<OwnerBody>) = (state.clone(), Arc::new(owner.clone()));
+    Box::new(move |made| {
+        let detail = AppDetail::of_created(made);
+        let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
+        let body = CreatedApp { app, warnings: record::warnings(&made.inactive) };
+        (201, Some(location(made)), replay::to_json(&body))
+    })
+}

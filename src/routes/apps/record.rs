@@ -1,0 +1,287 @@
+//! The app record (contract part 4): what every route about an app answers, in one home.
+
+use std::sync::Arc;
+
+use rookery_actors::{
+    AppHandle,
+    app::root::CollectionCounts,
+    control::{AppDetail, Shown},
+};
+use rookery_domain::{
+    Error, Result, Timestamp,
+    app::AppRecord,
+    id::{AppId, HumanId},
+};
+use rookery_storage::humans;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+
+/// The text of an answer's warning about a rule whose feature does not exist yet.
+const NOT_ACTIVE: &str = "not active yet";
+
+/// An app, without its rows.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AppRecordBody {
+    /// Its id.
+    #[schema(value_type = String, example = "app_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    pub id: AppId,
+    /// Its name in addresses.
+    #[schema(value_type = String, example = "calm-maple-rook")]
+    pub slug: Arc<str>,
+    /// Where its page is.
+    pub url: String,
+    /// The link that lets visitors in while visibility is `link`; never in a replayed answer.
+    pub share_url: Option<String>,
+    /// Whether an actor runs for it, or why not.
+    pub status: StatusBody,
+    /// Whether it is live but no actor runs for it: the next request that needs its rows wakes it.
+    pub dormant: bool,
+    /// The current version's number, from 1.
+    pub version: u32,
+    /// Who reaches its page.
+    pub visibility: VisibilityBody,
+    /// IANA name; its days begin at midnight there.
+    #[schema(value_type = String, example = "UTC")]
+    pub timezone: Arc<str>,
+    /// Whether the owner's row writes are silent.
+    pub migration_mode: MigrationModeBody,
+    /// Whether its page may talk to any internet service.
+    pub unrestricted: bool,
+    /// The custom domain that serves it.
+    pub domain: Option<String>,
+    /// Domains that redirect to `domain`.
+    pub domain_aliases: Vec<String>,
+    /// The template that it was installed from.
+    pub template: Option<String>,
+    /// The account that it belongs to.
+    pub owner: OwnerBody,
+    /// Its collections: the declared ones, and those that only hold detached rows.
+    pub collections: Vec<CollectionBody>,
+    /// What counts towards its quotas.
+    pub usage: UsageBody,
+    /// When it was deployed first.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When the record or the version changed last; rows do not count.
+    #[schema(value_type = String, format = DateTime)]
+    pub updated_at: Timestamp,
+    /// When it went to the trash.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub deleted_at: Option<Timestamp>,
+    /// From when on it may be destroyed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub purge_at: Option<Timestamp>,
+}
+
+/// What an app does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StatusBody {
+    /// An actor runs for it.
+    Live,
+    /// None does; it is woken when it is needed.
+    Dormant,
+    /// In the trash, until `purge_at`.
+    Deleted,
+    /// Taken down: its owner may still read.
+    Closed,
+}
+
+/// Who reaches an app's page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VisibilityBody {
+    /// The owner and members.
+    Private,
+    /// Whoever holds the share link.
+    Link,
+    /// Everybody.
+    Public,
+}
+
+/// Migration mode: row writes of the owner are marked `silent` in the feed and set off nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MigrationModeBody {
+    /// Whether it is on now.
+    pub on: bool,
+    /// Until when.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+}
+
+/// The account that an app belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct OwnerBody {
+    /// The human.
+    #[schema(value_type = String)]
+    pub id: HumanId,
+    /// Its name, if it has given one.
+    #[schema(value_type = Option<String>)]
+    pub name: Option<Arc<str>>,
+}
+
+/// One collection in numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CollectionBody {
+    /// Its name.
+    #[schema(value_type = String)]
+    pub name: Arc<str>,
+    /// Live rows.
+    pub row_count: u64,
+    /// Rows in the trash.
+    pub deleted_count: u64,
+    /// Rows kept but not served, because a forced deploy left no place for them.
+    pub detached: u64,
+}
+
+/// What counts towards an app's quotas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct UsageBody {
+    /// Rows: live, in the trash, and detached.
+    pub rows: u64,
+    /// Rows that it may have.
+    pub rows_limit: u64,
+    /// Bytes of their keys and data.
+    pub storage_bytes: u64,
+    /// Bytes that it may have.
+    pub storage_bytes_limit: u64,
+}
+
+/// Something that a deploy accepted and that does nothing yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct WarningBody {
+    /// JSON pointer into the manifest.
+    pub path: String,
+    /// What is to be known about it.
+    pub message: &'static str,
+}
+
+impl From<Shown> for StatusBody {
+    fn from(shown: Shown) -> Self {
+        match shown {
+            Shown::Live => Self::Live,
+            Shown::Dormant => Self::Dormant,
+            Shown::Deleted => Self::Deleted,
+            Shown::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<StatusBody> for Shown {
+    fn from(status: StatusBody) -> Self {
+        match status {
+            StatusBody::Live => Self::Live,
+            StatusBody::Dormant => Self::Dormant,
+            StatusBody::Deleted => Self::Deleted,
+            StatusBody::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<rookery_domain::manifest::Visibility> for VisibilityBody {
+    fn from(visibility: rookery_domain::manifest::Visibility) -> Self {
+        use rookery_domain::manifest::Visibility;
+        match visibility {
+            Visibility::Private => Self::Private,
+            Visibility::Link => Self::Link,
+            Visibility::Public => Self::Public,
+        }
+    }
+}
+
+impl From<VisibilityBody> for rookery_domain::manifest::Visibility {
+    fn from(visibility: VisibilityBody) -> Self {
+        match visibility {
+            VisibilityBody::Private => Self::Private,
+            VisibilityBody::Link => Self::Link,
+            VisibilityBody::Public => Self::Public,
+        }
+    }
+}
+
+impl From<CollectionCounts> for CollectionBody {
+    fn from(counts: CollectionCounts) -> Self {
+        let CollectionCounts { name, live, deleted, detached } = counts;
+        Self { name, row_count: live, deleted_count: deleted, detached }
+    }
+}
+
+impl AppRecordBody {
+    /// The record as the service keeps it in answers to be given again: without secrets.
+    #[must_use]
+    pub fn without_secrets(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
+        let shown = detail.shown();
+        let AppDetail { record, dormant: _, collections, totals } = detail;
+        let until = record.migration_until.filter(|until| *until > state.clock.now());
+        let limits = &state.config.limits;
+        Self {
+            id: record.id,
+            url: state.origins.app_url(&record.slug),
+            share_url: None,
+            status: shown.into(),
+            dormant: shown == Shown::Dormant,
+            version: record.version,
+            visibility: record.visibility.into(),
+            timezone: record.timezone.clone(),
+            migration_mode: MigrationModeBody { on: until.is_some(), until },
+            unrestricted: record.unrestricted,
+            domain: None,
+            domain_aliases: Vec::new(),
+            template: None,
+            owner,
+            collections: collections.into_iter().map(CollectionBody::from).collect(),
+            usage: UsageBody {
+                rows: totals.live + totals.trashed + totals.detached,
+                rows_limit: limits.max_rows_per_app,
+                storage_bytes: totals.bytes,
+                storage_bytes_limit: limits.max_storage_bytes_per_app,
+            },
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            deleted_at: record.deleted_at,
+            purge_at: record.purge_at,
+            slug: record.slug.clone(),
+        }
+    }
+
+    /// The record for its owner's eyes.
+    #[must_use]
+    pub fn new(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
+        let share_url = share_url(state, &detail.record);
+        Self { share_url, ..Self::without_secrets(state, detail, owner) }
+    }
+
+    /// The record of `app` as it is now. Wakes nothing.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer; `app_not_found` when it has gone meanwhile.
+    pub async fn of(state: &AppState, app: &AppHandle) -> Result<Self> {
+        let detail = state.rooms.control().detail(app).await?;
+        let owner = owner(state, detail.record.owner).await?;
+        Ok(Self::new(state, detail, owner))
+    }
+}
+
+/// The link that lets visitors into an app, while its visibility is `link`.
+fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
+    let token = state.rooms.control().open_share_token(record)?;
+    Some(format!("{}s/share/{token}", state.origins.app_url(&record.slug)))
+}
+
+/// How records name an account.
+///
+/// # Errors
+/// `unavailable` when storage does not answer.
+pub async fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
+    let human = humans::by_id(&state.rooms.db, id).await.map_err(Error::from)?;
+    Ok(OwnerBody { id, name: human.and_then(|human| human.name).map(Arc::from) })
+}
+
+/// The warnings of a deploy whose manifest holds these rules.
+#[must_use]
+pub fn warnings(inactive: &[String]) -> Vec<WarningBody> {
+    let warning = |path: &String| WarningBody { path: path.clone(), message: NOT_ACTIVE };
+    inactive.iter().map(warning).collect()
+}

@@ -1,0 +1,64 @@
+//! What a deploy would do: the answer to `?dry_run=true`.
+
+use rookery_actors::control::{Created, Deployed};
+use rookery_domain::{advisory::Difference, compat::Break};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::record::{self, VisibilityBody, WarningBody};
+
+/// What a deploy would do. Nothing was changed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Rehearsal {
+    /// Always true.
+    pub dry_run: bool,
+    /// The version that it would make.
+    pub version: u32,
+    /// Who would reach the app's page.
+    pub visibility: VisibilityBody,
+    /// What it would break; with any of these, the deploy needs `force`.
+    #[schema(value_type = Vec<Object>)]
+    pub breaks: Vec<Break>,
+    /// Rules of the manifest that are accepted and do nothing yet.
+    pub warnings: Vec<WarningBody>,
+    /// What changes in who can see and do what: findings `added`, `removed` and `changed`, as
+    /// `GET /v1/apps/advisories` lists them.
+    #[schema(value_type = Object)]
+    pub exposure: Difference,
+    /// Rows that would not be served any more (kept, and counted).
+    pub rows_detached: u64,
+    /// Rows that would be served again.
+    pub rows_reattached: u64,
+}
+
+impl Rehearsal {
+    /// What creating an app would do.
+    #[must_use]
+    pub fn of_create(made: Created) -> Self {
+        Self {
+            dry_run: true,
+            version: made.record.version,
+            visibility: made.record.visibility.into(),
+            breaks: Vec::new(),
+            warnings: record::warnings(&made.inactive),
+            exposure: made.exposure.unwrap_or_default(),
+            rows_detached: 0,
+            rows_reattached: 0,
+        }
+    }
+
+    /// What deploying a version would do.
+    #[must_use]
+    pub fn of_version(deployed: Deployed) -> Self {
+        Self {
+            dry_run: true,
+            version: deployed.version,
+            visibility: deployed.visibility.into(),
+            breaks: deployed.breaks,
+            warnings: record::warnings(&deployed.inactive),
+            exposure: deployed.exposure.unwrap_or_default(),
+            rows_detached: deployed.detached,
+            rows_reattached: deployed.reattached,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Apps: creating, describing, changing, redeploying, destroying.
+
+mod create;
