@@ -2,10 +2,9 @@
 
 use reqwest::{Method, RequestBuilder};
 use rookery_domain::id::HumanId;
-use rookery_storage::humans;
 use serde_json::{Value, json};
 
-use super::{Answer, START, TestServer};
+use super::{Answer, TestServer};
 
 /// A document without anything in it.
 pub const HTML: &str = "<!doctype html><title>An app</title><h1>Hello</h1>";
@@ -67,14 +66,11 @@ pub fn open_collection() -> Value {
 impl TestServer {
     /// An account with this name in its address, with a session and an agent.
     pub async fn owner(&self, name: &str) -> Owner {
-        let (session, key) = (format!("session-{name}"), format!("key-{name}"));
-        let human = self.directory.human(&session);
-        self.directory.agent(&key, Some(human));
-        let email = format!("{name}@example.org");
-        let db = &self.state().rooms.db;
-        let made = humans::find_or_create(db, email, human, START).await.expect("an account");
-        assert_eq!(made.id, human, "each owner of a test has a name of its own");
-        Owner { human, key, session }
+        let human = self.human(&format!("{name}@example.org")).await;
+        let agent = self.agent(&human).await;
+        let session = human.cookie.split_once('=').expect("a cookie").1.to_owned();
+        let holder = self.state().rooms.directory.session(&session).expect("the directory");
+        Owner { human: holder.expect("a session").human, key: agent.key, session }
     }
 
     /// Deploys a new app; `html` is filled in when the body has none.
