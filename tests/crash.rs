@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::process::Process;
+use crate::harness::{database, process::Process};
 
 /// Times the server is killed. `ROOKERY_KILLS` sets another number.
 const KILLS: usize = 50;
@@ -29,14 +29,19 @@ type Journal = BTreeMap<String, u64>;
 async fn what_was_acknowledged_survives_kill_9_in_the_middle_of_64_writers() {
     let kills = std::env::var("ROOKERY_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(KILLS);
     let data = tempfile::tempdir().unwrap();
-    let mut server = Process::start(data.path(), &[]);
+    let database = database::postgres().await;
+    let settings: Vec<_> = database
+        .iter()
+        .map(|database| ("ROOKERY__STORAGE__DATABASE_URL", database.url.as_str()))
+        .collect();
+    let mut server = Process::start(data.path(), &settings);
     let key = server.enroll("writer@example.org").await;
     let mut acknowledged = 0;
     for _ in 0..kills {
         let app = server.deploy(&key, &manifest()).await;
         let start = server.get(&format!("/v1/apps/{app}/feed"), &key).await["cursor"].clone();
         let journals = write_until_killed(server, &key, &app).await;
-        server = Process::start(data.path(), &[]);
+        server = Process::start(data.path(), &settings);
         acknowledged += check(&server, &key, &app, &start, &journals).await;
     }
     assert!(acknowledged >= kills * ACKNOWLEDGED_BEFORE_KILL, "{acknowledged} acknowledged writes");

@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod apps;
+pub mod database;
 pub mod directory;
 pub mod people;
 pub mod probes;
@@ -23,6 +24,7 @@ use rookery::{
     state::AppState,
 };
 use rookery_domain::{Timestamp, time::Clock};
+use rookery_testkit::Database;
 use tempfile::TempDir;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -41,6 +43,7 @@ pub struct TestServer {
     server: Server,
     config: Config,
     data: TempDir,
+    _database: Option<Database>,
 }
 
 /// What a test wants to be different.
@@ -113,7 +116,7 @@ impl TestServer {
 
     /// Drains the server and starts another one on the same data, at the same time of its clock.
     pub async fn restart(self) -> Self {
-        let Self { directory, client, server, config, data } = self;
+        let Self { directory, client, server, config, data, _database } = self;
         let clock = server.state().clock.clone();
         server.stop().await;
         // It holds the first server's apps.
@@ -132,7 +135,7 @@ impl TestServer {
         let directory = Arc::new(TestDirectory::default());
         // Set once, here.
         let _ = directory.apps.set(server.state().rooms.apps().clone());
-        Self { directory, client, server, config, data }
+        Self { directory, client, server, config, data, _database }
     }
 
     /// The folder of the server's data.
@@ -171,6 +174,10 @@ impl Builder {
         let data = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config();
         config.data_dir = data.path().to_path_buf();
+        let database = database::postgres().await;
+        if let Some(database) = &database {
+            config.storage.database_url = database.url.clone().into();
+        }
         let directory = Arc::new(TestDirectory::default());
         let hooks = Hooks {
             clock: Clock::manual(START),
@@ -183,6 +190,6 @@ impl Builder {
         let _ = directory.apps.set(server.state().rooms.apps().clone());
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
-        TestServer { directory, client, server, config, data }
+        TestServer { directory, client, server, config, data, _database: database }
     }
 }
