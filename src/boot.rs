@@ -3,8 +3,12 @@
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
-use rookery_actors::{Apps, Control, Runtime, RuntimeOptions, store::SqlStore};
-use rookery_domain::{sealed::ServerKey, time::Clock};
+use rookery_actors::{
+    Apps, Control, Runtime, RuntimeOptions,
+    app::message::{AppOp, Op},
+    store::SqlStore,
+};
+use rookery_domain::{app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
 
@@ -45,12 +49,7 @@ impl Rooms {
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
     pub async fn open(config: &Config, clock: &Clock, host: &str) -> Result<Self, BootError> {
-        let url = config.storage.database_url.expose_secret();
-        let options = match url {
-            "" => StorageOptions::sqlite(&config.data_dir),
-            url => StorageOptions::postgres(url, &config.data_dir),
-        };
-        let db = Db::connect(&options).await?;
+        let db = Db::connect(&storage(config)).await?;
         let key = server_key(&config.data_dir)?;
         let epoch = db.next_epoch().await?;
         let writer = Writer::start(&db, epoch, WriterOptions::default())?;
@@ -88,11 +87,30 @@ impl Rooms {
         self.runtime.control()
     }
 
+    /// Takes down the app with this id or slug, for the operator.
+    ///
+    /// # Errors
+    /// `app_not_found`; `unavailable` when it was not done for sure.
+    pub async fn close_app(&self, id_or_slug: &str) -> rookery_domain::Result<Arc<AppRecord>> {
+        let app = self.apps().find(id_or_slug).await?;
+        app.apply(Caller::System, Op::App(AppOp::Close), None, 0).await?;
+        Ok(app.record())
+    }
+
     /// Finishes what is with the writer and stops everything.
     pub async fn close(&self) {
         self.writer.drain().await;
         self.runtime.stop().await;
         self.db.close().await;
+    }
+}
+
+/// Where the settings say that the data is.
+#[must_use]
+pub fn storage(config: &Config) -> StorageOptions {
+    match config.storage.database_url.expose_secret() {
+        "" => StorageOptions::sqlite(&config.data_dir),
+        url => StorageOptions::postgres(url, &config.data_dir),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod error;
 pub mod http;
 pub mod log;
 pub mod openapi;
+pub mod operator;
 pub mod pages;
 pub mod router;
 pub mod routes;

@@ -12,7 +12,7 @@ use crate::{
     error::ApiError,
     http::route_table::RouteTable,
     openapi, operation,
-    routes::{apps, docs, health},
+    routes::{apps, docs, health, ops},
     state::AppState,
 };
 
@@ -48,7 +48,10 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
 /// The routes of the operator's listener.
 #[must_use]
 pub fn ops() -> Routes {
-    Routes::new(OpenApiRouter::new()).get("/alive", health::alive).get("/ready", health::ready)
+    Routes::new(OpenApiRouter::new())
+        .get("/alive", health::alive)
+        .get("/ready", health::ready)
+        .post("/ops/apps/{id}/close", ops::close::close)
 }
 
 /// The OpenAPI document of the service's own routes.
@@ -63,8 +66,20 @@ fn api() -> OpenApiRouter<AppState> {
 
 fn app_routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .routes(operation!(apps::list::list, apps::list::ERRORS))
         .routes(operation!(apps::create::create, apps::create::ERRORS))
+        .routes(operation!(apps::advisories::advisories, apps::advisories::ERRORS))
         .routes(operation!(apps::get::get, apps::get::ERRORS))
+        .routes(operation!(apps::update::update, apps::update::ERRORS))
+        .routes(operation!(apps::delete::delete, apps::delete::ERRORS))
+        .routes(operation!(apps::restore::restore, apps::restore::ERRORS))
+        .routes(operation!(apps::purge::purge, apps::purge::ERRORS))
+        .routes(operation!(apps::versions::deploy, apps::versions::ERRORS))
+        .routes(operation!(apps::document::document, apps::document::ERRORS))
+        .routes(operation!(apps::wake::wake, apps::wake::ERRORS))
+        .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
+        .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
+        .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
 }
 
 impl Routes {
@@ -81,6 +96,17 @@ impl Routes {
     {
         self.router = self.router.route(path, routing::get(handler));
         self.pages.extend([(path, "GET"), (path, "HEAD")]);
+        self
+    }
+
+    /// Adds a POST that is no part of the API's document: the operator's.
+    fn post<H, T>(mut self, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        self.router = self.router.route(path, routing::post(handler));
+        self.pages.push((path, "POST"));
         self
     }
 

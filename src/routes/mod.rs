@@ -8,3 +8,4 @@
 pub mod apps;
 pub mod docs;
 pub mod health;
+pub mod ops;

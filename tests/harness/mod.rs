@@ -10,7 +10,6 @@ mod raw;
 use std::sync::Arc;
 
 pub use answer::{Answer, redact};
-pub use apps::App;
 pub use directory::TestDirectory;
 pub use raw::RawConnection;
 use reqwest::{Client, Method, RequestBuilder};
