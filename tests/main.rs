@@ -7,6 +7,7 @@ mod config;
 mod docs;
 mod harness;
 mod http;
+mod operator;
 mod pages;
 mod process;
 mod routes;

@@ -7,7 +7,10 @@ pub mod directory;
 pub mod probes;
 mod raw;
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use answer::{Answer, redact};
 pub use directory::TestDirectory;
@@ -31,13 +34,14 @@ pub struct TestServer {
     pub directory: Arc<TestDirectory>,
     client: Client,
     server: Server,
-    _data: TempDir,
+    _data: Option<TempDir>,
 }
 
 /// What a test wants to be different.
 pub struct Builder {
     settings: Vec<(String, String)>,
     routes: OpenApiRouter<AppState>,
+    data_dir: Option<PathBuf>,
 }
 
 impl TestServer {
@@ -56,7 +60,7 @@ impl TestServer {
             ("ROOKERY__LOG__LEVEL", "error"),
         ];
         let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Builder { settings: settings.into(), routes: OpenApiRouter::new() }
+        Builder { settings: settings.into(), routes: OpenApiRouter::new(), data_dir: None }
     }
 
     /// The address of the public listener, for URLs.
@@ -101,6 +105,11 @@ impl TestServer {
         self.server.state()
     }
 
+    /// The address of the operator's listener.
+    pub fn ops_address(&self) -> String {
+        self.server.ops_address().to_string()
+    }
+
     /// Drains and ends the server.
     pub async fn stop(self) {
         self.server.stop().await;
@@ -111,6 +120,12 @@ impl Builder {
     /// Sets a variable of the environment.
     pub fn set(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Keeps its data in a folder that outlives it.
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.data_dir = Some(folder.to_path_buf());
         self
     }
 
@@ -128,9 +143,18 @@ impl Builder {
 
     /// Starts it.
     pub async fn start(self) -> TestServer {
-        let data = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config();
-        config.data_dir = data.path().to_path_buf();
+        let data = match self.data_dir {
+            Some(folder) => {
+                config.data_dir = folder;
+                None
+            }
+            None => {
+                let data = tempfile::tempdir().expect("a temporary folder");
+                config.data_dir = data.path().to_path_buf();
+                Some(data)
+            }
+        };
         let directory = Arc::new(TestDirectory::default());
         let hooks = Hooks {
             clock: Clock::manual(START),

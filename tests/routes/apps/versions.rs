@@ -259,7 +259,7 @@ async fn a_dry_run_tells_the_difference_in_exposure_and_changes_nothing() {
     assert_eq!((&would["version"], &would["dry_run"]), (&json!(2), &json!(true)));
     let added = &would["exposure"]["added"][0];
     assert_eq!((&added["collection"], &added["exposure"]), (&json!("notes"), &json!("read")));
-    assert_eq!(added["fields"][0]["looks_like"], "email", "{would}");
+    assert_eq!(added["fields"][0]["looks_like"], "email_address", "{would}");
     assert_eq!((&would["exposure"]["removed"]), &json!([]));
     let mut after = server.get_as(&owner, &app.path("")).await.expect(200);
     // Looking at the rows has woken it; nothing else is different.
