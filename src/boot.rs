@@ -12,9 +12,11 @@ use std::{
 
 use rand::RngCore as _;
 use rookery_actors::{
-    Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions, store::SqlStore,
+    Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions,
+    app::message::{AppOp, Op},
+    store::SqlStore,
 };
-use rookery_domain::{Error, sealed::ServerKey, time::Clock};
+use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
 
@@ -65,12 +67,7 @@ impl Rooms {
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
     pub async fn open(config: &Config, clock: &Clock, host: &str) -> Result<Self, BootError> {
-        let url = config.storage.database_url.expose_secret();
-        let options = match url {
-            "" => StorageOptions::sqlite(&config.data_dir),
-            url => StorageOptions::postgres(url, &config.data_dir),
-        };
-        let db = Db::connect(&options).await?;
+        let db = Db::connect(&storage(config)).await?;
         let key = server_key(config)?;
         let epoch = db.next_epoch().await?;
         let writer = Writer::start(&db, epoch, WriterOptions::default())?;
@@ -117,6 +114,16 @@ impl Rooms {
         self.runtime.control()
     }
 
+    /// Takes down the app with this id or slug, for the operator.
+    ///
+    /// # Errors
+    /// `app_not_found`; `unavailable` when it was not done for sure.
+    pub async fn close_app(&self, id_or_slug: &str) -> rookery_domain::Result<Arc<AppRecord>> {
+        let app = self.apps().find(id_or_slug).await?;
+        app.apply(Caller::System, Op::App(AppOp::Close), None, 0).await?;
+        Ok(app.record())
+    }
+
     /// Writes down what is only in memory, finishes what is with the writer, stops everything.
     pub async fn close(&self) {
         self.directory.stop().await;
@@ -124,6 +131,15 @@ impl Rooms {
         self.runtime.stop().await;
         self.writer.drain().await;
         self.db.close().await;
+    }
+}
+
+/// Where the settings say that the data is.
+#[must_use]
+pub fn storage(config: &Config) -> StorageOptions {
+    match config.storage.database_url.expose_secret() {
+        "" => StorageOptions::sqlite(&config.data_dir),
+        url => StorageOptions::postgres(url, &config.data_dir),
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 use clap::{Parser, Subcommand};
 
 use crate::{
-    config::{self, Environment},
-    demo, openapi, router,
+    config::{self, Config, Environment},
+    demo, openapi, operator, router,
     server::{self, Hooks, signal},
 };
 
@@ -35,6 +35,31 @@ enum Command {
     Config,
     /// Prints the OpenAPI document.
     Openapi,
+    /// What an operator does to one app.
+    #[command(subcommand)]
+    App(AppCommand),
+    /// Writes a copy of the database to a new file; the server may run. (PostgreSQL: pg_dump.)
+    Backup {
+        /// The file to write; it must not exist.
+        file: PathBuf,
+    },
+    /// Puts a backup in the place of the database; the server must not run.
+    Restore {
+        /// A file that `rookery backup` wrote.
+        file: PathBuf,
+        /// Replaces a database that is there.
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum AppCommand {
+    /// Takes an app down: its owner may still read it, nobody writes, its pages say so.
+    Close {
+        /// Its id or slug.
+        app: String,
+    },
 }
 
 /// Runs the command line of this process.
@@ -47,6 +72,18 @@ pub fn run() -> ExitCode {
         Command::Demo => serve(file, true),
         Command::Config => print_config(file),
         Command::Openapi => print(&openapi::to_json(&router::document())),
+        Command::App(AppCommand::Close { app }) => run_once(file, async |config| {
+            let closed = operator::close_app(&config, &app).await?;
+            Ok(format!("closed {} ({})\n", closed.id, closed.slug))
+        }),
+        Command::Backup { file: to } => run_once(file, async |config| {
+            operator::back_up(&config, &to).await?;
+            Ok(format!("backed up to {}\n", to.display()))
+        }),
+        Command::Restore { file: from, force } => run_once(file, async |config| {
+            operator::restore(&config, &from, force).await?;
+            Ok(format!("restored {} into {}\n", from.display(), config.data_dir.display()))
+        }),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,13 +99,28 @@ fn print_config(file: Option<&Path>) -> Result<(), String> {
     print(&text)
 }
 
+/// Does one thing with the settings in force, and prints what it says.
+fn run_once(
+    file: Option<&Path>,
+    work: impl AsyncFnOnce(Config) -> Result<String, String>,
+) -> Result<(), String> {
+    let config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    let runtime = runtime()?;
+    let said = runtime.block_on(work(config))?;
+    print(&said)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))
+}
+
 fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
     let config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
     let _log = crate::log::start(&config.log);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    let runtime = runtime()?;
     let result = runtime.block_on(async {
         let stop = signal::stop().map_err(|error| format!("cannot listen to signals: {error}"))?;
         let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;

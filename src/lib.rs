@@ -12,6 +12,7 @@ pub mod http;
 pub mod log;
 pub mod mail;
 pub mod openapi;
+pub mod operator;
 pub mod pages;
 pub mod router;
 pub mod routes;

@@ -13,7 +13,7 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, page,
+        agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, ops, page,
         register, self_agents, site as pages, visitor,
     },
     state::AppState,
@@ -64,7 +64,10 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
 /// The routes of the operator's listener.
 #[must_use]
 pub fn ops() -> Routes {
-    Routes::new(OpenApiRouter::new()).get("/alive", health::alive).get("/ready", health::ready)
+    Routes::new(OpenApiRouter::new())
+        .get("/alive", health::alive)
+        .get("/ready", health::ready)
+        .post("/ops/apps/{id}/close", ops::close::close)
 }
 
 /// The OpenAPI document of the service's own routes.
@@ -145,8 +148,20 @@ fn participant_api() -> OpenApiRouter<AppState> {
 /// Apps: part 4.2 and what 4.4 shows of a manifest.
 fn app_routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .routes(operation!(apps::list::list, apps::list::ERRORS))
         .routes(operation!(apps::create::create, apps::create::ERRORS))
+        .routes(operation!(apps::advisories::advisories, apps::advisories::ERRORS))
         .routes(operation!(apps::get::get, apps::get::ERRORS))
+        .routes(operation!(apps::update::update, apps::update::ERRORS))
+        .routes(operation!(apps::delete::delete, apps::delete::ERRORS))
+        .routes(operation!(apps::restore::restore, apps::restore::ERRORS))
+        .routes(operation!(apps::purge::purge, apps::purge::ERRORS))
+        .routes(operation!(apps::versions::deploy, apps::versions::ERRORS))
+        .routes(operation!(apps::document::document, apps::document::ERRORS))
+        .routes(operation!(apps::wake::wake, apps::wake::ERRORS))
+        .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
+        .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
+        .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
 }
 
 impl Routes {
@@ -166,7 +181,7 @@ impl Routes {
         self
     }
 
-    /// Adds a POST that is no part of the API's document: a page's form.
+    /// Adds a POST that is no part of the API's document: a page's form, or the operator's.
     fn post<H, T>(mut self, path: &'static str, handler: H) -> Self
     where
         H: Handler<T, AppState>,

@@ -8,6 +8,7 @@ mod crash;
 mod docs;
 mod harness;
 mod http;
+mod operator;
 mod pages;
 mod process;
 mod routes;

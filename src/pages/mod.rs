@@ -5,6 +5,7 @@
 //! decision who may see an app; the routes ask these modules and send what they answer.
 
 pub mod assets;
+pub mod disclosure;
 pub mod document;
 pub mod origin;
 pub mod paths;

@@ -15,6 +15,7 @@ pub mod docs;
 pub mod feed;
 pub mod health;
 pub mod keys;
+pub mod ops;
 pub mod page;
 pub mod register;
 pub mod self_agents;

@@ -47,6 +47,13 @@ impl TestDirectory {
         self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
     }
 
+    /// A human that another server knew, with its session and its agent.
+    pub fn admit(&self, human: HumanId, session: &str, key: &str) {
+        let identity = Identity::Human { human, session: SessionId::new() };
+        self.entries.lock().unwrap().sessions.insert(session.to_owned(), identity);
+        self.agent(key, Some(human));
+    }
+
     /// A service credential of `app`.
     pub fn credential(&self, secret: &str, app: AppId) {
         let identity = Identity::Credential { credential: CredentialId::new(), app };

@@ -10,10 +10,12 @@ pub mod probes;
 pub mod process;
 mod raw;
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use answer::{Answer, redact};
-pub use apps::App;
 pub use directory::TestDirectory;
 pub use people::{Agent, Human, encoded, session_of};
 pub use raw::RawConnection;
@@ -42,7 +44,7 @@ pub struct TestServer {
     client: Client,
     server: Server,
     config: Config,
-    data: TempDir,
+    data: Option<TempDir>,
     _database: Option<Database>,
 }
 
@@ -51,6 +53,7 @@ pub struct Builder {
     settings: Vec<(String, String)>,
     probes: bool,
     routes: OpenApiRouter<AppState>,
+    data_dir: Option<PathBuf>,
 }
 
 impl TestServer {
@@ -69,7 +72,12 @@ impl TestServer {
             ("ROOKERY__LOG__LEVEL", "error"),
         ];
         let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Builder { settings: settings.into(), probes: false, routes: OpenApiRouter::new() }
+        Builder {
+            settings: settings.into(),
+            probes: false,
+            routes: OpenApiRouter::new(),
+            data_dir: None,
+        }
     }
 
     /// The address of the public listener, for URLs.
@@ -139,8 +147,13 @@ impl TestServer {
     }
 
     /// The folder of the server's data.
-    pub fn data_dir(&self) -> &std::path::Path {
-        self.data.path()
+    pub fn data_dir(&self) -> &Path {
+        &self.config.data_dir
+    }
+
+    /// The address of the operator's listener.
+    pub fn ops_address(&self) -> String {
+        self.server.ops_address().to_string()
     }
 
     /// Drains and ends the server.
@@ -153,6 +166,12 @@ impl Builder {
     /// Sets a variable of the environment.
     pub fn set(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Keeps its data in a folder that outlives it.
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.data_dir = Some(folder.to_path_buf());
         self
     }
 
@@ -171,9 +190,18 @@ impl Builder {
 
     /// Starts it.
     pub async fn start(self) -> TestServer {
-        let data = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config();
-        config.data_dir = data.path().to_path_buf();
+        let data = match self.data_dir {
+            Some(folder) => {
+                config.data_dir = folder;
+                None
+            }
+            None => {
+                let data = tempfile::tempdir().expect("a temporary folder");
+                config.data_dir = data.path().to_path_buf();
+                Some(data)
+            }
+        };
         let database = database::postgres().await;
         if let Some(database) = &database {
             config.storage.database_url = database.url.clone().into();

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use rookery_domain::{Error, Result, app::AppRecord};
+use rookery_domain::{Error, Result, app::AppRecord, manifest::Manifest};
 use rookery_storage::{apps, commit::Totals, versions};
 
 use super::{Control, Created, Shown};
@@ -59,6 +59,19 @@ impl AppDetail {
 }
 
 impl Control {
+    /// The manifest of an app's current version. Wakes nothing.
+    ///
+    /// # Errors
+    /// As [`Control::detail`].
+    pub async fn manifest(&self, app: &AppHandle) -> Result<Arc<Manifest>> {
+        if let Some(root) = app.peek() {
+            return Ok(root.manifest.clone());
+        }
+        let record = app.record();
+        let text = versions::manifest(&self.db, record.id, record.version).await.map_err(failed)?;
+        read_manifest(&text.ok_or_else(Error::app_not_found)?).map(Arc::new)
+    }
+
     /// Describes an app.
     ///
     /// # Errors

@@ -286,7 +286,7 @@ async fn rules_of_features_to_come_are_accepted_with_a_warning() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
     let mut manifest = guestbook();
-    manifest["webhooks"] = json!([{"on": ["create"], "collection": "entries",
+    manifest["webhooks"] = json!([{"on": "create", "collection": "entries",
         "url": "https://hooks.example.com/in"}]);
     let app = server.deploy(&owner, json!({"manifest": manifest})).await;
     let expected = json!([{"path": "/webhooks/0", "message": "not active yet"}]);

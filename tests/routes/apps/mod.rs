@@ -1,3 +1,12 @@
 //! Apps: creating, describing, changing, redeploying, destroying.
 
+mod advisories;
+mod bundle;
 mod create;
+mod disclosure;
+mod lifecycle;
+mod list;
+mod manifest;
+mod settings;
+mod strangers;
+mod versions;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
 use http::header;
-pub use json::DeployBody;
+pub use json::{AssetBody, DeployBody, SeedBody};
 use rookery_actors::control::{Bundle, SeedRow};
 use rookery_domain::{Error, Result, manifest::Visibility};
 use rookery_storage::commit::Asset;

@@ -1,0 +1,53 @@
+//! `GET /v1/apps/:id/document`: the HTML as it was authored.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderValue, header};
+use rookery_domain::{Error, ErrorCode};
+use rookery_storage::versions;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{AppOwner, Readable},
+        conditional::IfNoneMatch,
+    },
+    pages::assets::strong_etag,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// On the site's origin an app's document is a text to be read, and must not become a page of
+/// the site: nothing in it runs or loads.
+const READ_ONLY: &str = "default-src 'none'; sandbox";
+
+/// Shows the authored HTML of the current version, without what serving it adds.
+#[utoipa::path(
+    get, path = "/v1/apps/{id}/document", tag = "Apps",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses(
+        (status = 200, description = "The document", body = String, content_type = "text/html"),
+        (status = 304, description = "The caller has this answer already"),
+    ),
+)]
+pub async fn document(
+    owner: AppOwner<Readable>,
+    State(state): State<AppState>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    let record = owner.app.record();
+    let html = versions::html(&state.rooms.db, record.id, record.version).await;
+    let html = html.map_err(Error::from)?.ok_or_else(Error::app_not_found)?;
+    let etag = strong_etag(html.as_bytes());
+    Ok(cached.answer(&etag, || {
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+            (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(READ_ONLY)),
+        ];
+        (headers, html.to_string()).into_response()
+    }))
+}

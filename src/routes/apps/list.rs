@@ -1,0 +1,115 @@
+//! `GET /v1/apps`: the apps of the caller's account.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::control::AppList;
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    id::{AppId, HumanId},
+    query::ListCursor,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{
+    record::{self, AppRecordBody, StatusBody},
+    replay::to_json,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::ClaimedAgent,
+        conditional::IfNoneMatch,
+        params::StrictQuery,
+        reply::{Page, RawJson, page_limit},
+    },
+    pages::assets::strong_etag,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Which apps the list holds.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Query {
+    /// Only apps whose record says this. Without it, all but the deleted ones.
+    #[param(inline)]
+    status: Option<StatusBody>,
+    /// Only the app with this slug.
+    slug: Option<String>,
+    /// Without `status`: the deleted ones too.
+    #[serde(default)]
+    include_deleted: bool,
+    /// Apps on the page, 1 to 200; 50 when left out.
+    limit: Option<usize>,
+    /// Where the page begins: `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the account's apps, newest first.
+///
+/// They are described without being woken.
+#[utoipa::path(
+    get, path = "/v1/apps", tag = "Apps", params(Query),
+    responses(
+        (status = 200, description = "A page, with a strong `ETag`", body = Page<AppRecordBody>),
+        (status = 304, description = "The caller has this answer already"),
+    ),
+)]
+pub async fn list(
+    caller: ClaimedAgent,
+    State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<Query>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    let limit = page_limit(query.limit)?;
+    let scope = scope(caller.owner, &query);
+    let key = &state.rooms.key;
+    let after =
+        query.cursor.as_deref().map(|token| position(&ListCursor::parse(token, key, &scope)?));
+    let wanted = AppList {
+        shown: query.status.map(Into::into),
+        include_deleted: query.include_deleted,
+        slug: query.slug,
+        after: after.transpose()?,
+    };
+    let control = state.rooms.control();
+    let (apps, more) = control.list(caller.owner, wanted, limit).await?;
+    let owner = record::owner(&state, caller.owner).await?;
+    let next_cursor = apps.last().filter(|_| more).map(|app| {
+        let record = app.record();
+        let after = format!("{} {}", record.created_at.0, record.id);
+        ListCursor { after }.to_token(key, &scope)
+    });
+    let mut items = Vec::with_capacity(apps.len());
+    for app in apps {
+        match control.detail(&app).await {
+            Ok(detail) => items.push(AppRecordBody::new(&state, detail, owner.clone())),
+            // Purged between the two looks.
+            Err(error) if error.code == ErrorCode::AppNotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let body = to_json(&Page { items, next_cursor });
+    Ok(cached.answer(&strong_etag(body.as_bytes()), || RawJson(body).into_response()))
+}
+
+/// What a cursor is bound to: the account and the filter.
+fn scope(owner: HumanId, query: &Query) -> String {
+    let Query { status, slug, include_deleted, .. } = query;
+    format!("apps {owner} {status:?} {slug:?} {include_deleted}")
+}
+
+/// The place of the last app that was shown.
+fn position(cursor: &ListCursor) -> Result<(Timestamp, AppId)> {
+    let place = cursor
+        .after
+        .split_once(' ')
+        .and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
+    place.ok_or_else(|| Error::invalid("`cursor` does not belong to this list"))
+}

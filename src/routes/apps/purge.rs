@@ -1,0 +1,31 @@
+//! `POST /v1/apps/:id/purge`: destroys a deleted app.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::ErrorCode;
+
+use crate::{
+    error::ApiResult,
+    http::auth::permission::{AnyState, AppOwner},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
+
+/// Destroys a deleted app and all its data, irreversibly.
+///
+/// An app that is not deleted is `conflict`. Afterwards it is `app_not_found`, and its slug is
+/// free.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/purge", tag = "Apps",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 204, description = "It is destroyed")),
+)]
+pub async fn purge(
+    owner: AppOwner<AnyState>,
+    State(state): State<AppState>,
+) -> ApiResult<StatusCode> {
+    state.rooms.control().purge(&owner.app, owner.caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,31 @@
+//! `POST /v1/apps/:id/restore`: out of the trash.
+
+use axum::{Json, extract::State};
+use rookery_actors::app::message::{AppOp, Op};
+use rookery_domain::ErrorCode;
+
+use super::record::AppRecordBody;
+use crate::{
+    error::ApiResult,
+    http::auth::permission::{AnyState, AppOwner},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Brings an app back from the trash, with everything it had.
+///
+/// For an app that is not deleted this changes nothing.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/restore", tag = "Apps",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 200, description = "The app", body = AppRecordBody)),
+)]
+pub async fn restore(
+    owner: AppOwner<AnyState>,
+    State(state): State<AppState>,
+) -> ApiResult<Json<AppRecordBody>> {
+    owner.app.apply(owner.caller, Op::App(AppOp::Restore), None, 0).await?;
+    Ok(Json(AppRecordBody::of(&state, &owner.app).await?))
+}

@@ -1,0 +1,78 @@
+//! `GET /v1/apps/:id/roles`: the custom roles that the manifest declares.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use rookery_domain::{
+    ErrorCode,
+    access::Subject,
+    manifest::{Collection, Manifest},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{AppOwner, Readable},
+        reply::Page,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// A custom role.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct RoleBody {
+    /// Its name in permission lists.
+    #[schema(value_type = String)]
+    name: Arc<str>,
+    /// What humans are shown instead of the name.
+    title: Option<String>,
+    /// Members that hold it.
+    member_count: u64,
+    /// Collections that name it in a permission list, in whatever form.
+    collection_count: u64,
+}
+
+/// Lists the custom roles of the current manifest, by name.
+///
+/// There are never more than a manifest holds, so one page has them all.
+#[utoipa::path(
+    get, path = "/v1/apps/{id}/roles", tag = "Sharing",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 200, description = "The roles", body = Page<RoleBody>)),
+)]
+pub async fn roles(
+    owner: AppOwner<Readable>,
+    State(state): State<AppState>,
+) -> ApiResult<Json<Page<RoleBody>>> {
+    let manifest = state.rooms.control().manifest(&owner.app).await?;
+    let role = |(name, role): (&Arc<str>, &rookery_domain::manifest::Role)| RoleBody {
+        name: name.clone(),
+        title: role.title.clone(),
+        // Members come with routes of their own: until then no app has one.
+        member_count: 0,
+        collection_count: named_by(&manifest, name),
+    };
+    let items = manifest.roles.iter().map(role).collect();
+    Ok(Json(Page { items, next_cursor: None }))
+}
+
+fn named_by(manifest: &Manifest, role: &str) -> u64 {
+    let names = |collection: &Arc<Collection>| {
+        let lists = &collection.permissions;
+        [&lists.read, &lists.write, &lists.update, &lists.delete, &lists.count_read]
+            .into_iter()
+            .flat_map(|list| list.iter())
+            .any(|subject| match subject {
+                Subject::Role(name) | Subject::RoleOwn(name) | Subject::RoleCreator(name) => {
+                    **name == *role
+                }
+                _ => false,
+            })
+    };
+    manifest.collections.values().filter(|collection| names(collection)).count() as u64
+}

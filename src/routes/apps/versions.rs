@@ -1,0 +1,141 @@
+//! `POST /v1/apps/:id/versions`: deploys a new version over an app.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::{
+    app::message::{IdempotencyKey as Once, Renderer, Reply, StoredAnswer},
+    control::{AppDetail, Redeploy},
+};
+use rookery_domain::{Error, ErrorCode, compat::Break};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
+    record::{self, AppRecordBody, OwnerBody, WarningBody},
+    rehearsal::Rehearsal,
+    replay,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::OwnerAgent, idempotency::IdempotencyKey, reply::Created},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    deploy_errors![Conflict ManifestIncompatibleRedeploy UniqueBackfillConflict];
+
+/// An app after a redeploy, and what the deploy has to say.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct DeployedVersion {
+    /// The app.
+    #[serde(flatten)]
+    pub app: AppRecordBody,
+    /// Rules of the manifest that were accepted and do nothing yet.
+    pub warnings: Vec<WarningBody>,
+    /// What it broke, having been forced.
+    #[schema(value_type = Vec<Object>)]
+    pub breaks: Vec<Break>,
+    /// Rows that are not served any more (kept, and counted).
+    pub rows_detached: u64,
+    /// Rows that are served again.
+    pub rows_reattached: u64,
+}
+
+/// Deploys a new version.
+///
+/// A manifest or assets that the body leaves out carry over, and so does the visibility. What
+/// would strand rows or widen disclosure is `manifest_incompatible_redeploy` with
+/// `details.breaks`; `force` goes on all the same, and then rows without a place are detached,
+/// never deleted. `dry_run=true` runs every check, answers what would happen, and changes nothing.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/versions", tag = "Apps",
+    params(("id" = String, Path, description = "The app's id or slug"), DeployQuery),
+    request_body(content(
+        (DeployBody = "application/json"),
+        (DeployBody = "multipart/form-data"),
+        (Vec<u8> = "application/zip"),
+    )),
+    responses(
+        (status = 201, description = "The app after it", body = DeployedVersion),
+        (status = 200, description = "With `dry_run`: what would happen", body = Rehearsal),
+    ),
+)]
+pub async fn deploy(
+    owner: OwnerAgent,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    deploy: Deploy,
+) -> ApiResult<Response> {
+    for (member, given) in
+        [("slug", deploy.slug.is_some()), ("input_data", deploy.input_data.is_some())]
+    {
+        if given {
+            return Err(Error::invalid(format!("`{member}`: only a new app takes it")).into());
+        }
+    }
+    let OwnerAgent { app, caller, .. } = owner;
+    let named = record::owner(&state, app.record().owner).await?;
+    let dry_run = deploy.dry_run;
+    let route = "POST /v1/apps/{id}/versions";
+    let once = |key: String| Once {
+        scope: replay::scope(caller.principal(), route, Some(app.id()), &key),
+        body_hash: deploy.hash(),
+        collection: None,
+        location_base: String::new(),
+        render: Some(kept(&state, &named)),
+        checked_at_seq: 0,
+    };
+    // A dry run makes nothing, so there is nothing to make only once.
+    let idempotency = key.0.filter(|_| !dry_run).map(once);
+    let force = deploy.force.unwrap_or_default();
+    let request = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency };
+    let control = state.rooms.control();
+    let deployed = control.deploy(&app, request).await?;
+    if let Some(first) = deployed.replayed {
+        return Ok(replay::again(first.status, first.location.as_deref(), first.body));
+    }
+    if dry_run {
+        return Ok(Json(Rehearsal::of_version(deployed)).into_response());
+    }
+    let detail = control.detail(&app).await?;
+    let location = format!("/v1/apps/{}", app.id());
+    let record = DeployedVersion {
+        app: AppRecordBody::new(&state, detail, named),
+        warnings: record::warnings(&deployed.inactive),
+        breaks: deployed.breaks,
+        rows_detached: deployed.detached,
+        rows_reattached: deployed.reattached,
+    };
+    Ok(Created { location, record }.into_response())
+}
+
+/// The answer as it is kept: the same, without secrets.
+fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
+    let (state, owner) = (state.clone(), owner.clone());
+    Renderer(Arc::new(move |reply, root| {
+        let detail = AppDetail::of_root(root);
+        let (breaks, rows_detached, rows_reattached) = match reply {
+            Reply::Deployed(report) => (report.breaks.clone(), report.detached, report.reattached),
+            _ => Default::default(),
+        };
+        let record = DeployedVersion {
+            app: AppRecordBody::without_secrets(&state, detail, owner.clone()),
+            warnings: record::warnings(&root.manifest.inactive),
+            breaks,
+            rows_detached,
+            rows_reattached,
+        };
+        StoredAnswer {
+            status: 201,
+            location: Some(format!("/v1/apps/{}", root.record.id)),
+            body: replay::to_json(&record),
+        }
+    }))
+}

@@ -1,0 +1,44 @@
+//! `POST /v1/apps/:id/wake`: starts an app that rests.
+
+use std::time::Instant;
+
+use axum::Json;
+use rookery_actors::app::message::{AppOp, Op};
+use rookery_domain::ErrorCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::record::StatusBody;
+use crate::{error::ApiResult, http::auth::permission::AppOwner};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// What waking did.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Woken {
+    /// What the app does now.
+    pub status: StatusBody,
+    /// Milliseconds that it took, rounded up; 0 for an app that was awake already.
+    pub woke_in_ms: u64,
+}
+
+/// Wakes an app.
+///
+/// The feed says `app.woken` only when this request woke it: not when it was awake, and of many
+/// requests at once for one of them.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/wake", tag = "Apps",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 200, description = "It is awake", body = Woken)),
+)]
+pub async fn wake(owner: AppOwner) -> ApiResult<Json<Woken>> {
+    let began = Instant::now();
+    let mut woke_in_ms = 0;
+    if owner.app.wake().await? {
+        let micros = began.elapsed().as_micros().max(1);
+        woke_in_ms = u64::try_from(micros.div_ceil(1_000)).unwrap_or(u64::MAX);
+        owner.app.apply(owner.caller, Op::App(AppOp::Woken), None, 0).await?;
+    }
+    Ok(Json(Woken { status: StatusBody::Live, woke_in_ms }))
+}

@@ -1,0 +1,215 @@
+//! The forms of a deploy: JSON, a form and a zip mean the same; what is hostile is refused.
+
+use std::io::{Cursor, Write as _};
+
+use reqwest::{
+    Method,
+    multipart::{Form, Part},
+};
+use rookery_domain::ErrorCode;
+use rookery_storage::versions;
+use serde_json::{Value, json};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use crate::harness::{
+    Answer, TestServer,
+    apps::{App, HTML, Owner, guestbook},
+};
+
+/// A zip of these files.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+async fn send_zip(server: &TestServer, owner: &Owner, query: &str, bytes: Vec<u8>) -> Answer {
+    let request = server.call(Method::POST, &format!("/v1/apps{query}"), owner);
+    Answer::of(request.header("content-type", "application/zip").body(bytes)).await
+}
+
+async fn send_form(server: &TestServer, owner: &Owner, form: Form) -> Answer {
+    Answer::of(server.call(Method::POST, "/v1/apps", owner).multipart(form)).await
+}
+
+/// Everything of the app's first version that storage has.
+async fn stored(server: &TestServer, record: &Value) -> (String, String, Vec<Value>) {
+    let db = &server.state().rooms.db;
+    let id = record["id"].as_str().unwrap().parse().unwrap();
+    let html = versions::html(db, id, 1).await.unwrap().unwrap().to_string();
+    let manifest = versions::manifest(db, id, 1).await.unwrap().unwrap().to_string();
+    let assets = versions::assets_with_content(db, id, 1).await.unwrap();
+    let assets =
+        assets.iter().map(|asset| json!([asset.path, asset.content_type, asset.bytes.to_vec()]));
+    (html, manifest, assets.collect())
+}
+
+#[tokio::test]
+async fn json_form_and_zip_make_the_same_app() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let manifest = guestbook().to_string();
+    let body = format!(
+        r#"{{"html": {html}, "manifest": {manifest}, "timezone": "Europe/Berlin",
+            "visibility": "public", "assets": [
+            {{"path": "/css/site.css", "text": "p{{}}"}}, {{"path": "dot.png", "base64": "AAEC/w"}}]}}"#,
+        html = json!(HTML),
+    );
+    let by_json = server.post("/v1/apps", &owner.key, &body).await.expect(201);
+    let form = Form::new()
+        .text("html", HTML)
+        .text("manifest", manifest.clone())
+        .text("timezone", "Europe/Berlin")
+        .text("visibility", "public")
+        .part("assets", Part::bytes(b"p{}".as_slice()).file_name("css/site.css"))
+        .part("assets", Part::bytes([0, 1, 2, 255].as_slice()).file_name("dot.png"));
+    let by_form = send_form(&server, &owner, form).await.expect(201);
+    let files: [(&str, &[u8]); 4] = [
+        ("index.html", HTML.as_bytes()),
+        ("manifest.json", manifest.as_bytes()),
+        ("css/site.css", b"p{}"),
+        ("dot.png", &[0, 1, 2, 255]),
+    ];
+    let query = "?timezone=Europe/Berlin&visibility=public";
+    let by_zip = send_zip(&server, &owner, query, zip(&files)).await.expect(201);
+    // Many tools zip the folder itself, and macOS leaves its litter there.
+    let folder: Vec<(String, &[u8])> =
+        files.iter().map(|(name, bytes)| (format!("site/{name}"), *bytes)).collect();
+    let mut folder: Vec<(&str, &[u8])> =
+        folder.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+    folder.push(("__MACOSX/site/._index.html", b"x"));
+    folder.push(("site/css/.DS_Store", b"x"));
+    let by_folder = send_zip(&server, &owner, query, zip(&folder)).await.expect(201);
+
+    let first = stored(&server, &by_json).await;
+    assert_eq!(first.2.len(), 2);
+    assert_eq!(first.2[0][1], "text/css; charset=utf-8");
+    for other in [by_form, by_zip, by_folder] {
+        assert_eq!(stored(&server, &other).await, first);
+        for member in ["visibility", "timezone", "collections"] {
+            assert_eq!(other[member], by_json[member]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_manifest_may_sit_in_the_document_but_not_in_two_places() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let html = format!(
+        "{HTML}<script type=\"application/json\" id=\"x-service-manifest\">{}</script>",
+        guestbook()
+    );
+    let app = server.deploy(&owner, json!({"html": html})).await;
+    assert_eq!(app.record["collections"][0]["name"], "entries");
+    let both = json!({"html": html, "manifest": guestbook()});
+    let answer = server.send(Method::POST, &owner, "/v1/apps", &both).await;
+    answer.error(ErrorCode::InvalidRequest);
+    let form = Form::new().text("html", html.clone()).text("manifest", "{}");
+    send_form(&server, &owner, form).await.error(ErrorCode::InvalidRequest);
+    let files = [("index.html", html.as_bytes()), ("manifest.json", b"{}".as_slice())];
+    let answer = send_zip(&server, &owner, "", zip(&files)).await;
+    answer.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_malformed_form_is_refused() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let html = || Form::new().text("html", HTML);
+    let forms = [
+        Form::new().text("manifest", "{}"),
+        html().text("colour", "red"),
+        html().text("html", HTML),
+        html().text("visibility", "secret"),
+        html().text("force", "perhaps"),
+        html().text("input_data", "[]"),
+        html().text("manifest", "{"),
+        html().part("assets", Part::bytes(b"x".as_slice())),
+        html().part("assets", Part::bytes(b"x".as_slice()).file_name("../x")),
+        Form::new().part("html", Part::bytes([0xff, 0xfe].as_slice())),
+    ];
+    for form in forms {
+        send_form(&server, &owner, form).await.error(ErrorCode::InvalidRequest);
+    }
+    let request = server.call(Method::POST, "/v1/apps", &owner).body("--x\r\nbroken");
+    let request = request.header("content-type", "multipart/form-data; boundary=x");
+    Answer::of(request).await.error(ErrorCode::InvalidRequest);
+    let request = server.call(Method::POST, "/v1/apps", &owner).body("<p>hello");
+    Answer::of(request.header("content-type", "text/html")).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    // 64 MiB of zeros are 64 KiB of zip.
+    let zeros = vec![0; 64 << 20];
+    let index = ("index.html", HTML.as_bytes());
+    let bomb = zip(&[index, ("bomb.bin", &zeros)]);
+    assert!(bomb.len() < 200_000);
+    send_zip(&server, &owner, "", bomb).await.error(ErrorCode::PayloadTooLarge);
+    let document = zip(&[("index.html", &zeros)]);
+    send_zip(&server, &owner, "", document).await.error(ErrorCode::PayloadTooLarge);
+    let manifest = zip(&[index, ("manifest.json", &zeros)]);
+    send_zip(&server, &owner, "", manifest).await.error(ErrorCode::ManifestTooLarge);
+    let names: Vec<String> = (0..1_000).map(|i| format!("f{i}")).collect();
+    let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
+    send_zip(&server, &owner, "", zip(&many)).await.error(ErrorCode::PayloadTooLarge);
+
+    for name in ["../up.js", "a/../../up.js", "/s/sdk.js", "a\\b.js", "a//b.js"] {
+        let answer = send_zip(&server, &owner, "", zip(&[index, (name, b"x")])).await;
+        answer.error(ErrorCode::InvalidRequest);
+    }
+    let mut linked = ZipWriter::new(Cursor::new(Vec::new()));
+    linked.start_file("index.html", SimpleFileOptions::default()).unwrap();
+    linked.write_all(HTML.as_bytes()).unwrap();
+    linked.add_symlink("key", "/etc/passwd", SimpleFileOptions::default()).unwrap();
+    let linked = linked.finish().unwrap().into_inner();
+    send_zip(&server, &owner, "", linked).await.error(ErrorCode::InvalidRequest);
+    for bytes in [b"PK".to_vec(), vec![], zip(&[("readme.md", b"x")])] {
+        send_zip(&server, &owner, "", bytes).await.error(ErrorCode::InvalidRequest);
+    }
+    let cut = zip(&[index]);
+    let cut = cut[..cut.len() / 2].to_vec();
+    send_zip(&server, &owner, "", cut).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_said_by_name() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let large = "x".repeat((2 << 20) + 1);
+    let file = |i: usize, text: &str| json!({"path": format!("f{i}"), "text": text});
+    let half = "x".repeat(5 << 20);
+    let many: Vec<Value> = (0..201).map(|i| file(i, "")).collect();
+    let cases = [
+        (json!({"html": large}), "html"),
+        (json!({"html": HTML, "assets": [file(0, &half), file(1, &half)]}), "assets"),
+        (json!({"html": HTML, "assets": many}), "assets"),
+    ];
+    for (body, named) in cases {
+        let answer = server.send(Method::POST, &owner, "/v1/apps", &body).await;
+        let error = answer.error(ErrorCode::PayloadTooLarge);
+        assert!(error["message"].as_str().unwrap().contains(named), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_idempotency_key_knows_a_deploy_in_any_form() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let key = ("idempotency-key", "k");
+    let form = || Form::new().text("html", HTML).text("slug", "same-app");
+    let request = || server.call(Method::POST, "/v1/apps", &owner).header(key.0, key.1);
+    // Each form draws a boundary of its own: the bytes differ, the deploy does not.
+    let first = App::of(Answer::of(request().multipart(form())).await.expect(201));
+    let again = Answer::of(request().multipart(form())).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201)["id"], first.id.as_str());
+    let as_json = Answer::of(request().json(&json!({"html": HTML, "slug": "same-app"}))).await;
+    assert_eq!(as_json.header("idempotent-replayed"), "true");
+}

@@ -1,0 +1,65 @@
+//! The disclosure page and the roles of a manifest.
+
+use serde_json::{Value, json};
+
+use crate::harness::TestServer;
+
+fn manifest() -> Value {
+    json!({
+        "roles": {"editor": {"title": "<b>Editors</b>"}, "unused": {}},
+        "collections": {
+            "entries": {"permissions": {"read": ["anyone"], "write": ["member", "editor"],
+                "update": ["editor:own"], "delete": ["owner", "creator"]},
+                "retention": {"maxAgeDays": 90}, "unique": ["email"]},
+            "log": {"permissions": {"read": [], "write": ["editor"], "delete": ["owner"]},
+                "appendOnly": true, "antiAbuse": "challenge"},
+        },
+        "capabilities": ["camera"],
+        "externalHosts": ["https://api.example.com"],
+        "webhooks": [{"on": "create", "collection": "entries",
+            "url": "https://hooks.example.com/path?token=canary"}],
+    })
+}
+
+#[tokio::test]
+async fn the_page_says_who_may_do_what_in_words_and_escapes_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": manifest(), "visibility": "public"})).await;
+    let page = server.get_as(&owner, &app.path("/disclosure")).await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    let csp = page.header("content-security-policy");
+    assert!(csp.starts_with("default-src 'none'"), "{csp}");
+    assert!(!csp.contains("script-src") && !csp.contains("unsafe"), "{csp}");
+    for expected in [
+        "<dt>Read</dt><dd>everybody</dd>",
+        "<dt>Read</dt><dd>nobody</dd>",
+        "the owner, whoever created the row",
+        "Rows are deleted after 90 days.",
+        "No two rows share: email.",
+        "Rows can be added, but not changed or deleted.",
+        "It may ask to use the camera.",
+        "It talks to https://api.example.com.",
+        "Rows are sent to https://hooks.example.com, by 1 rule.",
+    ] {
+        assert!(page.text.contains(expected), "{expected} in {}", page.text);
+    }
+    assert!(!page.text.contains("<b>Editors"), "a title is text");
+    assert!(page.text.contains("Editors"));
+    assert!(!page.text.contains("canary"), "a target's query is nobody's business");
+    assert!(!page.text.contains("<script"));
+}
+
+#[tokio::test]
+async fn roles_are_listed_with_what_names_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": manifest()})).await;
+    let roles = server.get_as(&owner, &app.path("/roles")).await.expect(200);
+    let expected = json!({"next_cursor": null, "items": [
+        {"name": "editor", "title": "<b>Editors</b>", "member_count": 0, "collection_count": 2},
+        {"name": "unused", "title": null, "member_count": 0, "collection_count": 0},
+    ]});
+    assert_eq!(roles, expected);
+}

@@ -1,0 +1,188 @@
+//! Life and death of an app: trash, restore, purge, closing, waking.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use crate::harness::{
+    Answer, START, TestServer,
+    apps::{App, HTML, Owner, guestbook},
+};
+
+async fn post(server: &TestServer, owner: &Owner, app: &App, below: &str) -> Answer {
+    Answer::of(server.call(Method::POST, &app.path(below), owner)).await
+}
+
+async fn delete(server: &TestServer, owner: &Owner, app: &App) -> Answer {
+    Answer::of(server.call(Method::DELETE, &app.path(""), owner)).await
+}
+
+#[tokio::test]
+async fn a_deleted_app_can_be_read_on_request_and_restored_whole() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let body = json!({"manifest": guestbook(), "input_data": {"entries": [{"data": {"a": 1}}]}});
+    let app = server.deploy(&owner, body).await;
+    for _ in 0..2 {
+        assert_eq!(delete(&server, &owner, &app).await.status, 204, "again is the same");
+    }
+    server.get_as(&owner, &app.path("")).await.error(ErrorCode::SoftDeleted);
+    let shown = server.get_as(&owner, &app.path("?include_deleted=true")).await.expect(200);
+    assert_eq!((&shown["status"], &shown["dormant"]), (&json!("deleted"), &json!(false)));
+    assert_eq!(shown["deleted_at"], START.to_string());
+    assert_eq!(shown["purge_at"], START.plus_seconds(30 * 86_400).to_string());
+
+    let patch = json!({"timezone": "UTC"});
+    let refused = [
+        server.send(Method::PATCH, &owner, &app.path(""), &patch).await,
+        server.send(Method::POST, &owner, &app.path("/versions"), &json!({"html": HTML})).await,
+        server.send(Method::POST, &owner, &app.path("/migration-mode"), &json!({"on": true})).await,
+        post(&server, &owner, &app, "/wake").await,
+        server.get_as(&owner, &app.path("/document")).await,
+        server.get_as(&owner, &app.path("/disclosure")).await,
+        server.get_as(&owner, &app.path("/roles")).await,
+    ];
+    for answer in refused {
+        answer.error(ErrorCode::SoftDeleted);
+    }
+    for _ in 0..2 {
+        let restored = post(&server, &owner, &app, "/restore").await.expect(200);
+        assert_eq!((&restored["deleted_at"], &restored["purge_at"]), (&json!(null), &json!(null)));
+        assert_eq!(restored["collections"][0]["row_count"], 1);
+    }
+    server.get_as(&owner, &app.path("")).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_purge_needs_a_deleted_app_and_leaves_nothing() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let body = json!({"slug": "short-lived", "manifest": guestbook(),
+        "input_data": {"entries": [{"data": {"a": 1}}]}});
+    let app = server.deploy(&owner, body.clone()).await;
+    post(&server, &owner, &app, "/purge").await.error(ErrorCode::Conflict);
+    delete(&server, &owner, &app).await;
+    assert_eq!(post(&server, &owner, &app, "/purge").await.status, 204);
+    for path in [app.path(""), app.path("?include_deleted=true"), "/v1/apps/short-lived".into()] {
+        server.get_as(&owner, &path).await.error(ErrorCode::AppNotFound);
+    }
+    post(&server, &owner, &app, "/restore").await.error(ErrorCode::AppNotFound);
+    post(&server, &owner, &app, "/purge").await.error(ErrorCode::AppNotFound);
+    let list = server.get_as(&owner, "/v1/apps?include_deleted=true").await.expect(200);
+    assert_eq!(list["items"], json!([]));
+    let db = &server.state().rooms.db;
+    let counts = rookery_storage::apps::collection_counts(db, app.id.parse().unwrap()).await;
+    assert_eq!(counts.unwrap(), []);
+    let again = server.deploy(&owner, body).await;
+    assert_eq!(again.slug, "short-lived", "the slug is free");
+    assert_ne!(again.id, app.id);
+}
+
+#[tokio::test]
+async fn a_purge_forgets_the_answers_that_named_the_app() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let create = || {
+        let request = server.call(Method::POST, "/v1/apps", &owner).json(&json!({"html": HTML}));
+        Answer::of(request.header("idempotency-key", "k"))
+    };
+    let app = App::of(create().await.expect(201));
+    delete(&server, &owner, &app).await;
+    post(&server, &owner, &app, "/purge").await;
+    assert_ne!(create().await.expect(201)["id"], app.id.as_str());
+}
+
+#[tokio::test]
+async fn a_closed_app_is_read_by_its_owner_and_written_by_nobody() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"slug": "taken-down", "manifest": guestbook()})).await;
+    let close = |id: &str| server.ops(Method::POST, &format!("/ops/apps/{id}/close"));
+    // Any page can make a browser post to a loopback address.
+    let by_page = close("taken-down").header("origin", "http://127.0.0.1:8081");
+    Answer::of(by_page).await.error(ErrorCode::Forbidden);
+    Answer::of(close("no-such-app")).await.error(ErrorCode::AppNotFound);
+    for _ in 0..2 {
+        let closed = Answer::of(close("taken-down")).await.expect(200);
+        assert_eq!(closed, json!({"id": app.id, "slug": "taken-down"}));
+    }
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!((&shown["status"], &shown["dormant"]), (&json!("closed"), &json!(false)));
+    for below in ["/document", "/disclosure", "/roles"] {
+        assert_eq!(server.get_as(&owner, &app.path(below)).await.status, 200, "{below}");
+    }
+    let patch = json!({"timezone": "UTC"});
+    let refused = [
+        server.send(Method::PATCH, &owner, &app.path(""), &patch).await,
+        server.send(Method::POST, &owner, &app.path("/versions"), &json!({"html": HTML})).await,
+        server.send(Method::POST, &owner, &app.path("/migration-mode"), &json!({"on": true})).await,
+        post(&server, &owner, &app, "/wake").await,
+        post(&server, &owner, &app, "/restore").await,
+        delete(&server, &owner, &app).await,
+    ];
+    for answer in refused {
+        answer.error(ErrorCode::AppClosed);
+    }
+}
+
+#[tokio::test]
+async fn only_a_wake_that_woke_the_app_is_told_in_the_feed() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    assert_eq!(app.record["status"], "dormant");
+    let wakes: Vec<_> = (0..16)
+        .map(|_| {
+            let request = server.call(Method::POST, &app.path("/wake"), &owner);
+            tokio::spawn(Answer::of(request))
+        })
+        .collect();
+    let mut woke = 0;
+    for wake in wakes {
+        let answer = wake.await.unwrap().expect(200);
+        assert_eq!(answer["status"], "live");
+        woke += u32::from(answer["woke_in_ms"].as_u64().unwrap() > 0);
+    }
+    assert_eq!(woke, 1, "one of them woke it");
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!((&shown["status"], &shown["dormant"]), (&json!("live"), &json!(false)));
+    let again = post(&server, &owner, &app, "/wake").await.expect(200);
+    assert_eq!(again, json!({"status": "live", "woke_in_ms": 0}));
+
+    let (db, id) = (&server.state().rooms.db, app.id.parse().unwrap());
+    let page = rookery_storage::feed::events_after(db, id, 0, 100, 100).await.unwrap();
+    let kinds: Vec<_> = page.events.iter().map(|event| event.kind.name().into_owned()).collect();
+    assert_eq!(kinds, ["app.deployed", "app.woken"]);
+}
+
+#[tokio::test]
+async fn migration_mode_ends_by_itself() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    let set = |body: serde_json::Value| {
+        let (server, owner, path) = (&server, &owner, app.path("/migration-mode"));
+        async move { server.send(Method::POST, owner, &path, &body).await }
+    };
+    let until = |minutes: i64| START.plus_seconds(minutes * 60).to_string();
+    let on = set(json!({"on": true})).await.expect(200);
+    assert_eq!(on["migration_mode"], json!({"on": true, "until": until(60)}));
+    let on = set(json!({"on": true, "ttl_minutes": 1440})).await.expect(200);
+    assert_eq!(on["migration_mode"]["until"], until(1440));
+    let off = set(json!({"on": false})).await.expect(200);
+    assert_eq!(off["migration_mode"], json!({"on": false, "until": null}));
+    for wrong in [
+        json!({}),
+        json!({"on": true, "ttl_minutes": 0}),
+        json!({"on": true, "ttl_minutes": 1441}),
+        json!({"on": true, "ttl_minutes": "5"}),
+        json!({"on": false, "ttl_minutes": 5}),
+        json!({"on": true, "ttl": 5}),
+    ] {
+        set(wrong).await.error(ErrorCode::InvalidRequest);
+    }
+    set(json!({"on": true, "ttl_minutes": 5})).await.expect(200);
+    server.state().clock.set(START.plus_seconds(301));
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!(shown["migration_mode"], json!({"on": false, "until": null}));
+}

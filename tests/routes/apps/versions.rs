@@ -1,0 +1,306 @@
+//! Redeploying: what carries over, the compatibility gate, and what force does.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use rookery_storage::versions;
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Answer, TestServer,
+    apps::{App, HTML, Owner, guestbook},
+};
+
+/// A manifest with one collection, `notes`, which is the owner's alone, and its schema.
+fn private_notes(schema: Option<Value>) -> Value {
+    let mut collection = json!({"permissions": {
+        "read": ["owner"], "write": ["owner"], "update": ["owner"], "delete": ["owner"]}});
+    let mut manifest = json!({});
+    if let Some(schema) = schema {
+        collection["schema"] = json!({"$ref": "#/$defs/Note"});
+        manifest["$defs"] = json!({"Note": schema});
+    }
+    manifest["collections"] = json!({"notes": collection});
+    manifest
+}
+
+fn with(mut manifest: Value, pointer: &str, value: Value) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
+    manifest.pointer_mut(parent).expect("the parent is there")[name] = value;
+    manifest
+}
+
+async fn redeploy(server: &TestServer, owner: &Owner, app: &App, body: Value) -> Answer {
+    versioned(server, owner, app, "", body).await
+}
+
+async fn versioned(
+    server: &TestServer,
+    owner: &Owner,
+    app: &App,
+    query: &str,
+    mut body: Value,
+) -> Answer {
+    if body.get("html").is_none() {
+        body["html"] = HTML.into();
+    }
+    server.send(Method::POST, owner, &app.path(&format!("/versions{query}")), &body).await
+}
+
+/// An app with three notes.
+async fn with_notes(server: &TestServer, owner: &Owner, manifest: Value) -> App {
+    let rows: Vec<Value> =
+        (1..=3).map(|n| json!({"key": format!("k{n}"), "data": {"n": n, "tag": "same"}})).collect();
+    server.deploy(owner, json!({"manifest": manifest, "input_data": {"notes": rows}})).await
+}
+
+#[tokio::test]
+async fn what_a_redeploy_leaves_out_carries_over() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let body = json!({"manifest": guestbook(), "visibility": "public", "timezone": "Asia/Tokyo",
+        "assets": [{"path": "a.txt", "text": "a"}]});
+    let app = server.deploy(&owner, body).await;
+    let answer = redeploy(&server, &owner, &app, json!({"html": "<p>two"})).await;
+    assert_eq!(answer.header("location"), app.path(""));
+    let second = answer.expect(201);
+    assert_eq!(second["version"], 2);
+    for member in ["visibility", "timezone", "slug", "id", "created_at"] {
+        assert_eq!(second[member], app.record[member], "{member}");
+    }
+    assert_eq!(second["collections"][0]["name"], "entries");
+    assert_eq!((&second["breaks"], &second["warnings"]), (&json!([]), &json!([])));
+    let (db, id) = (&server.state().rooms.db, app.id.parse().unwrap());
+    assert_eq!(versions::assets(db, id, 2).await.unwrap()[0].path, "a.txt");
+    let document = server.get_as(&owner, &app.path("/document")).await;
+    assert_eq!(document.text, "<p>two");
+
+    redeploy(&server, &owner, &app, json!({"assets": []})).await.expect(201);
+    assert!(versions::assets(db, id, 3).await.unwrap().is_empty(), "none is not left out");
+}
+
+#[tokio::test]
+async fn a_carried_manifest_does_not_undo_what_the_owner_set() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let public = with(guestbook(), "/visibility", json!("public"));
+    let app = server.deploy(&owner, json!({"manifest": public})).await;
+    assert_eq!(app.record["visibility"], "public");
+    let private = json!({"visibility": "private"});
+    server.send(Method::PATCH, &owner, &app.path(""), &private).await.expect(200);
+    let second = redeploy(&server, &owner, &app, json!({})).await.expect(201);
+    assert_eq!(second["visibility"], "private");
+    let third = redeploy(&server, &owner, &app, json!({"manifest": public})).await.expect(201);
+    assert_eq!(third["visibility"], "public", "a manifest that is sent is obeyed");
+    let body = json!({"manifest": public, "visibility": "link"});
+    redeploy(&server, &owner, &app, body).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_redeploy_takes_neither_slug_nor_first_rows() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    for (member, value) in [("slug", json!("other")), ("input_data", json!({"entries": []}))] {
+        let answer = redeploy(&server, &owner, &app, json!({member: value})).await;
+        let error = answer.error(ErrorCode::InvalidRequest);
+        assert!(error["message"].as_str().unwrap().contains(member), "{error}");
+    }
+    let answer = server.send(Method::POST, &owner, &app.path("/versions"), &json!({})).await;
+    answer.error(ErrorCode::InvalidRequest);
+    // The owner's session reads and sets, but deploys through an agent.
+    let request = server.request(Method::POST, &app.path("/versions")).json(&json!({"html": HTML}));
+    let request = request.header("cookie", format!("service_session={}", owner.session));
+    Answer::of(request.header("origin", server.public_url())).await.error(ErrorCode::Forbidden);
+}
+
+#[tokio::test]
+async fn every_kind_of_break_is_named_and_needs_force() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let note = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let before = private_notes(Some(note.clone()));
+    let small = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 1}}});
+    let cases = [
+        (json!({"collections": {}}), "collection_removed", "/collections/notes", 3),
+        (private_notes(Some(small)), "schema_tightened", "/collections/notes/schema", 2),
+        (
+            with(before.clone(), "/collections/notes/appendOnly", json!(true)),
+            "append_only_added",
+            "/collections/notes/appendOnly",
+            3,
+        ),
+        (
+            with(before.clone(), "/collections/notes/permissions/read", json!(["member"])),
+            "disclosure_widened",
+            "/collections/notes/permissions/read",
+            3,
+        ),
+        (
+            with(before.clone(), "/collections/notes/permissions/countRead", json!(["anyone"])),
+            "disclosure_widened",
+            "/collections/notes/permissions/countRead",
+            3,
+        ),
+        (
+            with(before.clone(), "/capabilities", json!(["camera"])),
+            "disclosure_widened",
+            "/capabilities/0",
+            0,
+        ),
+        (with(before.clone(), "/cdn", json!(true)), "disclosure_widened", "/cdn", 0),
+        (
+            with(before.clone(), "/externalHosts", json!(["https://a.example.com"])),
+            "disclosure_widened",
+            "/externalHosts/0",
+            0,
+        ),
+        (
+            with(before.clone(), "/embeds", json!(["https://a.example.com"])),
+            "disclosure_widened",
+            "/embeds/0",
+            0,
+        ),
+        (
+            with(
+                before.clone(),
+                "/webhooks",
+                json!([{"on": "create", "collection": "notes",
+            "url": "https://a.example.com/secret"}]),
+            ),
+            "disclosure_widened",
+            "/webhooks/0/url",
+            0,
+        ),
+    ];
+    for (after, kind, path, rows) in cases {
+        let app = with_notes(&server, &owner, before.clone()).await;
+        let body = json!({"manifest": after});
+        let error = redeploy(&server, &owner, &app, body.clone()).await;
+        let error = error.error(ErrorCode::ManifestIncompatibleRedeploy);
+        let broken = &error["details"]["breaks"][0];
+        assert_eq!(broken["kind"], kind, "{error}");
+        assert_eq!(broken["path"], path, "{error}");
+        assert_eq!(broken["rows_affected"], rows, "{error}");
+        assert!(!error.to_string().contains("secret"), "a target's path is nobody's business");
+        let would =
+            versioned(&server, &owner, &app, "?dry_run=true", body.clone()).await.expect(200);
+        assert_eq!(&would["breaks"][0], broken);
+        let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+        assert_eq!(shown["version"], 1, "nothing was applied");
+
+        let forced = with(body, "/force", json!(true));
+        let forced = redeploy(&server, &owner, &app, forced).await.expect(201);
+        assert_eq!(forced["version"], 2);
+        assert_eq!(&forced["breaks"][0], broken);
+        Answer::of(server.call(Method::DELETE, &app.path(""), &owner)).await;
+    }
+}
+
+#[tokio::test]
+async fn detached_rows_are_kept_and_come_back() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let force = |manifest: Value| json!({"manifest": manifest, "force": true});
+    let count = |record: &Value| {
+        let notes = &record["collections"][0];
+        assert_eq!(notes["name"], "notes", "{record}");
+        (notes["row_count"].as_u64().unwrap(), notes["detached"].as_u64().unwrap())
+    };
+    // A narrowed collection keeps what fits.
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let narrowed = redeploy(&server, &owner, &app, force(private_notes(Some(small)))).await;
+    let narrowed = narrowed.expect(201);
+    assert_eq!(count(&narrowed), (1, 2));
+    assert_eq!(narrowed["rows_detached"], 2);
+    assert_eq!(narrowed["usage"]["rows"], 3, "detached rows count");
+    // A removed one keeps all of it.
+    let removed = redeploy(&server, &owner, &app, force(json!({}))).await.expect(201);
+    assert_eq!(count(&removed), (0, 3));
+    // Declared again, they are back, and so they are after a restart of the app.
+    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    let again = again.expect(201);
+    assert_eq!(count(&again), (3, 0));
+    assert_eq!(again["rows_reattached"], 3);
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!(count(&shown), (3, 0));
+}
+
+#[tokio::test]
+async fn a_unique_field_that_live_rows_break_is_refused_even_with_force() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let unique = with(private_notes(None), "/collections/notes/unique", json!(["tag"]));
+    for query in ["", "?dry_run=true"] {
+        let body = json!({"manifest": unique, "force": true});
+        let answer = versioned(&server, &owner, &app, query, body).await;
+        let error = answer.error(ErrorCode::UniqueBackfillConflict);
+        assert_eq!(error["details"], json!({"collection": "notes", "field": "tag"}));
+    }
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!((&shown["version"], &shown["collections"][0]["row_count"]), (&json!(1), &json!(3)));
+    let fits = with(private_notes(None), "/collections/notes/unique", json!(["n"]));
+    redeploy(&server, &owner, &app, json!({"manifest": fits})).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_the_difference_in_exposure_and_changes_nothing() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let rows = json!([{"data": {"contact": "someone@example.org"}}]);
+    let body = json!({"manifest": private_notes(None), "visibility": "public",
+        "input_data": {"notes": rows}});
+    let app = server.deploy(&owner, body).await;
+    let before = server.get_as(&owner, &app.path("")).await;
+    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
+    let body = json!({"manifest": open, "timezone": "Asia/Tokyo"});
+    let would = versioned(&server, &owner, &app, "?dry_run=true", body).await.expect(200);
+    assert_eq!((&would["version"], &would["dry_run"]), (&json!(2), &json!(true)));
+    let added = &would["exposure"]["added"][0];
+    assert_eq!((&added["collection"], &added["exposure"]), (&json!("notes"), &json!("read")));
+    assert_eq!(added["fields"][0]["looks_like"], "email_address", "{would}");
+    assert_eq!((&would["exposure"]["removed"]), &json!([]));
+    let mut after = server.get_as(&owner, &app.path("")).await.expect(200);
+    // Looking at the rows has woken it; nothing else is different.
+    (after["status"], after["dormant"]) = (json!("dormant"), json!(true));
+    assert_eq!(after, before.json());
+}
+
+#[tokio::test]
+async fn twenty_versions_are_kept() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    for number in 2..=23 {
+        let html = format!("<p>{number}");
+        let answer = redeploy(&server, &owner, &app, json!({"html": html})).await;
+        assert_eq!(answer.expect(201)["version"], number);
+    }
+    let kept = versions::list(&server.state().rooms.db, app.id.parse().unwrap()).await.unwrap();
+    let numbers: Vec<u32> = kept.iter().map(|version| version.number).collect();
+    assert_eq!(numbers, (4..=23).rev().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn an_idempotency_key_deploys_one_version() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"visibility": "link"})).await;
+    let post = |html: &str| {
+        let request = server.call(Method::POST, &app.path("/versions"), &owner);
+        let request = request.json(&json!({"html": html, "manifest": guestbook()}));
+        Answer::of(request.header("idempotency-key", "k"))
+    };
+    let first = post("<p>two").await.expect(201);
+    assert_eq!(first["version"], 2);
+    let again = post("<p>two").await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    let again = again.expect(201);
+    assert_eq!(again["share_url"], Value::Null, "secrets are left out");
+    for member in ["id", "version", "collections", "warnings", "breaks", "updated_at"] {
+        assert_eq!(again[member], first[member], "{member}");
+    }
+    post("<p>three").await.error(ErrorCode::Conflict);
+    assert_eq!(server.get_as(&owner, &app.path("")).await.expect(200)["version"], 2);
+}
