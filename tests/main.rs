@@ -9,4 +9,5 @@ mod harness;
 mod http;
 mod pages;
 mod process;
+mod routes;
 mod tidy;

@@ -165,5 +165,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() {
         return Err(Error::invalid("body: a JSON object is needed"));
     }
+    // serde would take the members of an array for those of the object, in order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(Error::invalid("body: a JSON object is needed, not an array"));
+    }
     rookery_domain::json::from_slice(bytes)
 }

@@ -37,6 +37,7 @@ pub struct TestServer {
 pub struct Builder {
     settings: Vec<(String, String)>,
     routes: OpenApiRouter<AppState>,
+    data: Option<TempDir>,
 }
 
 impl TestServer {
@@ -55,7 +56,7 @@ impl TestServer {
             ("ROOKERY__LOG__LEVEL", "error"),
         ];
         let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Builder { settings: settings.into(), routes: OpenApiRouter::new() }
+        Builder { settings: settings.into(), routes: OpenApiRouter::new(), data: None }
     }
 
     /// The address of the public listener, for URLs.
@@ -100,6 +101,12 @@ impl TestServer {
         self.server.state()
     }
 
+    /// Drains and ends the server; its data folder is for the next one.
+    pub async fn stop_for_a_restart(self) -> TempDir {
+        self.server.stop().await;
+        self._data
+    }
+
     /// Drains and ends the server.
     pub async fn stop(self) {
         self.server.stop().await;
@@ -119,6 +126,12 @@ impl Builder {
         self
     }
 
+    /// Goes on with the data folder of a server that was stopped.
+    pub fn on(mut self, data: TempDir) -> Self {
+        self.data = Some(data);
+        self
+    }
+
     /// The settings that the server would get.
     pub fn config(&self) -> Config {
         let environment: Environment = self.settings.iter().cloned().collect();
@@ -127,8 +140,8 @@ impl Builder {
 
     /// Starts it.
     pub async fn start(self) -> TestServer {
-        let data = tempfile::tempdir().expect("a temporary folder");
         let mut config = self.config();
+        let data = self.data.unwrap_or_else(|| tempfile::tempdir().expect("a temporary folder"));
         config.data_dir = data.path().to_path_buf();
         let directory = Arc::new(TestDirectory::default());
         let hooks = Hooks {
