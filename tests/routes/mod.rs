@@ -13,3 +13,4 @@ mod races;
 mod retention;
 mod rows;
 mod secrecy;
+mod standing;
