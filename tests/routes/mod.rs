@@ -8,6 +8,7 @@ mod events;
 mod feed;
 mod follow;
 mod idempotency;
+mod limits;
 mod precedence;
 mod races;
 mod retention;
