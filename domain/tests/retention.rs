@@ -109,3 +109,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn pruning_next_finds_a_row_at_the_first_sweep_after_one_is_ripe() {
+    let none = retention::PruneImpact::default();
+    let due = retention::PruneImpact { rows: 1 };
+    let sweep = |n: i64| Some(Timestamp(0).plus_seconds(n * retention::SWEEP_EVERY_S));
+    let now = Timestamp(0).plus_seconds(retention::SWEEP_EVERY_S + 1);
+    assert_eq!(retention::next_run(bounds(None, 5), now, none, Some(days(0))), None);
+    assert_eq!(retention::next_run(bounds(1, None), now, none, None), None);
+    assert_eq!(retention::next_run(bounds(None, 5), now, due, Some(days(0))), sweep(2));
+    let sweeps_a_day = DAY_S / retention::SWEEP_EVERY_S;
+    let ripe = retention::next_run(bounds(1, None), now, none, Some(days(0)));
+    assert_eq!(ripe, sweep(sweeps_a_day + 1));
+}

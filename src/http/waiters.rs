@@ -39,6 +39,12 @@ impl Waiters {
         *count += 1;
         Ok(Waiting { waiters: Arc::clone(self), network })
     }
+
+    /// The open polls of `address` now.
+    #[must_use]
+    pub fn open(&self, address: IpAddr) -> usize {
+        self.open.lock().get(&Network::from(address)).copied().unwrap_or_default()
+    }
 }
 
 /// One open poll.

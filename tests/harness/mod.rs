@@ -45,6 +45,7 @@ pub struct TestServer {
     server: Server,
     config: Config,
     data: Option<TempDir>,
+    probes: bool,
     _database: Option<Database>,
 }
 
@@ -124,15 +125,19 @@ impl TestServer {
 
     /// Drains the server and starts another one on the same data, at the same time of its clock.
     pub async fn restart(self) -> Self {
-        let Self { directory, client, server, config, data, _database } = self;
+        let Self { directory, client, server, config, data, probes, _database } = self;
         let clock = server.state().clock.clone();
         server.stop().await;
-        // It holds the first server's apps.
-        drop(directory);
+        // It holds the first server's apps; who was known with probes is known again.
+        let directory = Arc::new(directory.successor());
         // The last tasks of the first server let go of the folder a few turns after it stopped.
         let mut turns = 0;
         let server = loop {
-            let hooks = Hooks { clock: clock.clone(), ..Hooks::default() };
+            let hooks = Hooks {
+                clock: clock.clone(),
+                authenticator: probes.then(|| Arc::clone(&directory) as _),
+                ..Hooks::default()
+            };
             match rookery::start(config.clone(), hooks).await {
                 Ok(server) => break server,
                 Err(error) => assert!(turns < RESTART_TURNS_MAX, "{error}"),
@@ -140,10 +145,9 @@ impl TestServer {
             turns += 1;
             tokio::task::yield_now().await;
         };
-        let directory = Arc::new(TestDirectory::default());
         // Set once, here.
         let _ = directory.apps.set(server.state().rooms.apps().clone());
-        Self { directory, client, server, config, data, _database }
+        Self { directory, client, server, config, data, probes, _database }
     }
 
     /// The folder of the server's data.
@@ -218,6 +222,7 @@ impl Builder {
         let _ = directory.apps.set(server.state().rooms.apps().clone());
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
-        TestServer { directory, client, server, config, data, _database: database }
+        let probes = self.probes;
+        TestServer { directory, client, server, config, data, probes, _database: database }
     }
 }

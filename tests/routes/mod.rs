@@ -1,8 +1,24 @@
-//! Each route, well and badly used; one module for each noun, as in `src/routes`.
+//! Each route, well and badly used; one module for each noun, as in `src/routes`. `rows` holds the
+//! app that the tests of rows and feed use.
 
 mod agents;
 mod apps;
 mod auth;
+mod batch;
+mod challenge;
+mod collections;
+mod conditional;
 mod device;
+mod events;
+mod feed;
+mod follow;
+mod idempotency;
 mod keys;
+mod limits;
+mod precedence;
+mod races;
+mod retention;
+mod rows;
+mod secrecy;
 mod self_agents;
+mod standing;

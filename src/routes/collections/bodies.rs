@@ -90,6 +90,7 @@ impl UpdateBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchWriteBody {
     /// The rows, at most 500.
+    #[serde(deserialize_with = "objects")]
     pub(crate) rows: Vec<WriteBody>,
     /// All or none.
     #[serde(default)]
@@ -165,6 +166,33 @@ impl<'de> Deserialize<'de> for DeleteTarget {
 
         deserializer.deserialize_any(Target)
     }
+}
+
+/// A list of objects: serde would take arrays for them too.
+fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WriteBody>, D::Error> {
+    struct Row(WriteBody);
+    struct RowVisitor;
+
+    impl<'de> Visitor<'de> for RowVisitor {
+        type Value = Row;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object with `data`")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Row, A::Error> {
+            WriteBody::deserialize(MapAccessDeserializer::new(map)).map(Row)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Row {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_map(RowVisitor)
+        }
+    }
+
+    let rows = Vec::<Row>::deserialize(deserializer)?;
+    Ok(rows.into_iter().map(|Row(row)| row).collect())
 }
 
 fn at_most(member: &str, count: usize, max: usize) -> Result<()> {

@@ -1,0 +1,121 @@
+//! Batches: the single call's answer for each entry, or all of them or none.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::rows::{OWNER, Rows, SIBLING};
+use crate::harness::Answer;
+
+fn codes(results: &Value) -> Vec<Value> {
+    let results = results["results"].as_array().expect("results");
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!(result["index"], index);
+        if let Some(status) = result["error"].get("status") {
+            assert_eq!(status, &result["status"]);
+        }
+    }
+    let code = |result: &Value| result["error"].get("code").unwrap_or(&result["status"]).clone();
+    results.iter().map(code).collect()
+}
+
+#[tokio::test]
+async fn each_entry_has_the_answer_of_the_single_call() {
+    let rows = Rows::start().await;
+    let large = "x".repeat(65 << 10);
+    let entries = json!({"rows": [
+        {"key": "a", "data": {"email": "a"}},
+        {"key": "b", "data": {"email": " A"}},
+        {"key": "a", "data": {"email": "c"}},
+        {"data": {"email": 7}},
+        {"on": "email", "data": {"email": "A ", "age": 3}},
+        {"on": "age", "data": {"email": "x", "age": 3}},
+        {"data": {"email": large}},
+        {"data": {"email": "d"}},
+    ]});
+    let answer = rows.post("people/batch", entries).await.expect(200);
+    let expected = json!([
+        201,
+        "unique_conflict",
+        200,
+        "row_schema_violation",
+        200,
+        "invalid_request",
+        "payload_too_large",
+        201
+    ]);
+    assert_eq!(json!(codes(&answer)), expected);
+    assert_eq!(answer["results"][4]["row"]["version"], 2);
+    assert_eq!(rows.get("people/count").await.expect(200)["count"], 2);
+
+    let keys = json!({"keys": ["a", "none", {"key": "a"}, "count"]});
+    let answer = rows.send(OWNER, Method::DELETE, "people/batch", keys).await.expect(200);
+    let expected = json!([200, "row_not_found", "row_not_found", "row_not_found"]);
+    assert_eq!(json!(codes(&answer)), expected);
+    assert!(answer["results"][0]["row"]["deleted_at"].is_string());
+}
+
+#[tokio::test]
+async fn an_atomic_batch_is_all_or_nothing_and_names_the_entry() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    let bad = json!({"atomic": true, "rows": [
+        {"key": "a", "data": {"email": "a"}}, {"key": "b", "data": {}}]});
+    let error = rows.post("people/batch", bad).await.error(ErrorCode::RowSchemaViolation);
+    assert_eq!(error["details"]["index"], 1);
+    rows.get("people/a").await.error(ErrorCode::RowNotFound);
+    assert_eq!(rows.events(&since).await, Vec::<Value>::new());
+    let good = json!({"atomic": true, "rows": [
+        {"key": "a", "data": {"email": "a"}}, {"key": "b", "data": {"email": "b"}}]});
+    rows.post("people/batch", good).await.expect(200);
+    let stale = json!({"atomic": true, "keys": ["a", {"key": "b", "if_match": 9}]});
+    let error = rows.send(OWNER, Method::DELETE, "people/batch", stale).await;
+    assert_eq!(error.error(ErrorCode::Conflict)["details"]["current"]["key"], "b");
+    rows.get("people/a").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_batch_is_bounded_and_strict() {
+    let rows = Rows::start().await;
+    let many = |n: usize| json!({"rows": vec![json!({"data": {}}); n]});
+    rows.post("entries/batch", many(501)).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(codes(&rows.post("entries/batch", many(500)).await.expect(200)).len(), 500);
+    assert_eq!(codes(&rows.post("entries/batch", many(0)).await.expect(200)).len(), 0);
+    let keys = json!({"keys": vec!["k"; 501]});
+    let refused = rows.send(OWNER, Method::DELETE, "entries/batch", keys).await;
+    refused.error(ErrorCode::InvalidRequest);
+    let huge = rows.request(OWNER, Method::POST, "entries/batch");
+    let huge = huge.header("content-type", "application/json").body(vec![b' '; (8 << 20) + 1]);
+    Answer::of(huge).await.error(ErrorCode::PayloadTooLarge);
+    for body in [
+        json!({"rows": [{"data": {}}, {"data": {}, "typo": 1}]}),
+        json!({"rows": [{"key": "count", "data": {}}]}),
+        json!({"rows": [{"key": "k", "on": "n", "data": {}}]}),
+        json!({"rows": {}}),
+        json!({"rows": [["k", null, {}]]}),
+        json!({}),
+    ] {
+        rows.post("entries/batch", body).await.error(ErrorCode::InvalidRequest);
+    }
+    for body in [json!({"keys": [1]}), json!({"keys": [{"key": "k", "version": 1}]})] {
+        let refused = rows.send(OWNER, Method::DELETE, "entries/batch", body).await;
+        refused.error(ErrorCode::InvalidRequest);
+    }
+    rows.post("none/batch", many(1)).await.error(ErrorCode::CollectionNotFound);
+    rows.get("entries/batch").await.error(ErrorCode::MethodNotAllowed);
+}
+
+#[tokio::test]
+async fn a_batch_tells_no_more_of_hidden_rows_than_the_single_call() {
+    let rows = Rows::start().await;
+    rows.row("own", "k", json!({"slot": "s"})).await;
+    let write = json!({"rows": [
+        {"key": "k", "data": {}}, {"on": "slot", "data": {"slot": "S"}}, {"data": {"slot": "t"}}]});
+    let answer = rows.send(SIBLING, Method::POST, "own/batch", write).await.expect(200);
+    assert_eq!(json!(codes(&answer)), json!(["row_not_found", "row_not_found", 201]));
+    let keys = json!({"keys": ["k", "absent", {"key": "k", "if_match": 9}]});
+    let answer = rows.send(SIBLING, Method::DELETE, "own/batch", keys).await.expect(200);
+    let results = answer["results"].as_array().expect("results");
+    assert!(results.iter().all(|result| result["error"] == results[0]["error"]), "{answer}");
+    assert_eq!(results[0]["error"]["code"], "row_not_found");
+}

@@ -1,0 +1,370 @@
+//! Rows one by one: create, upsert, read, list, update, delete, restore, purge, count.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use super::rows::{OWNER, Rows, SIBLING, STRANGER};
+use crate::harness::{Answer, redact};
+
+#[tokio::test]
+async fn a_new_row_is_201_with_its_record_its_place_and_its_tag() {
+    let rows = Rows::start().await;
+    let answer = rows.post("entries", json!({"data": {"title": "a"}})).await;
+    let record = answer.expect(201);
+    let key = record["key"].as_str().expect("a key");
+    assert!(key.starts_with("row_"), "{key}");
+    assert_eq!(answer.header("location"), rows.path(&format!("entries/{key}")));
+    assert_eq!(answer.header("etag"), "\"1\"");
+    assert_eq!(answer.header("content-type"), "application/json");
+    let expected = json!({
+        "key": "[row]", "version": 1, "data": {"title": "a"},
+        "creator": {"kind": "agent", "id": "[agt]"}, "editor": {"kind": "agent", "id": "[agt]"},
+        "created_at": "[time]", "updated_at": "[time]",
+    });
+    assert_eq!(redact(record.clone()), expected);
+    let found = Answer::of(
+        rows.server.request(Method::GET, answer.header("location")).bearer_auth(SIBLING),
+    );
+    assert_eq!(found.await.expect(200), record);
+}
+
+#[tokio::test]
+async fn data_keeps_its_members_in_order_and_its_numbers_as_written() {
+    let rows = Rows::start().await;
+    let body = "{\"key\":\"k\", \"data\": {\"z\": 1.50, \"a\" : [ 1e2, \"\\u00e9\" ]}}";
+    let request = rows.request(OWNER, Method::POST, "entries");
+    let request = request.header("content-type", "application/json").body(body);
+    Answer::of(request).await.expect(201);
+    let text = rows.get("entries/k").await.text;
+    assert!(text.contains("\"data\":{\"z\":1.50,\"a\":[1e2,\"\\u00e9\"]}"), "{text}");
+}
+
+#[tokio::test]
+async fn a_keyed_create_answers_the_row_that_is_there() {
+    let rows = Rows::start().await;
+    let first = rows.row("entries", "k/1 é", json!({"n": 1})).await;
+    let again = rows.post("entries", json!({"key": "k/1 é", "data": {"n": 2}})).await;
+    assert_eq!(again.expect(200), first);
+    assert_eq!(again.header("row-existed"), "true");
+    assert!(!again.headers.contains_key("location"));
+    assert_eq!(rows.get("entries/k%2F1%20%C3%A9").await.expect(200), first);
+}
+
+#[tokio::test]
+async fn keys_follow_their_rules() {
+    let rows = Rows::start().await;
+    let long = "é".repeat(128);
+    rows.row("entries", &long, json!({})).await;
+    let longer = "é".repeat(129);
+    for key in ["", "batch", "count", "deleted", "retention", ".", "..", "a\nb", "\u{7f}", &longer]
+    {
+        let error = rows.post("entries", json!({"key": key, "data": {}})).await;
+        error.error(ErrorCode::InvalidRequest);
+    }
+    for path in ["entries/%00", "entries/%00?include_deleted=true", "entries/nothing"] {
+        rows.get(path).await.error(ErrorCode::RowNotFound);
+    }
+    // No text at all, so it names nothing, the app included.
+    rows.get("entries/%ff").await.error(ErrorCode::AppNotFound);
+    rows.get("nothing").await.error(ErrorCode::CollectionNotFound);
+    rows.get("%00/k").await.error(ErrorCode::CollectionNotFound);
+}
+
+#[tokio::test]
+async fn an_upsert_creates_and_then_merges() {
+    let rows = Rows::start().await;
+    let upsert = |data| json!({"on": "email", "data": data});
+    let made = rows.post("people", upsert(json!({"email": "A@x.org", "age": 1}))).await;
+    let record = made.expect(201);
+    assert!(made.headers.contains_key("location"));
+    let merged = rows.post("people", upsert(json!({"email": " a@X.org ", "age": 2}))).await;
+    let after = merged.expect(200);
+    assert_eq!((&after["key"], &after["version"]), (&record["key"], &json!(2)));
+    assert_eq!(after["data"], json!({"email": " a@X.org ", "age": 2}));
+    assert!(!merged.headers.contains_key("row-existed"));
+    for wrong in [
+        json!({"on": "age", "data": {"email": "b"}}),
+        json!({"on": "email", "data": {"age": 3}}),
+        json!({"on": "email", "key": "k", "data": {"email": "b"}}),
+    ] {
+        rows.post("people", wrong).await.error(ErrorCode::InvalidRequest);
+    }
+}
+
+#[tokio::test]
+async fn bodies_are_strict() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let deep = format!("{{\"data\":{{\"a\":{}{}}}}}", "[".repeat(64), "]".repeat(64));
+    let bomb = format!("{{\"data\":{}", "[".repeat(200_000));
+    let cases = [
+        "",
+        "[]",
+        "[\"k\",null,{}]",
+        "[{},null,false]",
+        "{}",
+        "{\"data\":1}",
+        "{\"data\":null}",
+        "{\"data\":{},\"kye\":1}",
+        "{\"data\":{\"a\":1,\"a\":2}}",
+        "{\"data\":{\"a\":\"\\u0000\"}}",
+        "{\"data\":{\"a\":\"\\ud800\"}}",
+        "{\"data\":{\"a\":1e400}}",
+        "{\"data\":{}} x",
+        deep.as_str(),
+        bomb.as_str(),
+    ];
+    for body in cases {
+        for (method, path) in [(Method::POST, "entries"), (Method::PATCH, "entries/k")] {
+            let request = rows.request(OWNER, method, path);
+            let request = request.header("content-type", "application/json");
+            Answer::of(request.body(body.to_owned())).await.error(ErrorCode::InvalidRequest);
+        }
+    }
+    let text = rows.request(OWNER, Method::POST, "entries").header("content-type", "text/plain");
+    Answer::of(text.body("{\"data\":{}}")).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(rows.get("entries/count").await.expect(200), json!({"count": 1}));
+}
+
+#[tokio::test]
+async fn a_row_over_its_cap_is_too_large_alone_and_after_a_merge() {
+    let rows = Rows::start().await;
+    let half = "x".repeat(40 << 10);
+    let whole = "x".repeat(64 << 10);
+    rows.post("entries", json!({"data": {"a": whole}})).await.error(ErrorCode::PayloadTooLarge);
+    rows.row("entries", "k", json!({"a": half})).await;
+    let merged = rows.patch("entries/k", json!({"data": {"b": half}})).await;
+    merged.error(ErrorCode::PayloadTooLarge);
+    rows.patch("entries/k", json!({"data": {"a": null, "b": half}})).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_update_merges_or_replaces_and_checks_the_version() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({"a": {"x": 1, "y": 2}, "b": 1})).await;
+    let patch = json!({"data": {"a": {"x": null, "z": 3}}});
+    let merged = rows.send(SIBLING, Method::PATCH, "entries/k", patch).await;
+    let record = merged.expect(200);
+    assert_eq!(merged.header("etag"), "\"2\"");
+    assert_eq!(record["data"], json!({"a": {"y": 2, "z": 3}, "b": 1}));
+    assert_ne!(record["creator"], record["editor"]);
+    let replace = json!({"data": {"c": 1}, "replace": true, "if_match": 2});
+    let replaced = rows.patch("entries/k", replace).await.expect(200);
+    assert_eq!((&replaced["data"], &replaced["version"]), (&json!({"c": 1}), &json!(3)));
+    let stale = rows.patch("entries/k", json!({"data": {}, "if_match": 2})).await;
+    assert_eq!(stale.error(ErrorCode::Conflict)["details"]["current"], replaced);
+    for version in [json!(0), json!(4_294_967_296_u64 + 3)] {
+        let body = json!({"data": {}, "if_match": version});
+        rows.patch("entries/k", body).await.error(ErrorCode::Conflict);
+    }
+    rows.patch("entries/k", json!({"data": {}, "if_match": -1}))
+        .await
+        .error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_deleted_row_is_gone_restorable_and_made_anew_with_the_next_version() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({"n": 1})).await;
+    rows.delete("entries/k?if_match=2").await.error(ErrorCode::Conflict);
+    let deleted = rows.delete("entries/k?if_match=1").await.expect(200);
+    assert_eq!(deleted["version"], 2);
+    assert!(deleted["deleted_at"].is_string());
+    rows.delete("entries/k").await.error(ErrorCode::RowNotFound);
+    rows.get("entries/k").await.error(ErrorCode::RowNotFound);
+    let trashed = rows.get("entries/k?include_deleted=true").await.expect(200);
+    assert_eq!(trashed, deleted);
+    let trash = rows.get("entries/deleted").await.expect(200);
+    assert_eq!(trash, json!({"items": [deleted], "next_cursor": null}));
+
+    let restored = rows.post("entries/k/restore", json!({})).await.expect(200);
+    assert_eq!((&restored["version"], &restored["data"]), (&json!(3), &json!({"n": 1})));
+    assert_eq!(rows.post("entries/k/restore", json!({})).await.expect(200), restored);
+    rows.delete("entries/k").await.expect(200);
+    assert_eq!(rows.row("entries", "k", json!({"n": 2})).await["version"], 5);
+    assert_eq!(rows.get("entries/deleted").await.expect(200)["items"], json!([]));
+    rows.post("entries/absent/restore", json!({})).await.error(ErrorCode::RowNotFound);
+}
+
+#[tokio::test]
+async fn restore_answers_unique_conflict_once_the_value_is_taken_again() {
+    let rows = Rows::start().await;
+    rows.row("people", "old", json!({"email": "a"})).await;
+    rows.delete("people/old").await.expect(200);
+    rows.row("people", "new", json!({"email": " A "})).await;
+    let refused = rows.post("people/old/restore", json!({})).await;
+    let error = refused.error(ErrorCode::UniqueConflict);
+    assert_eq!(error["details"], json!({"field": "email"}));
+    assert!(!refused.text.contains("new"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_purge_leaves_a_tombstone_and_nothing_else() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    rows.row("log", "k", json!({"n": 1, "secret": "canary"})).await;
+    let left = rows.delete("log/k/purge").await.expect(200);
+    assert_eq!((&left["key"], &left["version"]), (&json!("k"), &json!(2)));
+    assert_eq!(left.as_object().expect("a record").len(), 3);
+    rows.delete("log/k/purge").await.error(ErrorCode::RowNotFound);
+    rows.post("log/k/restore", json!({})).await.error(ErrorCode::RowNotFound);
+    rows.get("log/k?include_deleted=true").await.error(ErrorCode::RowNotFound);
+    let events = rows.events(&since).await;
+    let kinds: Vec<_> = events.iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["row.created", "row.purged"]);
+    assert!(!json!(events).to_string().contains("canary"));
+    rows.row("entries", "t", json!({})).await;
+    rows.delete("entries/t").await.expect(200);
+    rows.delete("entries/t/purge").await.expect(200);
+    assert_eq!(rows.get("entries/deleted").await.expect(200)["items"], json!([]));
+}
+
+#[tokio::test]
+async fn append_only_rows_can_be_created_and_nothing_else() {
+    let rows = Rows::start().await;
+    rows.row("log", "k", json!({"n": 1})).await;
+    rows.patch("log/k", json!({"data": {}})).await.error(ErrorCode::AppendOnly);
+    rows.delete("log/k").await.error(ErrorCode::AppendOnly);
+    let upsert = json!({"on": "n", "data": {"n": 1}});
+    rows.post("log", upsert.clone()).await.error(ErrorCode::AppendOnly);
+    let batch = rows.post("log/batch", json!({"rows": [upsert]})).await.expect(200);
+    assert_eq!(batch["results"][0]["error"]["code"], "append_only");
+    let batch = rows.send(OWNER, Method::DELETE, "log/batch", json!({"keys": ["k"]})).await;
+    assert_eq!(batch.expect(200)["results"][0]["error"]["code"], "append_only");
+}
+
+#[tokio::test]
+async fn relations_set_by_the_writer_change_by_the_creator_only() {
+    let rows = Rows::start().await;
+    rows.row("linked", "k", json!({"parent": "a"})).await;
+    let change = json!({"data": {"parent": "b"}});
+    let refused = rows.send(SIBLING, Method::PATCH, "linked/k", change.clone()).await;
+    refused.error(ErrorCode::RelationSetForbidden);
+    let same = json!({"data": {"parent": "a", "note": 1}});
+    rows.send(SIBLING, Method::PATCH, "linked/k", same).await.expect(200);
+    rows.patch("linked/k", change).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_list_pages_filters_sorts_and_refuses_foreign_cursors() {
+    let rows = Rows::start().await;
+    for n in 0..5 {
+        rows.row("entries", &format!("k{n}"), json!({"n": n, "even": n % 2 == 0})).await;
+    }
+    let keys = |page: &serde_json::Value| -> Vec<String> {
+        let items = page["items"].as_array().expect("items");
+        items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
+    };
+    let first = rows.get("entries?limit=2").await.expect(200);
+    assert_eq!(keys(&first), ["k0", "k1"]);
+    let cursor = first["next_cursor"].as_str().expect("a cursor").to_owned();
+    rows.row("entries", "k5", json!({"n": 5})).await;
+    let second = rows.get(&format!("entries?limit=4&cursor={cursor}")).await.expect(200);
+    assert_eq!(keys(&second), ["k2", "k3", "k4", "k5"]);
+    assert_eq!(second["next_cursor"], json!(null));
+    assert_eq!(second["feed_cursor"], first["feed_cursor"]);
+
+    let filter = "entries?filter=%7B%22even%22%3Atrue%2C%22n%22%3A%7B%22gte%22%3A2%7D%7D&sort=-n";
+    assert_eq!(keys(&rows.get(filter).await.expect(200)), ["k4", "k2"]);
+    let sorted = rows.get("entries?sort=-created_at&limit=2").await.expect(200);
+    assert_eq!(keys(&sorted), ["k5", "k4"]);
+
+    let edited = format!("{}x", &cursor[..cursor.len() - 1]);
+    for wrong in [
+        format!("others?cursor={cursor}"),
+        format!("entries?sort=n&cursor={cursor}"),
+        format!("entries?include_deleted=true&cursor={cursor}"),
+        format!("entries?cursor={edited}"),
+        "entries?cursor=x".to_owned(),
+        "entries?limit=0".to_owned(),
+        "entries?limit=201".to_owned(),
+        "entries?filter=x".to_owned(),
+        "entries?filter=%7B%22n%22%3A%7B%22like%22%3A1%7D%7D".to_owned(),
+        "entries?include_deleted=maybe".to_owned(),
+        "entries?fliter=%7B%7D".to_owned(),
+        "entries/count?filter=%7B%7D".to_owned(),
+    ] {
+        rows.get(&wrong).await.error(ErrorCode::InvalidRequest);
+    }
+    let foreign = rows.request(SIBLING, Method::GET, &format!("entries?cursor={cursor}"));
+    Answer::of(foreign).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn deleted_rows_are_listed_newest_first_and_among_the_others_when_asked() {
+    let rows = Rows::start().await;
+    for key in ["a", "b", "c", "d"] {
+        rows.row("entries", key, json!({})).await;
+    }
+    for key in ["c", "a", "b"] {
+        rows.pass_seconds(1);
+        rows.delete(&format!("entries/{key}")).await.expect(200);
+    }
+    let first = rows.get("entries/deleted?limit=2").await.expect(200);
+    let keys: Vec<_> =
+        first["items"].as_array().expect("items").iter().map(|r| &r["key"]).collect();
+    assert_eq!(keys, ["b", "a"]);
+    let cursor = first["next_cursor"].as_str().expect("a cursor");
+    let second = rows.get(&format!("entries/deleted?cursor={cursor}")).await.expect(200);
+    assert_eq!(second["items"][0]["key"], "c");
+    assert_eq!(second["next_cursor"], json!(null));
+    rows.get(&format!("others/deleted?cursor={cursor}")).await.error(ErrorCode::InvalidRequest);
+    let all = rows.get("entries?include_deleted=true").await.expect(200);
+    let keys: Vec<_> = all["items"].as_array().expect("items").iter().map(|r| &r["key"]).collect();
+    assert_eq!(keys, ["a", "b", "c", "d"]);
+    assert_eq!(rows.get("entries").await.expect(200)["items"][0]["key"], "d");
+}
+
+#[tokio::test]
+async fn the_owners_session_uses_the_same_routes_from_the_site_only() {
+    let rows = Rows::start().await;
+    let session = |request: reqwest::RequestBuilder| {
+        request.header("cookie", format!("service_session={}", super::rows::SESSION))
+    };
+    let path = rows.path("entries");
+    let post = || session(rows.server.request(Method::POST, &path)).json(&json!({"data": {}}));
+    Answer::of(post()).await.error(ErrorCode::CsrfOriginMismatch);
+    let made = Answer::of(post().header("origin", rows.server.public_url())).await.expect(201);
+    assert_eq!(made["creator"]["kind"], "human");
+    let list = Answer::of(session(rows.server.request(Method::GET, &path))).await.expect(200);
+    assert_eq!(list["items"][0], made);
+}
+
+#[tokio::test]
+async fn to_a_stranger_the_app_is_not_there() {
+    let rows = Rows::start().await;
+    for app in [rows.app.to_string(), "rows".to_owned()] {
+        for rest in ["collections/entries", "collections/none/k", "feed", "challenge"] {
+            let path = format!("/v1/apps/{app}/{rest}");
+            let answer = Answer::of(rows.server.request(Method::GET, &path).bearer_auth(STRANGER));
+            answer.await.error(ErrorCode::AppNotFound);
+        }
+    }
+    let by_slug = rows.server.request(Method::GET, "/v1/apps/rows/collections/entries");
+    Answer::of(by_slug.bearer_auth(OWNER)).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_restart_keeps_rows_versions_and_cursors() {
+    let rows = Rows::start().await;
+    for n in 0..5 {
+        rows.row("entries", &format!("k{n}"), json!({"n": n})).await;
+    }
+    let since = rows.now().await;
+    rows.patch("entries/k1", json!({"data": {"n": 10}})).await.expect(200);
+    rows.delete("entries/k2").await.expect(200);
+    let page = rows.get("entries?limit=2").await.expect(200);
+    let before =
+        (rows.get("entries").await.expect(200)["items"].clone(), rows.events(&since).await);
+    let rows = rows.restart().await;
+    let after = (rows.get("entries").await.expect(200)["items"].clone(), rows.events(&since).await);
+    assert_eq!(before, after);
+    let cursor = page["next_cursor"].as_str().expect("a cursor");
+    let rest = rows.get(&format!("entries?cursor={cursor}")).await.expect(200);
+    assert_eq!(rest["items"][0]["key"], "k3");
+    let restored = rows.post("entries/k2/restore", json!({})).await.expect(200);
+    assert_eq!(restored["version"], 3);
+    let next = rows.events(&since).await;
+    assert_eq!(next[2]["seq"].as_u64(), before.1[1]["seq"].as_u64().map(|seq| seq + 1));
+}

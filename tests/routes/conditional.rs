@@ -1,0 +1,68 @@
+//! Entity tags: 304 for what the caller has, `If-Match` as `if_match`.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use super::rows::{OWNER, Rows, SIBLING};
+use crate::harness::Answer;
+
+#[tokio::test]
+async fn a_row_that_has_not_changed_is_304() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let with = |tag: &'static str| {
+        Answer::of(rows.request(OWNER, Method::GET, "entries/k").header("if-none-match", tag))
+    };
+    for tag in ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*"] {
+        let answer = with(tag).await;
+        assert_eq!((answer.status, answer.text.as_str()), (304, ""), "{tag}");
+        assert_eq!(answer.header("etag"), "\"1\"");
+        assert!(answer.header("cache-control").contains("private"));
+    }
+    rows.patch("entries/k", json!({"data": {"n": 1}})).await.expect(200);
+    let fresh = with("\"1\"").await;
+    fresh.expect(200);
+    assert_eq!(fresh.header("etag"), "\"2\"");
+    assert_eq!(fresh.header("content-length"), fresh.text.len().to_string());
+}
+
+#[tokio::test]
+async fn a_list_that_has_not_changed_is_304_for_the_same_question_of_the_same_caller() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let list = rows.get("entries").await;
+    let tag = list.header("etag").to_owned();
+    let ask = |who: &'static str, path: &'static str| {
+        Answer::of(rows.request(who, Method::GET, path).header("if-none-match", tag.clone()))
+    };
+    assert_eq!(ask(OWNER, "entries").await.status, 304);
+    for other in ["entries?limit=2", "others", "entries?sort=-created_at"] {
+        ask(OWNER, other).await.expect(200);
+    }
+    ask(SIBLING, "blind").await.error(ErrorCode::CollectionReadForbidden);
+    rows.row("entries", "l", json!({})).await;
+    ask(OWNER, "entries").await.expect(200);
+}
+
+#[tokio::test]
+async fn if_match_in_the_header_is_if_match() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let send = |method: Method, tag: &'static str, query: &str, body: serde_json::Value| {
+        let request = rows.request(OWNER, method, &format!("entries/k{query}"));
+        Answer::of(request.header("if-match", tag).json(&body))
+    };
+    let data = json!({"data": {}});
+    send(Method::PATCH, "\"1\"", "", data.clone()).await.expect(200);
+    send(Method::PATCH, "\"1\"", "", data.clone()).await.error(ErrorCode::Conflict);
+    send(Method::PATCH, "*", "", data.clone()).await.expect(200);
+    for tag in ["\"x\"", "\"1\", \"2\"", ""] {
+        send(Method::PATCH, tag, "", data.clone()).await.error(ErrorCode::InvalidRequest);
+    }
+    let both = json!({"data": {}, "if_match": 3});
+    send(Method::PATCH, "\"2\"", "", both.clone()).await.error(ErrorCode::InvalidRequest);
+    send(Method::PATCH, "\"3\"", "", both).await.expect(200);
+    send(Method::DELETE, "\"1\"", "", json!({})).await.error(ErrorCode::Conflict);
+    send(Method::DELETE, "\"4\"", "?if_match=4", json!({})).await.expect(200);
+}

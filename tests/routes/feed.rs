@@ -1,0 +1,200 @@
+//! The feed: pages, waiting, streams, and what ends them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use reqwest::Method;
+use rookery_domain::{ErrorCode, Timestamp};
+use rookery_storage::feed::{self, FeedRetention};
+use serde_json::{Value, json};
+
+use super::rows::{OWNER, Rows};
+use crate::harness::{Answer, TestServer};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+impl Rows {
+    /// Completes when so many polls of this machine are open.
+    async fn open_polls(&self, count: usize) {
+        while self.server.state().feed_waiters.open(HERE) != count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn feed_request(&self, query: &str) -> reqwest::RequestBuilder {
+        let path = format!("/v1/apps/{}/feed{query}", self.app);
+        self.server.request(Method::GET, &path).bearer_auth(OWNER)
+    }
+
+    async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {
+        let mut request = self.feed_request(query).header("accept", "text/event-stream");
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = request.send().await.expect("the server answers");
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream { response, rest: String::new() }
+    }
+}
+
+/// An open event stream.
+struct Stream {
+    response: reqwest::Response,
+    rest: String,
+}
+
+impl Stream {
+    /// The next frame; `None` when the stream has ended.
+    async fn frame(&mut self) -> Option<String> {
+        loop {
+            if let Some((frame, rest)) = self.rest.split_once("\n\n") {
+                let frame = frame.to_owned();
+                self.rest = rest.to_owned();
+                return Some(frame);
+            }
+            let chunk = self.response.chunk().await.expect("the stream goes on")?;
+            self.rest.push_str(std::str::from_utf8(&chunk).expect("whole characters"));
+        }
+    }
+
+    /// The next event, with its id.
+    async fn event(&mut self) -> (String, Value) {
+        loop {
+            let frame = self.frame().await.expect("another frame");
+            let member = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+            if let (Some(id), Some(data)) = (member("id: "), member("data: ")) {
+                return (id.to_owned(), serde_json::from_str(data).expect("JSON"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_change_is_one_event_and_the_numbers_have_no_gap() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    rows.row("entries", "k", json!({"n": 1})).await;
+    rows.patch("entries/k", json!({"data": {"n": 2}})).await.expect(200);
+    rows.delete("entries/k").await.expect(200);
+    rows.post("entries/k/restore", json!({})).await.expect(200);
+    rows.post("entries", json!({"key": "k", "data": {}})).await.expect(200);
+    rows.post("people", json!({"data": {}})).await.error(ErrorCode::RowSchemaViolation);
+    rows.post("others/batch", json!({"rows": vec![json!({"data": {}}); 20]})).await.expect(200);
+    let events = rows.events(&since).await;
+    let kinds: Vec<_> = events.iter().take(5).map(|event| event["type"].clone()).collect();
+    let expected = ["row.created", "row.updated", "row.deleted", "row.restored", "row.created"];
+    assert_eq!(kinds, expected);
+    assert_eq!(events.len(), 24);
+    let first = events[0]["seq"].as_u64().expect("a number");
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(event["seq"].as_u64(), Some(first + index as u64));
+    }
+    assert_eq!(events[0]["key"], "k");
+    assert_eq!(events[0]["collection"], "entries");
+    assert_eq!(events[1]["version"], 2);
+    assert_eq!(events[3]["data"], json!({"n": 2}));
+    let behind = events[20]["cursor"].as_str().expect("a cursor");
+    assert_eq!(rows.events(behind).await, events[21..]);
+    let one = rows.feed(&format!("?since={since}&collection=others&wait=0&limit=200")).await;
+    assert_eq!(one.expect(200)["events"].as_array().map(Vec::len), Some(20));
+}
+
+#[tokio::test]
+async fn parameters_are_checked() {
+    let rows = Rows::start().await;
+    for query in ["?since=x", "?wait=61", "?wait=-1", "?limit=0", "?limit=201", "?sicne=x"] {
+        rows.feed(query).await.error(ErrorCode::InvalidRequest);
+    }
+    rows.feed("?collection=none").await.error(ErrorCode::CollectionNotFound);
+}
+
+#[tokio::test]
+async fn a_waiting_poll_hears_the_next_write_and_only_that() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    let poll = tokio::spawn(rows.feed_request(&format!("?since={since}&wait=60")).send());
+    rows.open_polls(1).await;
+    let made = rows.row("entries", "k", json!({"n": 1})).await;
+    let page: Value = poll.await.expect("no panic").expect("an answer").json().await.expect("JSON");
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(1));
+    assert_eq!(page["events"][0]["data"], made["data"]);
+    assert_eq!(page["more"], false);
+    rows.open_polls(0).await;
+    let empty = rows.feed(&format!("?since={}&wait=0", page["cursor"].as_str().unwrap())).await;
+    assert_eq!(empty.expect(200)["events"], json!([]));
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_open_polls_and_others_are_told_when_one_ends() {
+    let rows = Rows::on(TestServer::builder().set("ROOKERY__FEED__WAITERS_PER_IP_MAX", "3")).await;
+    let query = format!("?since={}&wait=60", rows.now().await);
+    let polls: Vec<_> = (0..2).map(|_| tokio::spawn(rows.feed_request(&query).send())).collect();
+    let _stream = rows.stream("", None).await;
+    rows.open_polls(3).await;
+    rows.feed(&query).await.error(ErrorCode::RateLimited);
+    rows.now().await;
+    rows.row("entries", "k", json!({})).await;
+    for poll in polls {
+        assert_eq!(poll.await.expect("no panic").expect("an answer").status(), 200);
+    }
+    rows.open_polls(1).await;
+    rows.feed(&query).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_cursor_below_the_floor_is_resync_required() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    for n in 0..3 {
+        rows.row("entries", &format!("k{n}"), json!({})).await;
+    }
+    let middle = rows.events(&since).await[1]["cursor"].as_str().expect("a cursor").to_owned();
+    let db = &rows.server.state().rooms.db;
+    let keep = FeedRetention { events: 2, not_before: Timestamp(0) };
+    feed::prune(db, rows.app, keep).await.expect("pruned");
+    let rows = rows.restart().await;
+    rows.feed(&format!("?since={since}")).await.error(ErrorCode::ResyncRequired);
+    let page = rows.feed(&format!("?since={middle}&wait=0")).await.expect(200);
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(1));
+    let stream =
+        rows.feed_request(&format!("?since={since}")).header("accept", "text/event-stream");
+    Answer::of(stream).await.error(ErrorCode::ResyncRequired);
+}
+
+#[tokio::test]
+async fn a_stream_says_where_it_is_brings_events_and_goes_on_where_it_broke_off() {
+    let rows = Rows::start().await;
+    let mut stream = rows.stream("", None).await;
+    let begin = stream.frame().await.expect("a frame");
+    let begin = begin.strip_prefix("id: ").expect("its position").to_owned();
+    rows.row("entries", "a", json!({"text": "zwei\nZeilen"})).await;
+    rows.row("entries", "b", json!({})).await;
+    let (id, first) = stream.event().await;
+    assert_eq!((first["key"].as_str(), &first["cursor"]), (Some("a"), &json!(id)));
+    assert_eq!(first["data"]["text"], "zwei\nZeilen");
+    assert_eq!(stream.event().await.1["key"], "b");
+    drop(stream);
+    let mut again = rows.stream(&format!("?since={begin}"), Some(&id)).await;
+    assert_eq!(again.event().await.1["key"], "b");
+    let mut whole = rows.stream(&format!("?since={begin}"), None).await;
+    assert_eq!(whole.event().await.1["key"], "a");
+}
+
+#[tokio::test]
+async fn a_drain_ends_polls_empty_and_streams_in_peace() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    let poll = tokio::spawn(rows.feed_request(&format!("?since={since}&wait=60")).send());
+    let mut stream = rows.stream("", None).await;
+    rows.open_polls(2).await;
+    let (ended, _) = tokio::join!(
+        async {
+            while stream.frame().await.is_some() {}
+            let page = poll.await.expect("no panic").expect("an answer");
+            page.json::<Value>().await.expect("JSON")
+        },
+        rows.server.stop(),
+    );
+    assert_eq!(ended["events"], json!([]));
+    assert_eq!(ended["cursor"], json!(since));
+}

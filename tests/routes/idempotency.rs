@@ -1,0 +1,122 @@
+//! `Idempotency-Key` on what creates: the first answer again, whoever is quicker and whatever
+//! happened since.
+
+use futures::future::join_all;
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::rows::{OWNER, Rows, SIBLING};
+use crate::harness::Answer;
+
+async fn post(rows: &Rows, who: &str, path: &str, key: &str, body: &Value) -> Answer {
+    let request = rows.request(who, Method::POST, path).header("idempotency-key", key);
+    Answer::of(request.json(body)).await
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_answer_as_the_first_time() {
+    let rows = Rows::start().await;
+    let body = json!({"data": {"n": 1}});
+    let first = post(&rows, OWNER, "entries", "a", &body).await;
+    first.expect(201);
+    assert!(!first.headers.contains_key("idempotent-replayed"));
+    let key = first.json()["key"].as_str().expect("a key").to_owned();
+    rows.patch(&format!("entries/{key}"), json!({"data": {"n": 2}})).await.expect(200);
+    let again = post(&rows, OWNER, "entries", "a", &body).await;
+    assert_eq!((again.status, &again.text), (201, &first.text));
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    for name in ["location", "etag", "content-type"] {
+        assert_eq!(again.header(name), first.header(name));
+    }
+    let rows = rows.restart().await;
+    let later = post(&rows, OWNER, "entries", "a", &body).await;
+    assert_eq!((later.status, &later.text), (201, &first.text));
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 1);
+}
+
+#[tokio::test]
+async fn another_body_is_a_conflict_and_another_scope_another_request() {
+    let rows = Rows::start().await;
+    let body = json!({"data": {}});
+    post(&rows, OWNER, "entries", "a", &body).await.expect(201);
+    let other = json!({"data": {"n": 1}});
+    post(&rows, OWNER, "entries", "a", &other).await.error(ErrorCode::Conflict);
+    post(&rows, SIBLING, "entries", "a", &other).await.expect(201);
+    post(&rows, OWNER, "others", "a", &other).await.expect(201);
+    let batch = json!({"rows": [body.clone()]});
+    post(&rows, OWNER, "entries/batch", "a", &batch).await.expect(200);
+    for key in ["", &"k".repeat(256)] {
+        post(&rows, OWNER, "entries", key, &body).await.error(ErrorCode::InvalidRequest);
+    }
+    post(&rows, OWNER, "entries", &"k".repeat(255), &body).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_answer_that_the_row_existed_is_replayed_as_such() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({"n": 1})).await;
+    let body = json!({"key": "k", "data": {}});
+    let first = post(&rows, OWNER, "entries", "a", &body).await;
+    rows.patch("entries/k", json!({"data": {"n": 2}})).await.expect(200);
+    let again = post(&rows, OWNER, "entries", "a", &body).await;
+    assert_eq!(again.expect(200), first.expect(200));
+    assert_eq!(again.header("row-existed"), "true");
+    assert_eq!(again.header("idempotent-replayed"), "true");
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept() {
+    let rows = Rows::start().await;
+    let body = json!({"data": {"email": "a"}});
+    rows.row("people", "k", json!({"email": "a"})).await;
+    post(&rows, OWNER, "people", "a", &body).await.error(ErrorCode::UniqueConflict);
+    rows.delete("people/k").await.expect(200);
+    post(&rows, OWNER, "people", "a", &body).await.expect(201);
+}
+
+#[tokio::test]
+async fn batches_and_events_are_replayed_too() {
+    let rows = Rows::start().await;
+    let batch = json!({"rows": [{"data": {}}, {"key": "k", "data": {}}]});
+    let first = post(&rows, OWNER, "entries/batch", "a", &batch).await.expect(200);
+    let again = post(&rows, OWNER, "entries/batch", "a", &batch).await;
+    assert_eq!(again.expect(200), first);
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 2);
+    let send = || {
+        let path = format!("/v1/apps/{}/events", rows.app);
+        let request = rows.server.request(Method::POST, &path).bearer_auth(OWNER);
+        let request = request.header("idempotency-key", "e");
+        Answer::of(request.json(&json!({"type": "free", "data": {"n": 1}})))
+    };
+    let first = send().await.expect(201);
+    assert_eq!(send().await.expect(201), first);
+}
+
+#[tokio::test]
+async fn after_24_hours_and_after_a_purge_the_key_is_free_again() {
+    let rows = Rows::start().await;
+    let body = json!({"key": "k", "data": {"secret": "canary"}});
+    post(&rows, OWNER, "entries", "a", &body).await.expect(201);
+    rows.delete("entries/k/purge").await.expect(200);
+    let anew = post(&rows, OWNER, "entries", "a", &body).await;
+    assert_eq!(anew.expect(201)["version"], 3);
+    let rows = rows.restart().await;
+    rows.pass_seconds(24 * 60 * 60 + 1);
+    let late = post(&rows, OWNER, "entries", "a", &body).await;
+    late.expect(200);
+    assert!(!late.headers.contains_key("idempotent-replayed"));
+}
+
+#[tokio::test]
+async fn of_64_at_once_with_one_key_one_creates() {
+    let rows = Rows::start().await;
+    let body = json!({"data": {}});
+    let answers = join_all((0..64).map(|_| post(&rows, OWNER, "entries", "a", &body))).await;
+    let first = answers[0].expect(201);
+    assert!(answers.iter().all(|answer| answer.expect(201) == first));
+    let replays = answers.iter().filter(|one| one.headers.contains_key("idempotent-replayed"));
+    assert_eq!(replays.count(), 63);
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 1);
+}

@@ -1,0 +1,83 @@
+//! Unique values, and the quotas of app and account.
+
+use futures::future::join_all;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use super::rows::Rows;
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn unique_values_hold_among_live_rows_and_null_collides_with_nothing() {
+    let rows = Rows::start().await;
+    rows.row("log", "a", json!({"n": null})).await;
+    rows.row("log", "b", json!({"n": null})).await;
+    rows.row("log", "c", json!({})).await;
+    rows.row("log", "d", json!({"n": 1})).await;
+    rows.post("log", json!({"data": {"n": 1}})).await.error(ErrorCode::UniqueConflict);
+
+    rows.row("people", "a", json!({"email": "a"})).await;
+    rows.row("people", "b", json!({"email": "b"})).await;
+    let taken = rows.patch("people/b", json!({"data": {"email": " A "}})).await;
+    let error = taken.error(ErrorCode::UniqueConflict);
+    assert_eq!(error["details"], json!({"field": "email"}));
+    rows.patch("people/a", json!({"data": {"email": "A"}})).await.expect(200);
+    rows.delete("people/a").await.expect(200);
+    rows.patch("people/b", json!({"data": {"email": "a"}})).await.expect(200);
+    rows.row("people", "c", json!({"email": "b"})).await;
+}
+
+#[tokio::test]
+async fn of_64_upserts_of_one_value_one_creates_and_all_are_merged() {
+    let rows = Rows::start().await;
+    let answers = join_all((0..64).map(|n| {
+        let email = if n % 2 == 0 { "a@x.org" } else { " A@X.ORG " };
+        rows.post("people", json!({"on": "email", "data": {"email": email, "age": n}}))
+    }));
+    let answers = answers.await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 63);
+    let page = rows.get("people").await.expect(200);
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(page["items"][0]["version"], 64);
+}
+
+#[tokio::test]
+async fn an_app_holds_so_many_bytes_and_what_shrinks_is_let_through() {
+    let rows = Rows::on(TestServer::builder().set("MAX_STORAGE_BYTES_PER_APP", "1000")).await;
+    let text = |len: usize| json!({"t": "x".repeat(len)});
+    rows.row("entries", "a", text(600)).await;
+    let refused = rows.post("entries", json!({"key": "b", "data": text(600)})).await;
+    let error = refused.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "storage_bytes", "limit": 1000}));
+    let grown = rows.patch("entries/a", json!({"data": text(1000)})).await;
+    grown.error(ErrorCode::AppQuotaExceeded);
+    rows.patch("entries/a", json!({"data": text(300)})).await.expect(200);
+    rows.row("entries", "b", text(600)).await;
+    let atomic = json!({"atomic": true, "rows": [{"data": {}}, {"data": text(100)}]});
+    let error = rows.post("entries/batch", atomic).await.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["details"]["index"], 1);
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 2);
+}
+
+#[tokio::test]
+async fn an_account_holds_so_many_rows_and_what_is_refused_gives_its_place_back() {
+    let rows = Rows::on(TestServer::builder().set("MAX_ROWS_PER_ACCOUNT", "3")).await;
+    for key in ["a", "b"] {
+        rows.row("people", key, json!({"email": key})).await;
+    }
+    let atomic = json!({"atomic": true, "rows": [
+        {"data": {"email": "c"}}, {"data": {"email": "a"}}]});
+    rows.post("people/batch", atomic).await.error(ErrorCode::UniqueConflict);
+    rows.row("people", "c", json!({"email": "c"})).await;
+    let refused = rows.post("people", json!({"data": {"email": "d"}})).await;
+    refused.error(ErrorCode::AccountQuotaExceeded);
+    rows.delete("people/c").await.expect(200);
+    rows.post("people", json!({"data": {"email": "d"}}))
+        .await
+        .error(ErrorCode::AccountQuotaExceeded);
+    rows.delete("people/c/purge").await.expect(200);
+    rows.post("people", json!({"data": {"email": "d"}})).await.expect(201);
+    let rows = rows.restart().await;
+    assert_eq!(rows.get("people/count").await.expect(200)["count"], 3);
+}

@@ -1,0 +1,77 @@
+//! Sixty-four at once: exactly as many win as may.
+
+use futures::future::join_all;
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use super::rows::{OWNER, Rows};
+use crate::harness::{Answer, TestServer};
+
+fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
+    let won = answers.iter().filter(|answer| answer.status == status).count();
+    for loser in answers.iter().filter(|answer| answer.status != status) {
+        loser.error(code);
+    }
+    won
+}
+
+#[tokio::test]
+async fn a_unique_value_in_any_spelling_has_one_winner() {
+    let rows = Rows::start().await;
+    for round in 0..8 {
+        let spellings = [
+            format!("straße{round}"),
+            format!(" STRASSE{round}"),
+            format!("Strasse{round}\t"),
+            format!("\u{a0}straSSe{round}"),
+        ];
+        let answers = join_all(
+            (0..64).map(|n| rows.post("people", json!({"data": {"email": spellings[n % 4]}}))),
+        );
+        assert_eq!(won(&answers.await, 201, ErrorCode::UniqueConflict), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_version_is_updated_from_once() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({"n": 0})).await;
+    for version in 1..=8 {
+        let answers = join_all((0..64).map(|n| {
+            let body = json!({"data": {"n": n}, "if_match": version});
+            rows.patch("entries/k", body)
+        }));
+        assert_eq!(won(&answers.await, 200, ErrorCode::Conflict), 1);
+    }
+    assert_eq!(rows.get("entries/k").await.expect(200)["version"], 9);
+}
+
+#[tokio::test]
+async fn five_rows_below_the_cap_exactly_five_are_made() {
+    let rows = Rows::on(TestServer::builder().set("MAX_ROWS_PER_APP", "20")).await;
+    for n in 0..15 {
+        rows.row("entries", &format!("k{n}"), json!({})).await;
+    }
+    // What is in the trash counts.
+    rows.delete("entries/k0").await.expect(200);
+    let answers = join_all((0..64).map(|_| rows.post("entries", json!({"data": {}})))).await;
+    assert_eq!(won(&answers, 201, ErrorCode::AppQuotaExceeded), 5);
+    let error = rows.post("entries", json!({"data": {}})).await;
+    let details = error.error(ErrorCode::AppQuotaExceeded)["details"].clone();
+    assert_eq!(details, json!({"dimension": "rows", "limit": 20}));
+    rows.delete("entries/k0/purge").await.expect(200);
+    rows.post("entries", json!({"data": {}})).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_key_is_created_once_and_a_row_deleted_once() {
+    let rows = Rows::start().await;
+    let answers = join_all((0..64).map(|_| rows.post("entries", json!({"key": "k", "data": {}}))));
+    let answers = answers.await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 63);
+    let delete = || Answer::of(rows.request(OWNER, Method::DELETE, "entries/k"));
+    let answers = join_all((0..64).map(|_| delete())).await;
+    assert_eq!(won(&answers, 200, ErrorCode::RowNotFound), 1);
+}

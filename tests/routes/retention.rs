@@ -1,0 +1,82 @@
+//! Retention bounds: the author's, the owner's, and what pruning would take.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use super::rows::{Rows, STRANGER};
+use crate::harness::Answer;
+
+const DAY_S: i64 = 86_400;
+
+#[tokio::test]
+async fn the_owner_overrides_the_author_axis_by_axis() {
+    let rows = Rows::start().await;
+    let none = json!({"max_age_days": null, "max_rows": null});
+    let author = json!({"max_age_days": 90, "max_rows": 2});
+    let shown = rows.get("kept/retention").await.expect(200);
+    let expected = json!({"collection": "kept", "author": author, "override": none,
+        "effective": author, "prune": {"rows": 0, "next_run_at": null}});
+    assert_eq!(shown, expected);
+    let set = rows.patch("kept/retention", json!({"max_rows": 5})).await.expect(200);
+    assert_eq!(set["override"], json!({"max_age_days": null, "max_rows": 5}));
+    assert_eq!(set["effective"], json!({"max_age_days": 90, "max_rows": 5}));
+    let set = rows.patch("kept/retention", json!({"max_age_days": 1})).await.expect(200);
+    assert_eq!(set["effective"], json!({"max_age_days": 1, "max_rows": 5}));
+    assert_eq!(rows.get("kept/retention").await.expect(200), set);
+    let cleared = json!({"max_age_days": null, "max_rows": null});
+    assert_eq!(rows.patch("kept/retention", cleared).await.expect(200), expected);
+}
+
+#[tokio::test]
+async fn the_impact_is_counted_and_a_dry_run_changes_nothing() {
+    let rows = Rows::start().await;
+    for n in 0..4 {
+        rows.row("kept", &format!("k{n}"), json!({})).await;
+        rows.pass_seconds(DAY_S);
+    }
+    let before = rows.get("kept/retention").await.expect(200);
+    assert_eq!(before["prune"]["rows"], 2);
+    assert_eq!(before["prune"]["next_run_at"], "2026-02-04T12:10:00.000Z");
+    let dry = "kept/retention?dry_run=true";
+    let dry = rows.patch(dry, json!({"max_age_days": 3, "max_rows": 10})).await.expect(200);
+    // Three and four days old.
+    assert_eq!(dry["prune"]["rows"], 2);
+    let dry = rows.patch("kept/retention?dry_run=true", json!({"max_rows": 1})).await.expect(200);
+    assert_eq!(dry["prune"]["rows"], 3);
+    assert_eq!(rows.get("kept/retention").await.expect(200), before);
+    assert_eq!(rows.get("kept/count").await.expect(200)["count"], 4);
+}
+
+#[tokio::test]
+async fn bounds_are_checked_before_anything_else() {
+    let rows = Rows::start().await;
+    for body in [
+        json!({"max_rows": 0}),
+        json!({"max_age_days": 0}),
+        json!({"max_age_days": 36_501}),
+        json!({"max_rows": 1.5}),
+        json!({"maxRows": 1}),
+        json!([]),
+    ] {
+        for path in ["kept/retention", "none/retention"] {
+            rows.patch(path, body.clone()).await.error(ErrorCode::InvalidRequest);
+        }
+    }
+    rows.patch("none/retention", json!({})).await.error(ErrorCode::CollectionNotFound);
+    rows.get("none/retention").await.error(ErrorCode::CollectionNotFound);
+    let foreign = rows.request(STRANGER, Method::GET, "kept/retention");
+    Answer::of(foreign).await.error(ErrorCode::AppNotFound);
+}
+
+#[tokio::test]
+async fn a_change_is_in_the_feed_and_survives_a_restart() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    let set = rows.patch("kept/retention", json!({"max_rows": 1})).await.expect(200);
+    let events = rows.events(&since).await;
+    assert_eq!(events[0]["type"], "app.updated");
+    assert_eq!(events[0]["data"]["retention"]["collection"], "kept");
+    let rows = rows.restart().await;
+    assert_eq!(rows.get("kept/retention").await.expect(200), set);
+}
