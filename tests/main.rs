@@ -10,3 +10,4 @@ mod http;
 mod pages;
 mod process;
 mod tidy;
+mod visitors;
