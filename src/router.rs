@@ -13,8 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, auth, claim_codes, device, docs, health, keys, page, register, self_agents,
-        site as pages, visitor,
+        agents, auth, claim_codes, collections, device, docs, feed, health, keys, page, register,
+        self_agents, site as pages, visitor,
     },
     state::AppState,
 };
@@ -84,7 +84,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 }
 
 fn api() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::skeleton())
+    rows(OpenApiRouter::with_openapi(openapi::skeleton()))
         .routes(operation!(register::register, register::ERRORS))
         .routes(operation!(agents::claim::claim, agents::claim::ERRORS))
         .routes(operation!(device::code::code, device::code::ERRORS))
@@ -107,11 +107,49 @@ fn api() -> OpenApiRouter<AppState> {
 
 /// By which an app's page speaks to its app.
 fn participant_api() -> OpenApiRouter<AppState> {
-    use visitor::session;
+    use collections as c;
+    use visitor::{live, rows, session};
     OpenApiRouter::new()
         .routes(operation!(session::read, session::READ_ERRORS))
         .routes(operation!(session::create, session::CREATE_ERRORS))
         .routes(operation!(session::delete, session::DELETE_ERRORS))
+        .routes(operation!(rows::list_rows, c::list::ERRORS))
+        .routes(operation!(rows::create_row, c::create::ERRORS))
+        .routes(operation!(rows::get_row, c::get::ERRORS))
+        .routes(operation!(rows::update_row, c::update::ERRORS))
+        .routes(operation!(rows::delete_row, c::delete::ERRORS))
+        .routes(operation!(rows::purge_row, c::purge::ERRORS))
+        .routes(operation!(rows::restore_row, c::restore::ERRORS))
+        .routes(operation!(rows::write_batch, c::batch_write::ERRORS))
+        .routes(operation!(rows::delete_batch, c::batch_delete::ERRORS))
+        .routes(operation!(rows::count_rows, c::count::ERRORS))
+        .routes(operation!(rows::list_deleted_rows, c::deleted::ERRORS))
+        .routes(operation!(live::follow_feed, feed::follow::ERRORS))
+        .routes(operation!(live::send_event, feed::emit::ERRORS))
+        .routes(operation!(live::get_challenge, feed::challenge::ERRORS))
+}
+
+/// Rows and the feed: parts 4.3 and 6.
+fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
+    api.routes(operation!(collections::list::list_rows, collections::list::ERRORS))
+        .routes(operation!(collections::create::create_row, collections::create::ERRORS))
+        .routes(operation!(collections::get::get_row, collections::get::ERRORS))
+        .routes(operation!(collections::update::update_row, collections::update::ERRORS))
+        .routes(operation!(collections::delete::delete_row, collections::delete::ERRORS))
+        .routes(operation!(collections::purge::purge_row, collections::purge::ERRORS))
+        .routes(operation!(collections::restore::restore_row, collections::restore::ERRORS))
+        .routes(operation!(collections::batch_write::write_batch, collections::batch_write::ERRORS))
+        .routes(operation!(
+            collections::batch_delete::delete_batch,
+            collections::batch_delete::ERRORS
+        ))
+        .routes(operation!(collections::count::count_rows, collections::count::ERRORS))
+        .routes(operation!(collections::deleted::list_deleted_rows, collections::deleted::ERRORS))
+        .routes(operation!(collections::retention::get_retention, collections::retention::ERRORS))
+        .routes(operation!(collections::retention::set_retention, collections::retention::ERRORS))
+        .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
+        .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
+        .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
 }
 
 impl Routes {

@@ -8,8 +8,14 @@ use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    boot::Rooms, config::Config, error::Envelope, http::auth::Authenticator, mail::Mailer,
-    openapi::Reference, pages::origin::Origins, routes::page::PageCache,
+    boot::Rooms,
+    config::Config,
+    error::Envelope,
+    http::{auth::Authenticator, waiters::Waiters},
+    mail::Mailer,
+    openapi::Reference,
+    pages::origin::Origins,
+    routes::page::PageCache,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -34,6 +40,8 @@ pub struct State {
     pub mailer: Mailer,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
+    /// Open polls of the feed, per client network.
+    pub feed_waiters: Arc<Waiters>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

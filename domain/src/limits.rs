@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Error, ErrorCode, Result};
+
 /// Every numeric bound that a rule consults. All are settings; the defaults are the contract's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -79,4 +81,32 @@ impl Default for Limits {
             notify_external_enabled: false,
         }
     }
+}
+
+impl Limits {
+    /// Checks the text of a row's data against the per-row cap.
+    ///
+    /// # Errors
+    /// `payload_too_large`.
+    pub fn check_row_data(&self, data: &str) -> Result<()> {
+        within(data, self.row_bytes_max, "a row")
+    }
+
+    /// Checks the text of a custom event's data.
+    ///
+    /// # Errors
+    /// `payload_too_large`.
+    pub fn check_event_data(&self, data: &str) -> Result<()> {
+        within(data, self.max_event_data_bytes, "an event")
+    }
+}
+
+fn within(data: &str, max: usize, what: &str) -> Result<()> {
+    if data.len() <= max {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::PayloadTooLarge,
+        format!("`data` has {} bytes; {what} holds at most {max}", data.len()),
+    ))
 }

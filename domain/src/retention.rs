@@ -11,6 +11,9 @@ pub const MAX_AGE_DAYS_MAX: u32 = 36_500;
 /// The largest row bound.
 pub const MAX_ROWS_MAX: u64 = 1_000_000_000;
 
+/// Seconds between two prunings; they run on whole multiples of it since the Unix epoch.
+pub const SWEEP_EVERY_S: i64 = 600;
+
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// The bounds in force: on each axis the owner's, else the author's.
@@ -102,6 +105,21 @@ pub fn prune_impact(
 #[must_use]
 pub fn next_expiry(bounds: Retention, oldest: Option<Timestamp>) -> Option<Timestamp> {
     Some(expiry(oldest?, bounds.max_age_days?))
+}
+
+/// When pruning will next find a row to take, as far as is known now: the first sweep after `now`
+/// when `due` rows are beyond the bounds already, else the first one after the oldest row outlives
+/// the age axis. `None` when nothing is going to be pruned.
+#[must_use]
+pub fn next_run(
+    bounds: Retention,
+    now: Timestamp,
+    due: PruneImpact,
+    oldest: Option<Timestamp>,
+) -> Option<Timestamp> {
+    let ripe = if due.rows > 0 { now } else { next_expiry(bounds, oldest)?.max(now) };
+    let every = SWEEP_EVERY_S * crate::time::MICROS_PER_SECOND;
+    Some(Timestamp((ripe.0.div_euclid(every) + 1).saturating_mul(every)))
 }
 
 const fn expiry(created_at: Timestamp, days: u32) -> Timestamp {

@@ -70,6 +70,14 @@ const fn json_bytes(bytes: usize) -> usize {
 pub trait RequestBody: DeserializeOwned {
     /// How large it may be.
     const BOUND: BodyBound;
+
+    /// What its members' types do not say: bounds, and members that exclude each other.
+    ///
+    /// # Errors
+    /// `invalid_request` or `payload_too_large`, naming the member.
+    fn check(&self, _: &Limits) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A JSON body, read strictly. It runs last among a handler's extractors, so credentials and the
@@ -81,10 +89,30 @@ impl<T: RequestBody> FromRequest<AppState> for StrictJson<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let ExactJson { value, .. } = ExactJson::from_request(request, state).await?;
+        Ok(Self(value))
+    }
+}
+
+/// As [`StrictJson`], with the bytes as they came: a repeated request is known by them.
+#[derive(Debug, Clone)]
+pub struct ExactJson<T> {
+    /// What the body says.
+    pub value: T,
+    /// The body.
+    pub bytes: Bytes,
+}
+
+impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         require_json(&parts.headers)?;
         let bytes = read(&parts.headers, body, T::BOUND, state).await?;
-        Ok(Self(parse(&bytes)?))
+        let value: T = parse(&bytes)?;
+        value.check(&state.config.limits)?;
+        Ok(Self { value, bytes })
     }
 }
 

@@ -24,6 +24,12 @@ impl FromRequestParts<AppState> for IfNoneMatch {
 }
 
 impl IfNoneMatch {
+    /// Whether the request carries no tag.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether the caller already has what `etag` (with its quotes) stands for. The comparison is
     /// weak, as the RFC has it for this header: a proxy may have added `W/`.
     #[must_use]

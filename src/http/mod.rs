@@ -19,3 +19,4 @@ pub mod request_id;
 pub mod request_log;
 pub mod route_table;
 pub mod session_cookie;
+pub mod waiters;

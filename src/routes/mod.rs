@@ -3,8 +3,10 @@
 pub mod agents;
 pub mod auth;
 pub mod claim_codes;
+pub mod collections;
 pub mod device;
 pub mod docs;
+pub mod feed;
 pub mod health;
 pub mod keys;
 pub mod page;

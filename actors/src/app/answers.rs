@@ -10,6 +10,9 @@ use rookery_domain::{Error, ErrorCode, Result};
 
 use super::message::{IdempotencyKey, StoredAnswer};
 
+/// What a sender is told whose look-up in storage is out of date.
+const LOOK_AGAIN: &str = "what was looked up in storage has changed meanwhile";
+
 /// Answers kept in memory.
 const ANSWERS_MAX: usize = 256;
 
@@ -42,9 +45,7 @@ impl Answers {
         match self.by_scope.get(&key.scope) {
             Some(known) if known.body_hash == key.body_hash => Ok(Some(known.answer.clone())),
             Some(_) => Err(reused()),
-            None if key.checked_at_seq < self.floor => {
-                Err(Error::unavailable("the idempotency key must be looked up again"))
-            }
+            None if key.checked_at_seq < self.floor => Err(look_again()),
             None => Ok(None),
         }
     }
@@ -73,6 +74,19 @@ impl Answers {
     pub(crate) fn forget_all(&mut self, seq: u64) {
         *self = Self::since(seq);
     }
+}
+
+/// `unavailable`: the sender looks in storage once more and comes back. Like every answer, this one
+/// waits for what it was computed from, so the next look-up sees that.
+#[must_use]
+pub(crate) fn look_again() -> Error {
+    Error::unavailable(LOOK_AGAIN)
+}
+
+/// Whether `error` is [`look_again`].
+#[must_use]
+pub(crate) fn must_look_again(error: &Error) -> bool {
+    error.code == ErrorCode::Unavailable && error.message == LOOK_AGAIN
 }
 
 /// `conflict`: the key was used with another body.

@@ -3,13 +3,17 @@
 pub(crate) mod actor;
 pub(crate) mod answers;
 pub(crate) mod birth;
+pub mod bounds;
+mod challenge;
 pub(crate) mod decide;
 pub mod deploy;
 mod group;
 pub mod message;
+pub mod once;
 pub mod read;
 pub mod render;
 pub mod root;
 mod rows;
 mod standing;
+mod trash;
 mod working;

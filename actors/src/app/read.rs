@@ -11,6 +11,7 @@ use rookery_domain::{
     principal::Caller,
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
     row::{Row, write_json_string},
+    row_key,
 };
 use tokio::sync::Semaphore;
 
@@ -80,7 +81,11 @@ impl View {
         FeedCursor { history: self.root.record.history, seq, rights: self.rights() }
     }
 
-    fn shelf(&self, collection: &str) -> Result<&Shelf> {
+    /// The rows of a declared collection.
+    ///
+    /// # Errors
+    /// `collection_not_found`.
+    pub(crate) fn shelf(&self, collection: &str) -> Result<&Shelf> {
         self.root.shelf(collection).ok_or_else(|| {
             Error::new(
                 ErrorCode::CollectionNotFound,
@@ -112,6 +117,7 @@ impl AppHandle {
         let access = Access::new(&view.standing, &shelf.decl);
         if row.is_none() && include_deleted {
             access.trash()?;
+            row_key::check(key).map_err(|_| Error::row_not_found())?;
             let store = &self.env().store;
             let trashed = store.trashed_row(self.id(), collection, key).await.map_err(failed)?;
             return trashed.ok_or_else(Error::row_not_found);
@@ -147,7 +153,11 @@ impl AppHandle {
         query: &ListQuery,
     ) -> Result<String> {
         let view = self.view(caller).await?;
-        Access::new(&view.standing, &view.shelf(collection)?.decl).list()?;
+        let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+        access.list()?;
+        if query.include_deleted {
+            access.trash()?;
+        }
         Ok(etag(&view, collection, query))
     }
 

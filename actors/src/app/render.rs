@@ -1,7 +1,7 @@
 //! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
 //! the same to the letter.
 
-use rookery_domain::{Error, error::ErrorCode};
+use rookery_domain::{Error, error::ErrorCode, event::Event, row::write_json_string};
 use serde_json::{Value, json};
 
 use super::message::{Reply, RowFate, RowReply, StoredAnswer, Tombstone};
@@ -83,6 +83,23 @@ fn item_error(error: &Error) -> Value {
     item
 }
 
+/// `{"seq", "type", "at", "by", "data"}`: a custom event that was sent.
+#[must_use]
+pub fn event(event: &Event) -> String {
+    let mut body = format!("{{\"seq\":{},\"type\":", event.seq);
+    write_json_string(&event.kind.name(), &mut body);
+    body.push_str(",\"at\":\"");
+    event.at.write_rfc3339(&mut body);
+    body.push_str("\",\"by\":");
+    event.by.write_json(&mut body);
+    if let Some(data) = &event.data {
+        body.push_str(",\"data\":");
+        body.push_str(data);
+    }
+    body.push('}');
+    body
+}
+
 /// The answer to keep for an idempotency key, and the key of the single row it quotes. Created
 /// rows are found at `location_base` plus their key.
 #[must_use]
@@ -96,11 +113,7 @@ pub(crate) fn stored(reply: &Reply, location_base: &str) -> (StoredAnswer, Optio
             (answer(status, location, body), Some(reply.row.key.clone()))
         }
         Reply::Batch(results) => (answer(200, None, batch(results)), None),
-        Reply::Event(event) => {
-            let mut body = json!({"seq": event.seq, "type": event.kind.name(), "at": event.at});
-            body["by"] = json!(event.by);
-            (answer(201, None, body.to_string()), None)
-        }
+        Reply::Event(event) => (answer(201, None, self::event(event)), None),
         Reply::Replayed(stored) => (stored.clone(), None),
         // No other operation takes an idempotency key through the actor.
         _ => (answer(204, None, String::new()), None),

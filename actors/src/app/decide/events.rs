@@ -22,13 +22,7 @@ impl Decision<'_> {
                 format!("the manifest declares no event type {kind:?}"),
             )
         })?;
-        let max = self.env.limits.max_event_data_bytes;
-        if data.text().len() > max {
-            return Err(Error::new(
-                ErrorCode::PayloadTooLarge,
-                format!("`data` has {} bytes; an event holds at most {max}", data.text().len()),
-            ));
-        }
+        self.env.limits.check_event_data(data.text())?;
         if let Some(schema) = schema {
             schema.validate(data.value()).map_err(|violations| {
                 let what = format!("the data does not fit the schema of event `{kind}`");

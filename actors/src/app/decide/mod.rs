@@ -14,14 +14,8 @@ mod write;
 use std::sync::Arc;
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
-    access::{Access, Standing},
-    challenge,
-    id::AppId,
-    manifest::Collection,
-    principal::Caller,
-    row::Row,
-    schema::SchemaViolation,
+    Error, ErrorCode, Result, Timestamp, access::Standing, challenge, id::AppId,
+    manifest::Collection, principal::Caller, row::Row, schema::SchemaViolation,
 };
 use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
@@ -40,13 +34,26 @@ pub(crate) struct Decision<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) standing: Standing,
     pub(crate) now: Timestamp,
+    gate: Gate,
+}
+
+/// The challenge that a request's writes stand under.
+enum Gate {
+    /// None.
+    Open,
+    /// One, whose answer nobody has looked at.
+    Closed(Option<Box<str>>),
+    /// It was answered.
+    Passed(challenge::Solved),
+    /// It was not.
+    Refused(Error),
 }
 
 /// Decides `op` of `caller` against `working`.
 pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) -> Result<Reply> {
     let standing = standing(&working.root.record, caller)?;
     let now = env.clock.now();
-    let mut decision = Decision { env, working, caller, standing, now };
+    let mut decision = Decision { env, working, caller, standing, now, gate: Gate::Open };
     match op {
         Op::App(op) => return decision.app(op),
         Op::Restore { .. } | Op::Purge { .. } if matches!(caller, Caller::System) => {}
@@ -54,14 +61,10 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
     }
     match op {
         Op::Create { collection, item, challenge } => decision
-            .challenged(&collection, challenge.as_deref(), |decision, shelf| {
-                decision.create(shelf, item)
-            })
+            .challenged(&collection, challenge, |decision, shelf| decision.create(shelf, item))
             .map(Reply::Row),
         Op::Upsert { collection, item, challenge } => decision
-            .challenged(&collection, challenge.as_deref(), |decision, shelf| {
-                decision.upsert(shelf, item)
-            })
+            .challenged(&collection, challenge, |decision, shelf| decision.upsert(shelf, item))
             .map(Reply::Row),
         Op::Update { collection, key, data, replace, if_match } => {
             let shelf = decision.shelf(&collection)?;
@@ -80,7 +83,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
             decision.purge(shelf, &key).map(Reply::Purged)
         }
         Op::BatchWrite { collection, items, atomic, challenge } => decision
-            .challenged(&collection, challenge.as_deref(), |decision, shelf| {
+            .challenged(&collection, challenge, |decision, shelf| {
                 decision.batch(items, atomic, |decision, item| match item {
                     WriteRow::Create(item) => decision.create(shelf, item),
                     WriteRow::Upsert(item) => decision.upsert(shelf, item),
@@ -113,32 +116,52 @@ impl Decision<'_> {
         self.working.root.collections[shelf].decl.clone()
     }
 
-    /// Runs `write` under the collection's challenge, if it asks for one: the answer is checked
-    /// once the caller is known to be allowed at all, and spent only if the write succeeds.
+    /// Runs `write` under the collection's challenge, if it asks for one. The answer is spent only
+    /// if the write succeeds.
     fn challenged<T>(
         &mut self,
         collection: &str,
-        answer: Option<&str>,
+        answer: Option<Box<str>>,
         write: impl FnOnce(&mut Self, usize) -> Result<T>,
     ) -> Result<T> {
         let shelf = self.shelf(collection)?;
-        let decl = self.decl(shelf);
-        if !decl.challenge {
-            return write(self, shelf);
+        if self.working.root.collections[shelf].decl.challenge {
+            self.gate = Gate::Closed(answer);
         }
-        Access::new(&self.standing, &decl).create(None)?;
-        let id = self.working.root.record.id;
-        let solved = self.solve(id, collection, answer)?;
         let reply = write(self, shelf)?;
-        let now = self.now;
-        self.working.private.spent.retain(|_, expires_at| *expires_at > now);
-        self.working.private.spent.insert(solved.id, solved.expires_at);
-        self.working.open.journal.push(Undo::Spent(solved.id));
-        self.working
-            .open
-            .spent
-            .push(SpentChallenge { id: solved.id, expires_at: solved.expires_at });
+        match std::mem::replace(&mut self.gate, Gate::Open) {
+            // Also where a batch put it among its results: one answer, one request.
+            Gate::Refused(error) => return Err(error),
+            Gate::Passed(solved) => self.spend(solved),
+            // Nothing came as far as the gate.
+            Gate::Open | Gate::Closed(_) => {}
+        }
         Ok(reply)
+    }
+
+    /// Checks the request's challenge answer, once: called as soon as a write is known to be
+    /// permitted, and before anything else is said about it.
+    fn pass_challenge(&mut self, decl: &Collection) -> Result<()> {
+        if let Gate::Closed(answer) = &mut self.gate {
+            let answer = answer.take();
+            let solved = self.solve(self.working.root.record.id, &decl.name, answer.as_deref());
+            self.gate = match solved {
+                Ok(solved) => Gate::Passed(solved),
+                Err(error) => Gate::Refused(error),
+            };
+        }
+        match &self.gate {
+            Gate::Refused(error) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn spend(&mut self, solved: challenge::Solved) {
+        let (now, challenge::Solved { id, expires_at }) = (self.now, solved);
+        self.working.private.spent.retain(|_, expires_at| *expires_at > now);
+        self.working.private.spent.insert(id, expires_at);
+        self.working.open.journal.push(Undo::Spent(id));
+        self.working.open.spent.push(SpentChallenge { id, expires_at });
     }
 
     fn solve(

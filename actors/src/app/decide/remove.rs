@@ -16,6 +16,7 @@ use super::{
     write::{append_only, check_version},
 };
 use crate::app::{
+    answers::look_again,
     message::{DeleteRow, RowFate, RowReply, Tombstone},
     rows::Digest,
     working::{TombKind, Undo},
@@ -34,7 +35,7 @@ impl Decision<'_> {
         if decl.append_only {
             return Err(append_only(&decl));
         }
-        check_version(&row, target.if_match)?;
+        check_version(&access, &row, target.if_match)?;
         Ok(self.trash(shelf, &row))
     }
 
@@ -71,9 +72,7 @@ impl Decision<'_> {
             .tomb(&decl.name, digest)
             .filter(|tomb| tomb.kind == TombKind::Trashed)
             .ok_or_else(Error::row_not_found)?;
-        let content = trashed
-            .filter(|row| row.version == tomb.version)
-            .ok_or_else(|| Error::unavailable("the row changed while it was being restored"))?;
+        let content = trashed.filter(|row| row.version == tomb.version).ok_or_else(look_again)?;
         let value = Self::value_of(&content);
         self.check_schema(shelf, &value)?;
         self.check_unique(shelf, &decl, &value, digest)?;

@@ -35,11 +35,12 @@ impl Decision<'_> {
         };
         let authorship = existing.as_deref().map(Authorship::from);
         Access::new(&self.standing, &decl).create(authorship)?;
+        self.pass_challenge(&decl)?;
         if let Some(row) = existing {
             return Ok(RowReply { row, fate: RowFate::Existed });
         }
         let (data, value) = item.data.into_parts();
-        self.check_row_size(&data)?;
+        self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
         let key = item.key.unwrap_or_else(|| RowId::new().to_string().into());
         let digest = Digest::of(&key);
@@ -88,7 +89,11 @@ impl Decision<'_> {
         let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
         match row {
             None => self.create(shelf, NewRow { key: None, data: item.data }),
-            Some(row) => self.change(shelf, &decl, row, item.data, false, None),
+            Some(row) => {
+                Access::new(&self.standing, &decl).update(Some(Authorship::from(&*row)))?;
+                self.pass_challenge(&decl)?;
+                self.change(shelf, &decl, row, item.data, false, None)
+            }
         }
     }
 
@@ -118,18 +123,19 @@ impl Decision<'_> {
         replace: bool,
         if_match: Option<u32>,
     ) -> Result<RowReply> {
-        Access::new(&self.standing, decl).update(Some(Authorship::from(&*row)))?;
+        let access = Access::new(&self.standing, decl);
+        access.update(Some(Authorship::from(&*row)))?;
         if decl.append_only {
             return Err(append_only(decl));
         }
-        check_version(&row, if_match)?;
+        check_version(&access, &row, if_match)?;
         let needs_before = !replace || !decl.unique.is_empty() || !decl.relations.is_empty();
         let before = if needs_before { Self::value_of(&row) } else { Value::Null };
         let data = patch::apply(before.clone(), data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
-        self.check_row_size(&data)?;
+        self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
         let bytes = (row.key.len() + data.len()) as u64;
         self.under_budget(decl, |decision| {
@@ -158,18 +164,6 @@ impl Decision<'_> {
             silent,
         );
         Ok(RowReply { row: after, fate: RowFate::Updated })
-    }
-
-    /// `payload_too_large` for data over the per-row cap.
-    fn check_row_size(&self, data: &str) -> Result<()> {
-        let max = self.env.limits.row_bytes_max;
-        if data.len() <= max {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorCode::PayloadTooLarge,
-            format!("`data` has {} bytes; a row holds at most {max}", data.len()),
-        ))
     }
 
     /// Spends one anonymous write of the collection's budget, if it has one and the caller is
@@ -246,16 +240,20 @@ fn budget_write(record: BudgetRecord) -> BudgetWrite {
     BudgetWrite { collection, network, day, count }
 }
 
-/// `conflict` with the row as the caller may see it, when `if_match` is another version.
-pub(super) fn check_version(row: &Row, if_match: Option<u32>) -> Result<()> {
+/// `conflict` when `if_match` is another version, with the row if the caller may read it: a
+/// credential that only writes may not.
+pub(super) fn check_version(access: &Access<'_>, row: &Row, if_match: Option<u32>) -> Result<()> {
     match if_match {
         Some(version) if version != row.version => {
-            let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
-            Err(Error::new(
+            let error = Error::new(
                 ErrorCode::Conflict,
                 format!("`if_match` is {version}, but the row's version is {}", row.version),
-            )
-            .with_details(json!({"current": current})))
+            );
+            if access.read(Some(Authorship::from(row))).is_err() {
+                return Err(error);
+            }
+            let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
+            Err(error.with_details(json!({"current": current})))
         }
         _ => Ok(()),
     }

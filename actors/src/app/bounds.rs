@@ -1,0 +1,82 @@
+//! A collection's retention bounds as its owner sees them: whose bound holds on each axis, and
+//! what pruning by them would take.
+
+use rookery_domain::{
+    Error, Result, Timestamp,
+    manifest::Retention,
+    principal::Caller,
+    retention::{self, PruneImpact, RetentionPatch},
+};
+
+use super::{
+    message::{AppOp, Op, Reply},
+    read::View,
+};
+use crate::registry::AppHandle;
+
+/// Bounds of one collection, and their effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetentionState {
+    /// The manifest's.
+    pub author: Retention,
+    /// The owner's.
+    pub owner: Retention,
+    /// What is in force.
+    pub effective: Retention,
+    /// Rows beyond it now.
+    pub prune: PruneImpact,
+    /// When pruning will next find a row to take.
+    pub next_run_at: Option<Timestamp>,
+}
+
+impl AppHandle {
+    /// The bounds of `collection`, as they are, or as they would be after `preview`.
+    ///
+    /// # Errors
+    /// `collection_not_found`; `invalid_request` for a preview out of bounds.
+    pub async fn retention(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        preview: RetentionPatch,
+    ) -> Result<RetentionState> {
+        let view = self.view(caller).await?;
+        state(&view, self.env().clock.now(), collection, preview)
+    }
+
+    /// Changes the owner's bounds of `collection`; what is in force afterwards.
+    ///
+    /// # Errors
+    /// `collection_not_found`, `forbidden`; `invalid_request` for a bound out of range; those of
+    /// [`AppHandle::apply`].
+    pub async fn set_retention(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        patch: RetentionPatch,
+    ) -> Result<RetentionState> {
+        let op = Op::App(AppOp::Retention { collection: collection.into(), patch });
+        match self.apply(caller.clone(), op, None, 0).await? {
+            Reply::Retention(_) => {}
+            _ => return Err(Error::internal(false)),
+        }
+        self.retention(caller, collection, RetentionPatch::default()).await
+    }
+}
+
+fn state(
+    view: &View,
+    now: Timestamp,
+    collection: &str,
+    preview: RetentionPatch,
+) -> Result<RetentionState> {
+    let shelf = view.shelf(collection)?;
+    let author = shelf.decl.retention;
+    let owner = view.root.record.retention.get(collection).copied().unwrap_or_default();
+    let owner = preview.apply(owner)?;
+    let effective = retention::effective(author, owner);
+    let created = || shelf.rows.iter().map(|row| row.created_at);
+    let prune = retention::prune_impact(effective, now, shelf.rows.len() as u64, created());
+    let next_run_at = retention::next_run(effective, now, prune, created().next());
+    Ok(RetentionState { author, owner, effective, prune, next_run_at })
+}

@@ -1,0 +1,93 @@
+//! Answers of row routes: text that is rendered once and handed on, with its headers.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use rookery_actors::app::{
+    message::{RowFate, RowReply, StoredAnswer},
+    render,
+};
+use rookery_domain::{Error, Result};
+use serde::Deserialize;
+
+use crate::http::idempotency::mark_replayed;
+
+/// Marks the answer of a create whose key was taken already.
+const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// JSON text as an answer.
+pub(crate) fn json(status: StatusCode, body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// The entity tag of a row: its version in quotes.
+pub(crate) fn etag(version: u32) -> String {
+    format!("\"{version}\"")
+}
+
+/// A row after a write that makes none.
+pub(crate) fn row(reply: &RowReply) -> Response {
+    let (status, body) = render::row(reply);
+    let mut response = json(status_of(status), body);
+    put(response.headers_mut(), header::ETAG, etag(reply.row.version));
+    response
+}
+
+/// A row after a create or upsert. `location_base` is asked for when it is new.
+pub(crate) fn created(reply: &RowReply, location_base: impl FnOnce() -> String) -> Response {
+    let mut response = row(reply);
+    let headers = response.headers_mut();
+    match reply.fate {
+        RowFate::Created => {
+            let location = location_base() + &render::path_segment(&reply.row.key);
+            put(headers, header::LOCATION, location);
+        }
+        RowFate::Existed => {
+            headers.insert(ROW_EXISTED, HeaderValue::from_static("true"));
+        }
+        RowFate::Updated | RowFate::Deleted(_) | RowFate::Restored => {}
+    }
+    response
+}
+
+/// A row's first answer once more, headers included. `creates`: a 200 then meant that the row
+/// existed.
+pub(crate) fn row_again(stored: StoredAnswer, creates: bool) -> Result<Response> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let Version { version } =
+        serde_json::from_str(&stored.body).map_err(|_| Error::internal(false))?;
+    let existed = creates && stored.status == 200;
+    let mut response = again(stored);
+    put(response.headers_mut(), header::ETAG, etag(version));
+    if existed {
+        response.headers_mut().insert(ROW_EXISTED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// A first answer once more.
+pub(crate) fn again(stored: StoredAnswer) -> Response {
+    let mut response = json(status_of(stored.status), stored.body);
+    if let Some(location) = stored.location {
+        put(response.headers_mut(), header::LOCATION, location);
+    }
+    mark_replayed(&mut response);
+    response
+}
+
+fn status_of(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
+}
+
+/// Paths of percent-encoded segments and quoted numbers are valid header values.
+fn put(headers: &mut http::HeaderMap, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,142 @@
+//! Who asks which app, and the way of a write to it: with an idempotency key or without.
+
+use std::sync::Arc;
+
+use rookery_actors::{
+    AppHandle,
+    app::{
+        message::{Op, Reply},
+        once::Once,
+        render::path_segment,
+    },
+    directory::Participant,
+};
+use rookery_domain::{Result, principal::Caller};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    http::auth::{
+        permission::{AppOwner, Lifecycle, RowCaller},
+        visitor::{AnyVisitor, Visitor, token_invalid},
+    },
+    state::State,
+};
+
+/// Where an app's rows are for whoever asks: `Location` leads back there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The API, `/v1/apps/:id/collections`.
+    Api,
+    /// The app's own origin, `/s/collections`.
+    Origin,
+}
+
+/// One request: which app, who asks, and where.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The app.
+    pub(crate) app: AppHandle,
+    /// Who asks.
+    pub(crate) caller: Caller,
+    /// Where.
+    pub(crate) place: Place,
+    /// The participant, of a visitor that has a token.
+    pub(crate) participant: Option<Arc<Participant>>,
+}
+
+impl<L: Lifecycle> From<RowCaller<L>> for Asked {
+    fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
+        Self { app, caller, place: Place::Api, participant: None }
+    }
+}
+
+impl<L: Lifecycle> From<AppOwner<L>> for Asked {
+    fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
+        Self { app, caller, place: Place::Api, participant: None }
+    }
+}
+
+impl From<Visitor> for Asked {
+    fn from(Visitor { app, caller, participant }: Visitor) -> Self {
+        Self { app, caller, place: Place::Origin, participant: Some(participant) }
+    }
+}
+
+impl From<AnyVisitor> for Asked {
+    fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
+        Self { app, caller, place: Place::Origin, participant }
+    }
+}
+
+/// A write whose first answer may have been given already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Write<'a> {
+    /// What the path names behind the app: `collections`, `batch`, `events`.
+    pub(crate) route: &'static str,
+    /// The collection, where there is one.
+    pub(crate) collection: Option<&'a str>,
+    /// The caller's `Idempotency-Key`.
+    pub(crate) key: Option<&'a str>,
+    /// The body as it came.
+    pub(crate) body: &'a [u8],
+}
+
+impl Asked {
+    /// The path that a row's key is appended to.
+    pub(crate) fn rows_path(&self, collection: &str) -> String {
+        match self.place {
+            Place::Api => {
+                format!("/v1/apps/{}/collections/{}/", self.app.id(), path_segment(collection))
+            }
+            Place::Origin => format!("/s/collections/{}/", path_segment(collection)),
+        }
+    }
+
+    /// Checks that whoever asked has not left meanwhile: for requests that wait.
+    ///
+    /// # Errors
+    /// `participant_token_invalid`; `unavailable` when storage does not answer.
+    pub(crate) async fn check_still_here(&self, state: &State) -> Result<()> {
+        match &self.participant {
+            Some(participant) if !state.rooms.directory.is_here(participant).await? => {
+                Err(token_invalid())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the app do `op`, unless the same request was answered before.
+    ///
+    /// # Errors
+    /// What the app answers; `conflict` when the key came with another body.
+    pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
+        let (caller, bytes) = (self.caller.clone(), write.body.len());
+        let Some(key) = write.key else { return self.app.apply(caller, op, None, bytes).await };
+        let once = Once {
+            scope: self.scope(&write, key),
+            body_hash: Sha256::digest(write.body).into(),
+            collection: write.collection.map(Into::into),
+            location_base: write.collection.map_or_else(String::new, |name| self.rows_path(name)),
+            render: None,
+        };
+        self.app.apply_once(caller, op, once, bytes).await
+    }
+
+    /// SHA-256 of principal, route, app and key; each text goes in with its length.
+    fn scope(&self, write: &Write<'_>, key: &str) -> [u8; 32] {
+        let principal = self.caller.principal();
+        let place = match self.place {
+            Place::Api => "api",
+            Place::Origin => "origin",
+        };
+        let mut hash = Sha256::new()
+            .chain_update([principal.kind as u8])
+            .chain_update(principal.id)
+            .chain_update(self.app.id().uuid().as_bytes());
+        for part in [place, write.route, write.collection.unwrap_or_default(), key] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.finalize().into()
+    }
+}

@@ -1,0 +1,70 @@
+//! `DELETE /v1/apps/:id/collections/:name/batch`: moves many rows to the trash.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_actors::app::{
+    message::{Op, Reply},
+    render,
+};
+use rookery_domain::{Error, ErrorCode};
+
+use super::{
+    answer, asked::Asked, bodies::BatchDeleteBody, parameters::CollectionPath, schema::BatchRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, body::ExactJson},
+};
+
+/// What the batch itself may answer: with `atomic`, whatever its entries may.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::RowNotFound,
+    ErrorCode::CollectionDeleteForbidden,
+    ErrorCode::AuthorNotAllowed,
+    ErrorCode::AppendOnly,
+    ErrorCode::Conflict,
+];
+
+/// Deletes many rows
+///
+/// At most 500. Each entry is decided as the single call would and has a result at its index;
+/// with `atomic` the first refusal is the answer and nothing is deleted.
+#[utoipa::path(
+    delete,
+    path = "/v1/apps/{id}/collections/{name}/batch",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+    ),
+    request_body = BatchDeleteBody,
+    responses((status = 200, description = "A result for each entry.", body = BatchRecord))
+)]
+pub(crate) async fn delete_batch(
+    caller: RowCaller,
+    CollectionPath(collection): CollectionPath,
+    body: ExactJson<BatchDeleteBody>,
+) -> ApiResult<Response> {
+    batch_delete(&caller.into(), &collection, body).await
+}
+
+/// Deletes many rows for any caller.
+pub(crate) async fn batch_delete(
+    asked: &Asked,
+    collection: &str,
+    body: ExactJson<BatchDeleteBody>,
+) -> ApiResult<Response> {
+    let ExactJson { value, bytes } = body;
+    let op = Op::BatchDelete {
+        collection: collection.into(),
+        items: value.keys.into_iter().map(|target| target.0).collect(),
+        atomic: value.atomic,
+    };
+    match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
+        Reply::Batch(results) => Ok(answer::json(StatusCode::OK, render::batch(&results))),
+        _ => Err(Error::internal(true).into()),
+    }
+}

@@ -1,0 +1,80 @@
+//! `POST /v1/apps/:id/collections/:name/batch`: creates or upserts many rows.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_actors::app::{
+    message::{Op, Reply},
+    render,
+};
+use rookery_domain::{Error, ErrorCode};
+
+use super::{
+    answer,
+    asked::{Asked, Write},
+    bodies::{BatchWriteBody, WriteBody},
+    parameters::{CollectionPath, WriteHeaders},
+    schema::BatchRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, body::ExactJson},
+};
+
+/// What the batch itself may answer: with `atomic`, whatever its entries may.
+pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
+
+/// Creates or upserts many rows
+///
+/// At most 500, and 8 MiB in all. Each entry is decided as the single call would and has a result
+/// at its index; with `atomic` the first refusal is the answer (its place in `details.index`) and
+/// nothing is written. One challenge answer serves the whole batch.
+#[utoipa::path(
+    post,
+    path = "/v1/apps/{id}/collections/{name}/batch",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key and body within 24 hours answer as the first time."),
+        ("x-service-challenge-token" = Option<String>, Header,
+            description = "The answer to a challenge, where the collection asks for one."),
+    ),
+    request_body = BatchWriteBody,
+    responses((status = 200, description = "A result for each entry.", body = BatchRecord))
+)]
+pub(crate) async fn write_batch(
+    caller: RowCaller,
+    CollectionPath(collection): CollectionPath,
+    headers: WriteHeaders,
+    body: ExactJson<BatchWriteBody>,
+) -> ApiResult<Response> {
+    batch_write(&caller.into(), &collection, headers, body).await
+}
+
+/// Creates or upserts many rows for any caller.
+pub(crate) async fn batch_write(
+    asked: &Asked,
+    collection: &str,
+    headers: WriteHeaders,
+    body: ExactJson<BatchWriteBody>,
+) -> ApiResult<Response> {
+    let ExactJson { value, bytes } = body;
+    let op = Op::BatchWrite {
+        collection: collection.into(),
+        items: value.rows.into_iter().map(WriteBody::into_row).collect(),
+        atomic: value.atomic,
+        challenge: headers.challenge,
+    };
+    let write = Write {
+        route: "batch",
+        collection: Some(collection),
+        key: headers.idempotency.as_deref(),
+        body: &bytes,
+    };
+    match asked.write(op, write).await? {
+        Reply::Batch(results) => Ok(answer::json(StatusCode::OK, render::batch(&results))),
+        Reply::Replayed(first) => Ok(answer::again(first)),
+        _ => Err(Error::internal(true).into()),
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /v1/apps/:id/collections/:name/count`: how many live rows there are.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_domain::ErrorCode;
+
+use super::{
+    answer,
+    asked::Asked,
+    parameters::{CollectionPath, NoParams},
+    schema::CountRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{Readable, RowCaller},
+        params::StrictQuery,
+    },
+};
+
+/// What the count itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::CollectionCountForbidden,
+];
+
+/// Counts rows
+///
+/// All live rows, whether or not the caller may read them: `countRead` alone governs it. There is
+/// no filter: it would tell what rows hold to those who may only count them.
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/collections/{name}/count",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+    ),
+    responses((status = 200, description = "The number.", body = CountRecord))
+)]
+pub(crate) async fn count_rows(
+    caller: RowCaller<Readable>,
+    CollectionPath(collection): CollectionPath,
+    _: StrictQuery<NoParams>,
+) -> ApiResult<Response> {
+    count(&caller.into(), &collection).await
+}
+
+/// Counts rows for any caller.
+pub(crate) async fn count(asked: &Asked, collection: &str) -> ApiResult<Response> {
+    let count = asked.app.count(&asked.caller, collection).await?;
+    Ok(answer::json(StatusCode::OK, format!("{{\"count\":{count}}}")))
+}

@@ -1,0 +1,98 @@
+//! `POST /v1/apps/:id/collections/:name`: creates a row, or upserts on a unique field.
+
+use axum::response::Response;
+use rookery_actors::app::message::{Op, Reply, WriteRow};
+use rookery_domain::{Error, ErrorCode};
+
+use super::{
+    answer,
+    asked::{Asked, Write},
+    bodies::WriteBody,
+    parameters::{CollectionPath, WriteHeaders},
+    schema::RowRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, body::ExactJson},
+};
+
+/// What the create itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
+    ErrorCode::Conflict,
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::RowNotFound,
+    ErrorCode::CollectionWriteForbidden,
+    ErrorCode::AuthorNotAllowed,
+    ErrorCode::ChallengeRequired,
+    ErrorCode::ChallengeVerificationFailed,
+    ErrorCode::AppendOnly,
+    ErrorCode::RelationSetForbidden,
+    ErrorCode::RowSchemaViolation,
+    ErrorCode::CollectionWriteBudgetExceeded,
+    ErrorCode::UniqueConflict,
+    ErrorCode::AppQuotaExceeded,
+    ErrorCode::AccountQuotaExceeded,
+];
+
+/// Creates or upserts a row
+///
+/// With `key`: 201 the new row, or 200 the row that is at the key already, with
+/// `Row-Existed: true`. With `on` (a unique field): 201 the new row, or 200 the row that holds the
+/// same value, after `data` was merged into it. A key whose row you may not see is
+/// `row_not_found`.
+#[utoipa::path(
+    post,
+    path = "/v1/apps/{id}/collections/{name}",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key and body within 24 hours answer as the first time."),
+        ("x-service-challenge-token" = Option<String>, Header,
+            description = "The answer to a challenge, where the collection asks for one."),
+    ),
+    request_body = WriteBody,
+    responses(
+        (status = 200, description = "The row was there, or was written by the upsert.",
+            body = RowRecord),
+        (status = 201, description = "The new row; `Location` leads to it.", body = RowRecord),
+    )
+)]
+pub(crate) async fn create_row(
+    caller: RowCaller,
+    CollectionPath(collection): CollectionPath,
+    headers: WriteHeaders,
+    body: ExactJson<WriteBody>,
+) -> ApiResult<Response> {
+    create(&caller.into(), &collection, headers, body).await
+}
+
+/// Creates or upserts a row for any caller.
+pub(crate) async fn create(
+    asked: &Asked,
+    collection: &str,
+    headers: WriteHeaders,
+    body: ExactJson<WriteBody>,
+) -> ApiResult<Response> {
+    let WriteHeaders { idempotency, challenge } = headers;
+    let row = body.value.into_row();
+    let creates = matches!(row, WriteRow::Create(_));
+    let op = match row {
+        WriteRow::Create(item) => Op::Create { collection: collection.into(), item, challenge },
+        WriteRow::Upsert(item) => Op::Upsert { collection: collection.into(), item, challenge },
+    };
+    let write = Write {
+        route: "collections",
+        collection: Some(collection),
+        key: idempotency.as_deref(),
+        body: &body.bytes,
+    };
+    match asked.write(op, write).await? {
+        Reply::Row(reply) => Ok(answer::created(&reply, || asked.rows_path(collection))),
+        Reply::Replayed(first) => Ok(answer::row_again(first, creates)?),
+        _ => Err(Error::internal(true).into()),
+    }
+}

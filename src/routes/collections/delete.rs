@@ -1,0 +1,71 @@
+//! `DELETE /v1/apps/:id/collections/:name/:key`: moves a row to the trash.
+
+use axum::response::Response;
+use rookery_actors::app::message::{DeleteRow, Op, Reply};
+use rookery_domain::{Error, ErrorCode};
+
+use super::{
+    answer,
+    asked::Asked,
+    parameters::{DeleteParams, RowPath, if_match},
+    schema::RowRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, conditional::IfMatch, params::StrictQuery},
+};
+
+/// What the delete itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::RowNotFound,
+    ErrorCode::CollectionDeleteForbidden,
+    ErrorCode::AuthorNotAllowed,
+    ErrorCode::AppendOnly,
+    ErrorCode::Conflict,
+];
+
+/// Deletes a row
+///
+/// It stays in the trash for 30 days, where the owner can restore it. Deleting it again is
+/// `row_not_found`.
+#[utoipa::path(
+    delete,
+    path = "/v1/apps/{id}/collections/{name}/{key}",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        DeleteParams,
+    ),
+    responses((status = 200, description = "The row with its new version.", body = RowRecord))
+)]
+pub(crate) async fn delete_row(
+    caller: RowCaller,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<DeleteParams>,
+    version: IfMatch,
+) -> ApiResult<Response> {
+    delete(&caller.into(), row, &params, version).await
+}
+
+/// Deletes a row for any caller.
+pub(crate) async fn delete(
+    asked: &Asked,
+    path: RowPath,
+    params: &DeleteParams,
+    version: IfMatch,
+) -> ApiResult<Response> {
+    let if_match = if_match(version, params.if_match)?;
+    let op = Op::Delete {
+        collection: path.collection.into(),
+        target: DeleteRow { key: path.key.into(), if_match },
+    };
+    match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
+        Reply::Row(reply) => Ok(answer::row(&reply)),
+        _ => Err(Error::internal(true).into()),
+    }
+}

@@ -1,0 +1,57 @@
+//! `GET /v1/apps/:id/collections/:name/deleted`: the rows that can be restored.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_domain::{ErrorCode, query::PageLimit};
+
+use super::{
+    answer,
+    asked::Asked,
+    parameters::{CollectionPath, PageParams},
+    schema::TrashPageRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{Readable, RowCaller},
+        params::StrictQuery,
+    },
+};
+
+/// What the list itself may answer.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::CollectionNotFound, ErrorCode::CredentialScopeForbidden];
+
+/// Lists deleted rows
+///
+/// The last deleted first. Only for the owner.
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/collections/{name}/deleted",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        PageParams,
+    ),
+    responses((status = 200, description = "A page of the trash.", body = TrashPageRecord))
+)]
+pub(crate) async fn list_deleted_rows(
+    caller: RowCaller<Readable>,
+    CollectionPath(collection): CollectionPath,
+    StrictQuery(params): StrictQuery<PageParams>,
+) -> ApiResult<Response> {
+    deleted(&caller.into(), &collection, params).await
+}
+
+/// The trash for any caller.
+pub(crate) async fn deleted(
+    asked: &Asked,
+    collection: &str,
+    params: PageParams,
+) -> ApiResult<Response> {
+    let limit = PageLimit::parse(params.limit.as_deref())?;
+    let (app, caller) = (&asked.app, &asked.caller);
+    let page = app.deleted_rows(caller, collection, limit, params.cursor.as_deref()).await?;
+    Ok(answer::json(StatusCode::OK, page))
+}

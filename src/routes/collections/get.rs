@@ -1,0 +1,67 @@
+//! `GET /v1/apps/:id/collections/:name/:key`: one row.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_domain::ErrorCode;
+
+use super::{
+    answer,
+    asked::Asked,
+    parameters::{GetParams, RowPath},
+    schema::RowRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{Readable, RowCaller},
+        conditional::IfNoneMatch,
+        params::StrictQuery,
+    },
+};
+
+/// What the read itself may answer.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::CollectionNotFound, ErrorCode::CredentialScopeForbidden, ErrorCode::RowNotFound];
+
+/// Reads a row
+///
+/// Its `ETag` is its version. An absent row, one in the trash and one you may not see answer
+/// alike. `include_deleted` is the owner's (`forbidden`).
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/collections/{name}/{key}",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+        GetParams,
+    ),
+    responses((status = 200, description = "The row.", body = RowRecord),
+        (status = 304, description = "The row has not changed."))
+)]
+pub(crate) async fn get_row(
+    caller: RowCaller<Readable>,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<GetParams>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    get(&caller.into(), &row, &params, &cached).await
+}
+
+/// One row for any caller.
+pub(crate) async fn get(
+    asked: &Asked,
+    path: &RowPath,
+    params: &GetParams,
+    cached: &IfNoneMatch,
+) -> ApiResult<Response> {
+    let include_deleted = params.include_deleted.unwrap_or_default();
+    let (app, caller) = (&asked.app, &asked.caller);
+    let seen = app.row(caller, &path.collection, &path.key, include_deleted).await?;
+    Ok(cached.answer(&answer::etag(seen.row.version), || {
+        let mut body = String::new();
+        seen.row.write_json(seen.deleted_at, &mut body);
+        answer::json(StatusCode::OK, body)
+    }))
+}

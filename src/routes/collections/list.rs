@@ -1,0 +1,85 @@
+//! `GET /v1/apps/:id/collections/:name`: a page of rows.
+
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use rookery_actors::app::read::ListQuery;
+use rookery_domain::{
+    ErrorCode, Result,
+    query::{PageLimit, RowQuery},
+};
+
+use super::{
+    answer,
+    asked::Asked,
+    parameters::{CollectionPath, ListParams},
+    schema::RowPageRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{Readable, RowCaller},
+        conditional::IfNoneMatch,
+        params::StrictQuery,
+    },
+};
+
+/// What the list itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::CollectionReadForbidden,
+];
+
+/// Lists rows
+///
+/// The oldest first unless `sort` says otherwise. The answer carries an `ETag`; with
+/// `If-None-Match` an unchanged page is 304. `include_deleted` is the owner's (`forbidden`).
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/collections/{name}",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ListParams,
+    ),
+    responses((status = 200, description = "A page of rows.", body = RowPageRecord),
+        (status = 304, description = "The page has not changed."))
+)]
+pub(crate) async fn list_rows(
+    caller: RowCaller<Readable>,
+    CollectionPath(collection): CollectionPath,
+    StrictQuery(params): StrictQuery<ListParams>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    list(&caller.into(), &collection, params, &cached).await
+}
+
+/// A page of rows for any caller.
+pub(crate) async fn list(
+    asked: &Asked,
+    collection: &str,
+    params: ListParams,
+    cached: &IfNoneMatch,
+) -> ApiResult<Response> {
+    let (app, caller) = (&asked.app, &asked.caller);
+    let query = query(params)?;
+    if !cached.is_empty() {
+        // Whoever has the page already costs no look at a row.
+        let etag = app.rows_etag(caller, collection, &query).await?;
+        if cached.holds(&etag) {
+            return Ok(cached.answer(&etag, || StatusCode::NOT_MODIFIED.into_response()));
+        }
+    }
+    let page = app.rows(caller, collection, query).await?;
+    Ok(cached.answer(&page.etag, || answer::json(StatusCode::OK, page.body)))
+}
+
+fn query(params: ListParams) -> Result<ListQuery> {
+    Ok(ListQuery {
+        rows: RowQuery::parse(params.filter.as_deref(), params.sort.as_deref())?,
+        limit: PageLimit::parse(params.limit.as_deref())?,
+        cursor: params.cursor,
+        include_deleted: params.include_deleted.unwrap_or_default(),
+    })
+}

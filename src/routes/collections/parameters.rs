@@ -1,0 +1,153 @@
+//! Path, query and headers of row routes.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::{HeaderMap, HeaderName, request::Parts};
+use rookery_domain::{Error, ErrorCode, Result};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::{
+    error::ApiError,
+    http::{conditional::IfMatch, idempotency::IdempotencyKey},
+    state::AppState,
+};
+
+/// The header that carries the answer to a challenge.
+const CHALLENGE_TOKEN: HeaderName = HeaderName::from_static("x-service-challenge-token");
+
+/// The collection in the path.
+#[derive(Debug, Clone)]
+pub(crate) struct CollectionPath(pub(crate) String);
+
+impl FromRequestParts<AppState> for CollectionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let [name] = params(parts, state, ["name"]).await?;
+        Ok(Self(name))
+    }
+}
+
+/// The row in the path. A key that no row can have is the app's to answer: like an absent one.
+#[derive(Debug, Clone)]
+pub(crate) struct RowPath {
+    pub(crate) collection: String,
+    pub(crate) key: String,
+}
+
+impl FromRequestParts<AppState> for RowPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let [collection, key] = params(parts, state, ["name", "key"]).await?;
+        Ok(Self { collection, key })
+    }
+}
+
+async fn params<const N: usize>(
+    parts: &mut Parts,
+    state: &AppState,
+    names: [&str; N],
+) -> Result<[String; N], ApiError> {
+    let unknown = || Error::new(ErrorCode::NotFound, "the path is not valid UTF-8");
+    let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| unknown())?;
+    let value = |name| params.iter().find(|(param, _)| *param == name).map(|(_, value)| value);
+    Ok(names.map(|name| value(name).unwrap_or_default().to_owned()))
+}
+
+/// What a list asks for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListParams {
+    /// A JSON object: members of `data` by dotted path, or `key`, `version`, `created_at`,
+    /// `updated_at`; a value, or `{"eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" |
+    /// "prefix" | "exists": ...}`; `and`, `or`, `not`.
+    #[param(example = r#"{"status": "open", "n": {"gte": 3}}"#)]
+    pub(crate) filter: Option<String>,
+    /// Fields in order, `-` for descending; ties go by key.
+    #[param(example = "-created_at,title")]
+    pub(crate) sort: Option<String>,
+    /// Rows on the page, 1 to 200; 50 unless given.
+    #[param(value_type = Option<u16>)]
+    pub(crate) limit: Option<String>,
+    /// `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+    /// With the rows in the trash: for the owner.
+    pub(crate) include_deleted: Option<bool>,
+}
+
+/// A page of a list that has no order to choose.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageParams {
+    /// Rows on the page, 1 to 200; 50 unless given.
+    #[param(value_type = Option<u16>)]
+    pub(crate) limit: Option<String>,
+    /// `next_cursor` of the page before.
+    pub(crate) cursor: Option<String>,
+}
+
+/// How one row is read.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GetParams {
+    /// Also when it is in the trash: for the owner.
+    pub(crate) include_deleted: Option<bool>,
+}
+
+/// No parameter at all: a misspelt or unsupported one must not pass silently.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoParams {}
+
+/// Which version a delete has seen.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeleteParams {
+    /// The row's version; as good as `If-Match`.
+    pub(crate) if_match: Option<u64>,
+}
+
+/// Whether a change is only tried.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DryRunParams {
+    /// Show what would happen, and change nothing.
+    pub(crate) dry_run: Option<bool>,
+}
+
+/// The version that a write demands, from header and body or query, which must agree. What no
+/// row's version can be is no row's version: it stays a mismatch.
+pub(crate) fn if_match(header: IfMatch, given: Option<u64>) -> Result<Option<u32>> {
+    let version = match (header.0, given) {
+        (Some(header), Some(given)) if header != given => {
+            return Err(Error::invalid("`if_match` and If-Match name different versions"));
+        }
+        (header, given) => header.or(given),
+    };
+    Ok(version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)))
+}
+
+/// The headers of a create.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteHeaders {
+    /// `Idempotency-Key`.
+    pub(crate) idempotency: Option<String>,
+    /// `x-service-challenge-token`.
+    pub(crate) challenge: Option<Box<str>>,
+}
+
+impl FromRequestParts<AppState> for WriteHeaders {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let IdempotencyKey(idempotency) = IdempotencyKey::from_request_parts(parts, state).await?;
+        Ok(Self { idempotency, challenge: challenge(&parts.headers) })
+    }
+}
+
+/// What is no text is an answer all the same: a wrong one.
+fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
+    let value = headers.get(CHALLENGE_TOKEN)?;
+    Some(value.to_str().unwrap_or_default().into())
+}

@@ -1,0 +1,40 @@
+//! `POST /v1/apps/:id/collections/:name/:key/restore`: brings a row back from the trash.
+
+use axum::response::Response;
+use rookery_domain::ErrorCode;
+
+use super::{answer, asked::Asked, parameters::RowPath, schema::RowRecord};
+use crate::{error::ApiResult, http::auth::permission::RowCaller};
+
+/// What the restore itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::RowNotFound,
+    ErrorCode::RowSchemaViolation,
+    ErrorCode::UniqueConflict,
+];
+
+/// Restores a row
+///
+/// A live row is answered as it is; a purged one is `row_not_found`. Only for the owner.
+#[utoipa::path(
+    post,
+    path = "/v1/apps/{id}/collections/{name}/{key}/restore",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+    ),
+    responses((status = 200, description = "The row with its new version.", body = RowRecord))
+)]
+pub(crate) async fn restore_row(caller: RowCaller, row: RowPath) -> ApiResult<Response> {
+    restore(&caller.into(), &row).await
+}
+
+/// Restores a row for any caller.
+pub(crate) async fn restore(asked: &Asked, path: &RowPath) -> ApiResult<Response> {
+    let reply = asked.app.restore_row(&asked.caller, &path.collection, &path.key).await?;
+    Ok(answer::row(&reply))
+}

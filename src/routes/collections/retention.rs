@@ -1,0 +1,141 @@
+//! `GET` and `PATCH /v1/apps/:id/collections/:name/retention`: how long rows are kept, and how
+//! many.
+
+use axum::Json;
+use rookery_actors::app::bounds::RetentionState;
+use rookery_domain::{
+    ErrorCode, Result, Timestamp, limits::Limits, manifest::Retention, retention::RetentionPatch,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::parameters::{CollectionPath, DryRunParams};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{AppOwner, Readable},
+        body::{BodyBound, RequestBody, StrictJson},
+        params::StrictQuery,
+    },
+};
+
+/// What these routes themselves may answer.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound];
+
+/// What changes, per axis: an absent one stays, null clears the owner's override.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = Bounds)]
+pub struct RetentionBody(RetentionPatch);
+
+impl RequestBody for RetentionBody {
+    const BOUND: BodyBound = BodyBound::Small;
+
+    fn check(&self, _: &Limits) -> Result<()> {
+        self.0.apply(Retention::default()).map(|_| ())
+    }
+}
+
+/// Bounds; null where there is none.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Bounds {
+    /// Rows older than this many days are pruned.
+    max_age_days: Option<u32>,
+    /// The oldest rows beyond this number are pruned.
+    max_rows: Option<u64>,
+}
+
+impl From<Retention> for Bounds {
+    fn from(Retention { max_age_days, max_rows }: Retention) -> Self {
+        Self { max_age_days, max_rows }
+    }
+}
+
+/// What pruning would take now.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Prune {
+    /// Rows beyond the bounds.
+    rows: u64,
+    /// When pruning will next find a row to take; null when it will not.
+    #[schema(value_type = Option<String>)]
+    next_run_at: Option<Timestamp>,
+}
+
+/// A collection's retention.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RetentionRecord {
+    /// The collection.
+    collection: String,
+    /// The manifest's default.
+    author: Bounds,
+    /// The owner's.
+    #[serde(rename = "override")]
+    owner: Bounds,
+    /// What is in force.
+    effective: Bounds,
+    /// What pruning by it takes.
+    prune: Prune,
+}
+
+impl RetentionRecord {
+    fn new(collection: String, state: RetentionState) -> Self {
+        Self {
+            collection,
+            author: state.author.into(),
+            owner: state.owner.into(),
+            effective: state.effective.into(),
+            prune: Prune { rows: state.prune.rows, next_run_at: state.next_run_at },
+        }
+    }
+}
+
+/// Shows a collection's retention
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/collections/{name}/retention",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+    ),
+    responses((status = 200, description = "The bounds.", body = RetentionRecord))
+)]
+pub(crate) async fn get_retention(
+    owner: AppOwner<Readable>,
+    CollectionPath(collection): CollectionPath,
+) -> ApiResult<Json<RetentionRecord>> {
+    let unchanged = RetentionPatch::default();
+    let state = owner.app.retention(&owner.caller, &collection, unchanged).await?;
+    Ok(Json(RetentionRecord::new(collection, state)))
+}
+
+/// Changes a collection's retention
+///
+/// With `dry_run` the answer shows the bounds and the prune impact as they would be, and nothing
+/// changes. Pruned rows go to the trash, the oldest first.
+#[utoipa::path(
+    patch,
+    path = "/v1/apps/{id}/collections/{name}/retention",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        DryRunParams,
+    ),
+    request_body = RetentionBody,
+    responses((status = 200, description = "The bounds, changed.", body = RetentionRecord))
+)]
+pub(crate) async fn set_retention(
+    owner: AppOwner,
+    CollectionPath(collection): CollectionPath,
+    StrictQuery(params): StrictQuery<DryRunParams>,
+    StrictJson(RetentionBody(patch)): StrictJson<RetentionBody>,
+) -> ApiResult<Json<RetentionRecord>> {
+    let (app, caller) = (&owner.app, &owner.caller);
+    let state = if params.dry_run.unwrap_or_default() {
+        app.retention(caller, &collection, patch).await?
+    } else {
+        app.set_retention(caller, &collection, patch).await?
+    };
+    Ok(Json(RetentionRecord::new(collection, state)))
+}

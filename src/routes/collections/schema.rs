@@ -1,0 +1,153 @@
+//! The shapes of row answers, for the OpenAPI document: the answers themselves are written as text
+//! from the rows' own.
+
+#![expect(dead_code, reason = "these types describe; nothing builds them")]
+
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::error::ErrorBody;
+
+/// Who did something.
+#[derive(ToSchema)]
+pub(crate) struct PrincipalRecord {
+    /// `agent`, `human`, `anonymous`, `grant`, `credential`, `ingest` or `system`.
+    kind: String,
+    /// Its id.
+    id: String,
+}
+
+/// One row.
+#[derive(ToSchema)]
+pub(crate) struct RowRecord {
+    /// Its address in the collection.
+    key: String,
+    /// Its content.
+    #[schema(value_type = Object)]
+    data: Value,
+    /// Starts at 1 and rises by 1 with every write.
+    version: u32,
+    /// Who created it.
+    creator: PrincipalRecord,
+    /// Who wrote it last.
+    editor: PrincipalRecord,
+    /// RFC 3339, UTC.
+    created_at: String,
+    /// RFC 3339, UTC.
+    updated_at: String,
+    /// When it went to the trash; absent for a live row.
+    deleted_at: Option<String>,
+}
+
+/// A page of rows.
+#[derive(ToSchema)]
+pub(crate) struct RowPageRecord {
+    /// The rows.
+    items: Vec<RowRecord>,
+    /// Leads to the next page; null on the last one.
+    next_cursor: Option<String>,
+    /// The feed's position at the first page, the same on all pages: whoever follows the feed from
+    /// there and applies by row version ends with the server's rows.
+    feed_cursor: String,
+}
+
+/// A page of the trash.
+#[derive(ToSchema)]
+pub(crate) struct TrashPageRecord {
+    /// The rows, the last deleted first.
+    items: Vec<RowRecord>,
+    /// Leads to the next page; null on the last one.
+    next_cursor: Option<String>,
+}
+
+/// What a purge leaves.
+#[derive(ToSchema)]
+pub(crate) struct TombstoneRecord {
+    /// The row's key.
+    key: String,
+    /// Its last version.
+    version: u32,
+    /// When it was destroyed.
+    purged_at: String,
+}
+
+/// Results of a batch, one for each entry in order.
+#[derive(ToSchema)]
+pub(crate) struct BatchRecord {
+    /// The results.
+    results: Vec<BatchResult>,
+}
+
+/// How one entry of a batch ended: with a row or an error.
+#[derive(ToSchema)]
+pub(crate) struct BatchResult {
+    /// The entry's place, from 0.
+    index: usize,
+    /// The status that the single call would have answered.
+    status: u16,
+    /// The row after the write.
+    row: Option<RowRecord>,
+    /// The refusal: as in the error envelope, without `docs_url` and `request_id`.
+    error: Option<ErrorBody>,
+}
+
+/// How many rows there are.
+#[derive(ToSchema)]
+pub(crate) struct CountRecord {
+    /// Live rows.
+    count: u64,
+}
+
+/// A custom event that was sent.
+#[derive(ToSchema)]
+pub(crate) struct SentEvent {
+    /// Its number in the feed.
+    seq: u64,
+    /// `event.` and the declared type.
+    r#type: String,
+    /// RFC 3339, UTC.
+    at: String,
+    /// Who sent it.
+    by: PrincipalRecord,
+    /// Its data.
+    #[schema(value_type = Object)]
+    data: Value,
+}
+
+/// A page of the feed.
+#[derive(ToSchema)]
+pub(crate) struct FeedRecord {
+    /// The events, in order.
+    events: Vec<EventRecord>,
+    /// Where to go on: `since` of the next request.
+    cursor: String,
+    /// Whether more events were there already.
+    more: bool,
+}
+
+/// One event as the caller may see it now.
+#[derive(ToSchema)]
+pub(crate) struct EventRecord {
+    /// Rises by 1 with every event of the app.
+    seq: u64,
+    /// Where to go on behind it.
+    cursor: String,
+    /// `row.created`, `row.updated`, `row.deleted`, `row.restored`, `row.purged`, `row.hidden`,
+    /// `app.*`, `member.*`, `grant.*`, `event.*`.
+    r#type: String,
+    /// RFC 3339, UTC.
+    at: String,
+    /// Who did it.
+    by: PrincipalRecord,
+    /// The row's collection, for `row.*`.
+    collection: Option<String>,
+    /// The row's key, for `row.*`.
+    key: Option<String>,
+    /// The row's version after the event.
+    version: Option<u32>,
+    /// The row's content after the event, or the event's own data.
+    #[schema(value_type = Option<Object>)]
+    data: Option<Value>,
+    /// True for what the owner wrote in migration mode.
+    silent: Option<bool>,
+}

@@ -1,0 +1,81 @@
+//! `PATCH /v1/apps/:id/collections/:name/:key`: changes a row's content.
+
+use axum::response::Response;
+use rookery_actors::app::message::{Op, Reply};
+use rookery_domain::{Error, ErrorCode};
+
+use super::{
+    answer,
+    asked::Asked,
+    bodies::UpdateBody,
+    parameters::{RowPath, if_match},
+    schema::RowRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, body::ExactJson, conditional::IfMatch},
+};
+
+/// What the update itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::RowNotFound,
+    ErrorCode::CollectionWriteForbidden,
+    ErrorCode::AuthorNotAllowed,
+    ErrorCode::AppendOnly,
+    ErrorCode::Conflict,
+    ErrorCode::RelationSetForbidden,
+    ErrorCode::RowSchemaViolation,
+    ErrorCode::CollectionWriteBudgetExceeded,
+    ErrorCode::UniqueConflict,
+    ErrorCode::AppQuotaExceeded,
+];
+
+/// Updates a row
+///
+/// `data` is merged into the content (RFC 7396), or replaces it. With `if_match` or `If-Match` a
+/// row that has moved on is `conflict`, with the row as it is in `details.current`.
+#[utoipa::path(
+    patch,
+    path = "/v1/apps/{id}/collections/{name}/{key}",
+    tag = "rows",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+    ),
+    request_body = UpdateBody,
+    responses((status = 200, description = "The row after the update.", body = RowRecord))
+)]
+pub(crate) async fn update_row(
+    caller: RowCaller,
+    row: RowPath,
+    version: IfMatch,
+    body: ExactJson<UpdateBody>,
+) -> ApiResult<Response> {
+    update(&caller.into(), row, version, body).await
+}
+
+/// Updates a row for any caller.
+pub(crate) async fn update(
+    asked: &Asked,
+    path: RowPath,
+    version: IfMatch,
+    body: ExactJson<UpdateBody>,
+) -> ApiResult<Response> {
+    let ExactJson { value, bytes } = body;
+    let op = Op::Update {
+        collection: path.collection.into(),
+        key: path.key.into(),
+        replace: value.replace,
+        if_match: if_match(version, value.if_match)?,
+        data: value.into_data(),
+    };
+    match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
+        Reply::Row(reply) => Ok(answer::row(&reply)),
+        _ => Err(Error::internal(true).into()),
+    }
+}

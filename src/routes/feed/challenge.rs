@@ -1,0 +1,74 @@
+//! `GET /v1/apps/:id/challenge`: a proof-of-work task.
+
+use axum::Json;
+use rookery_domain::{ErrorCode, challenge::Challenge};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::RowCaller, params::StrictQuery},
+    routes::collections::asked::Asked,
+};
+
+/// What the task itself may answer.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound];
+
+/// For what the task is.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChallengeParams {
+    /// The collection that is to be written to.
+    collection: String,
+}
+
+/// A task after the ALTCHA protocol: find the number up to `maxnumber` for which
+/// `SHA-256(salt + number)` is `challenge`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ChallengeRecord {
+    /// `SHA-256`.
+    algorithm: &'static str,
+    /// The hash to reach, in hexadecimal.
+    challenge: String,
+    /// The largest number worth trying.
+    maxnumber: u64,
+    /// What the number is appended to.
+    salt: String,
+    /// To be sent back as it is.
+    signature: String,
+}
+
+impl From<Challenge> for ChallengeRecord {
+    fn from(task: Challenge) -> Self {
+        let Challenge { algorithm, challenge, maxnumber, salt, signature } = task;
+        Self { algorithm, challenge, maxnumber, salt, signature }
+    }
+}
+
+/// Gives a proof-of-work task
+///
+/// Its answer is base64 over the JSON `{algorithm, challenge, number, salt, signature}`, goes into
+/// `x-service-challenge-token` of one create, upsert or batch within ten minutes, and is spent by
+/// it.
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/challenge",
+    tag = "feed",
+    params(("id" = String, Path, description = "The app's id or slug."), ChallengeParams),
+    responses((status = 200, description = "The task.", body = ChallengeRecord))
+)]
+pub(crate) async fn get_challenge(
+    caller: RowCaller,
+    StrictQuery(params): StrictQuery<ChallengeParams>,
+) -> ApiResult<Json<ChallengeRecord>> {
+    challenge(&caller.into(), &params).await
+}
+
+/// A task for any caller.
+pub(crate) async fn challenge(
+    asked: &Asked,
+    params: &ChallengeParams,
+) -> ApiResult<Json<ChallengeRecord>> {
+    let task = asked.app.challenge(&asked.caller, &params.collection).await?;
+    Ok(Json(task.into()))
+}

@@ -1,0 +1,92 @@
+//! `POST /v1/apps/:id/events`: sends a custom event.
+
+use axum::response::Response;
+use http::StatusCode;
+use rookery_actors::app::{
+    message::{Op, Reply},
+    render,
+};
+use rookery_domain::{Error, ErrorCode, Result, json::RawObject, limits::Limits};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::RowCaller,
+        body::{BodyBound, ExactJson, RequestBody},
+        idempotency::IdempotencyKey,
+    },
+    routes::collections::{
+        answer,
+        asked::{Asked, Write},
+        schema::SentEvent,
+    },
+};
+
+/// What the event itself may answer.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
+    ErrorCode::Conflict,
+    ErrorCode::UnknownEventType,
+    ErrorCode::SchemaViolation,
+];
+
+/// A custom event to send.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventBody {
+    /// A type that the manifest declares, without `event.`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Its data.
+    #[schema(value_type = Object)]
+    data: RawObject,
+}
+
+impl RequestBody for EventBody {
+    const BOUND: BodyBound = BodyBound::Event;
+
+    fn check(&self, limits: &Limits) -> Result<()> {
+        limits.check_event_data(self.data.0.text())
+    }
+}
+
+/// Sends a custom event
+///
+/// It appears in the feed as `event.<type>`.
+#[utoipa::path(
+    post,
+    path = "/v1/apps/{id}/events",
+    tag = "feed",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key and body within 24 hours answer as the first time."),
+    ),
+    request_body = EventBody,
+    responses((status = 201, description = "The event.", body = SentEvent))
+)]
+pub(crate) async fn send_event(
+    caller: RowCaller,
+    key: IdempotencyKey,
+    body: ExactJson<EventBody>,
+) -> ApiResult<Response> {
+    emit(&caller.into(), &key, body).await
+}
+
+/// Sends an event for any caller.
+pub(crate) async fn emit(
+    asked: &Asked,
+    IdempotencyKey(key): &IdempotencyKey,
+    body: ExactJson<EventBody>,
+) -> ApiResult<Response> {
+    let ExactJson { value, bytes } = body;
+    let op = Op::Emit { kind: value.kind.into(), data: value.data.0 };
+    let write = Write { route: "events", collection: None, key: key.as_deref(), body: &bytes };
+    match asked.write(op, write).await? {
+        Reply::Event(event) => Ok(answer::json(StatusCode::CREATED, render::event(&event))),
+        Reply::Replayed(first) => Ok(answer::again(first)),
+        _ => Err(Error::internal(true).into()),
+    }
+}

@@ -1,0 +1,174 @@
+//! `GET /v1/apps/:id/feed`: what happened in an app, waited for if need be.
+
+use std::{net::IpAddr, time::Duration};
+
+use axum::{
+    extract::{FromRequestParts, State},
+    response::Response,
+};
+use http::{HeaderMap, HeaderName, StatusCode, header, request::Parts};
+use rookery_actors::feed::{FeedPage, FeedQuery, WAIT_DEFAULT, WAIT_MAX};
+use rookery_domain::{Error, ErrorCode, Result, query::PageLimit, row::write_json_string};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::stream;
+use crate::{
+    error::{ApiError, ApiResult},
+    http::{
+        auth::permission::{Readable, RowCaller},
+        client::RequestContext,
+        params::StrictQuery,
+    },
+    routes::collections::{answer, asked::Asked, schema::FeedRecord},
+    state::AppState,
+};
+
+/// What the feed itself may answer.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::ResyncRequired];
+
+/// How a browser says where its stream broke off.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// The media type of an event stream.
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// What a poll asks for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeedParams {
+    /// Where you stand: `cursor` of an earlier answer or event, or a list's `feed_cursor`. Without
+    /// it the answer is the newest cursor, at once.
+    since: Option<String>,
+    /// Seconds to wait for an event, 0 to 60; 25 unless given.
+    wait: Option<u64>,
+    /// Events in the answer, 1 to 200; 50 unless given.
+    #[param(value_type = Option<u16>)]
+    limit: Option<String>,
+    /// Only rows of this collection.
+    collection: Option<String>,
+}
+
+/// The headers that decide how the feed is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct FeedHeaders {
+    stream: bool,
+    last_event_id: Option<String>,
+}
+
+impl FromRequestParts<AppState> for FeedHeaders {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        let last = parts.headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+        let last_event_id = last.filter(|id| !id.is_empty()).map(str::to_owned);
+        Ok(Self { stream: wants_stream(&parts.headers), last_event_id })
+    }
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds = lines.flat_map(|line| line.split(','));
+    kinds.any(|kind| {
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case(EVENT_STREAM)
+    })
+}
+
+/// Follows an app
+///
+/// Holds the request until an event arrives after `since`, or `wait` is over. With
+/// `Accept: text/event-stream` the same events come as a stream: `id` is the cursor,
+/// `Last-Event-ID` goes on behind it, a comment comes every 15 seconds, and an `error` event ends
+/// the stream. A `since` below what is kept, or from before a change of what you may read, is
+/// `resync_required`: list again. More open requests of one address than the server allows are
+/// `rate_limited`.
+#[utoipa::path(
+    get,
+    path = "/v1/apps/{id}/feed",
+    tag = "feed",
+    params(
+        ("id" = String, Path, description = "The app's id or slug."),
+        ("Last-Event-ID" = Option<String>, Header,
+            description = "For a stream: where it broke off; wins over `since`."),
+        FeedParams,
+    ),
+    responses((status = 200, description = "The events.", content(
+        (FeedRecord = "application/json"), (String = "text/event-stream"))))
+)]
+pub(crate) async fn follow_feed(
+    caller: RowCaller<Readable>,
+    State(state): State<AppState>,
+    context: RequestContext,
+    StrictQuery(params): StrictQuery<FeedParams>,
+    headers: FeedHeaders,
+) -> ApiResult<Response> {
+    follow(caller.into(), state, &context, params, headers).await
+}
+
+/// The feed for any caller.
+pub(crate) async fn follow(
+    asked: Asked,
+    state: AppState,
+    context: &RequestContext,
+    params: FeedParams,
+    headers: FeedHeaders,
+) -> ApiResult<Response> {
+    let mut query = query(params)?;
+    if headers.stream {
+        query.since = headers.last_event_id.or(query.since);
+        return stream::open(asked, state, context, query).await;
+    }
+    let page = poll(&asked, &state, context.address, query).await?;
+    Ok(answer::json(StatusCode::OK, body(&page)))
+}
+
+fn query(params: FeedParams) -> Result<FeedQuery> {
+    let wait = params.wait.map_or(WAIT_DEFAULT, Duration::from_secs);
+    if wait > WAIT_MAX {
+        let max = WAIT_MAX.as_secs();
+        return Err(Error::invalid(format!("query parameter wait: must be 0 to {max} seconds")));
+    }
+    Ok(FeedQuery {
+        since: params.since,
+        wait,
+        limit: PageLimit::parse(params.limit.as_deref())?.get(),
+        collection: params.collection,
+    })
+}
+
+/// One long poll. When the server drains, it ends with what is there.
+async fn poll(
+    asked: &Asked,
+    state: &AppState,
+    address: IpAddr,
+    query: FeedQuery,
+) -> ApiResult<FeedPage> {
+    let waits = query.since.is_some() && !query.wait.is_zero();
+    let _waiting = waits.then(|| state.feed_waiters.enter(address)).transpose()?;
+    let page = tokio::select! {
+        biased;
+        page = asked.app.feed(&asked.caller, &query) => page?,
+        () = state.drain.cancelled() => {
+            let now = FeedQuery { wait: Duration::ZERO, ..query };
+            asked.app.feed(&asked.caller, &now).await?
+        }
+    };
+    asked.check_still_here(state).await?;
+    Ok(page)
+}
+
+fn body(page: &FeedPage) -> String {
+    let bytes: usize = page.events.iter().map(|event| event.json.len() + 1).sum();
+    let mut body = String::with_capacity(bytes + 160);
+    body.push_str("{\"events\":[");
+    for (index, event) in page.events.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        body.push_str(&event.json);
+    }
+    body.push_str("],\"cursor\":");
+    write_json_string(&page.cursor, &mut body);
+    body.push_str(if page.more { ",\"more\":true}" } else { ",\"more\":false}" });
+    body
+}

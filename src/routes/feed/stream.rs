@@ -1,0 +1,119 @@
+//! The feed as an event stream (WHATWG HTML, "Server-sent events"). Events have no name of their
+//! own: a browser's `onmessage` hears them all, and the type is in the data.
+
+use std::{convert::Infallible, fmt::Write as _, time::Duration};
+
+use axum::{body::Body, response::Response};
+use futures::stream;
+use http::{HeaderName, HeaderValue, header};
+use rookery_actors::feed::{FeedPage, FeedQuery};
+use rookery_domain::Error;
+
+use super::follow::EVENT_STREAM;
+use crate::{
+    error::{ApiResult, ErrorEnvelope},
+    http::{client::RequestContext, waiters::Waiting},
+    routes::collections::asked::Asked,
+    state::AppState,
+};
+
+/// A silent stream gets a comment this often, so that neither end takes it for dead.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// Tells nginx and its like not to hold the stream back.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// One open stream.
+struct Stream {
+    asked: Asked,
+    state: AppState,
+    request_id: HeaderValue,
+    query: FeedQuery,
+    ended: bool,
+    _waiting: Waiting,
+}
+
+/// Opens a stream. What is wrong with the request is answered before it begins.
+pub(super) async fn open(
+    asked: Asked,
+    state: AppState,
+    context: &RequestContext,
+    mut query: FeedQuery,
+) -> ApiResult<Response> {
+    let waiting = state.feed_waiters.enter(context.address)?;
+    query.wait = Duration::ZERO;
+    let first = asked.app.feed(&asked.caller, &query).await?;
+    let mut frames = frames(&first);
+    if first.events.is_empty() {
+        position(&first.cursor, &mut frames);
+    }
+    query.since = Some(first.cursor);
+    query.wait = COMMENT_EVERY;
+    let request_id = context.request_id.clone();
+    let open = Stream { asked, state, request_id, query, ended: false, _waiting: waiting };
+    let rest = stream::unfold((Some(frames), open), |(first, mut open)| async move {
+        let chunk = match first {
+            Some(frames) => frames,
+            None => open.next().await?,
+        };
+        Some((Ok::<_, Infallible>(chunk), (None, open)))
+    });
+    let mut response = Response::new(Body::from_stream(rest));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+impl Stream {
+    /// The next frames; `None` when the server drains, or after an error.
+    async fn next(&mut self) -> Option<String> {
+        if self.ended {
+            return None;
+        }
+        let page = tokio::select! {
+            biased;
+            () = self.state.drain.cancelled() => return None,
+            page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
+        };
+        let here = self.asked.check_still_here(&self.state).await;
+        let page = here.and(page);
+        match page {
+            Ok(page) => {
+                let mut frames = frames(&page);
+                if page.events.is_empty() {
+                    frames.push_str(":\n");
+                    position(&page.cursor, &mut frames);
+                }
+                self.query.since = Some(page.cursor);
+                Some(frames)
+            }
+            Err(error) => {
+                self.ended = true;
+                Some(self.failure(error))
+            }
+        }
+    }
+
+    /// The frame that ends a stream whose caller may hear no more, or has to list again.
+    fn failure(&self, error: Error) -> String {
+        let error = self.state.envelope.body(error, &self.request_id);
+        // Strings and a JSON value serialize.
+        let data = serde_json::to_string(&ErrorEnvelope { error }).unwrap_or_default();
+        format!("event: error\ndata: {data}\n\n")
+    }
+}
+
+/// The events of a page. Their JSON is one line: newlines inside texts are escaped in it.
+fn frames(page: &FeedPage) -> String {
+    let mut out = String::new();
+    for event in &page.events {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "id: {}\ndata: {}\n\n", event.cursor, event.json);
+    }
+    out
+}
+
+/// Moves the client's `Last-Event-ID` on without an event.
+fn position(cursor: &str, out: &mut String) {
+    let _ = write!(out, "id: {cursor}\n\n");
+}
