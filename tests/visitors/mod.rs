@@ -2,8 +2,11 @@
 //! server with the `Host` of an app, as a browser sends them.
 
 mod authorize;
+mod feed;
+mod limits;
 mod page;
 mod path_mode;
+mod rows;
 mod session;
 mod share;
 mod world;
