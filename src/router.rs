@@ -113,6 +113,30 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
 }
 
+/// By which an app's page speaks to its app.
+fn participant_api() -> OpenApiRouter<AppState> {
+    use collections as c;
+    use visitor::{live, rows, session};
+    OpenApiRouter::new()
+        .routes(operation!(session::read, session::READ_ERRORS))
+        .routes(operation!(session::create, session::CREATE_ERRORS))
+        .routes(operation!(session::delete, session::DELETE_ERRORS))
+        .routes(operation!(rows::list_rows, c::list::ERRORS))
+        .routes(operation!(rows::create_row, c::create::ERRORS))
+        .routes(operation!(rows::get_row, c::get::ERRORS))
+        .routes(operation!(rows::update_row, c::update::ERRORS))
+        .routes(operation!(rows::delete_row, c::delete::ERRORS))
+        .routes(operation!(rows::purge_row, c::purge::ERRORS))
+        .routes(operation!(rows::restore_row, c::restore::ERRORS))
+        .routes(operation!(rows::write_batch, c::batch_write::ERRORS))
+        .routes(operation!(rows::delete_batch, c::batch_delete::ERRORS))
+        .routes(operation!(rows::count_rows, c::count::ERRORS))
+        .routes(operation!(rows::list_deleted_rows, c::deleted::ERRORS))
+        .routes(operation!(live::follow_feed, feed::follow::ERRORS))
+        .routes(operation!(live::send_event, feed::emit::ERRORS))
+        .routes(operation!(live::get_challenge, feed::challenge::ERRORS))
+}
+
 /// Rows and the feed: parts 4.3 and 6.
 fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
     api.routes(operation!(collections::list::list_rows, collections::list::ERRORS))
@@ -134,15 +158,6 @@ fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(feed::follow::follow_feed, feed::follow::ERRORS))
         .routes(operation!(feed::emit::send_event, feed::emit::ERRORS))
         .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
-}
-
-/// By which an app's page speaks to its app.
-fn participant_api() -> OpenApiRouter<AppState> {
-    use visitor::session;
-    OpenApiRouter::new()
-        .routes(operation!(session::read, session::READ_ERRORS))
-        .routes(operation!(session::create, session::CREATE_ERRORS))
-        .routes(operation!(session::delete, session::DELETE_ERRORS))
 }
 
 /// Apps: part 4.2 and what 4.4 shows of a manifest.

@@ -14,3 +14,4 @@ mod process;
 mod routes;
 mod secrets;
 mod tidy;
+mod visitors;

@@ -67,6 +67,19 @@ impl Directory {
         Ok(found.filter(|visitor| visitor.app == app && visitor.expires_at > now))
     }
 
+    /// Whether a visitor's token is still good, for those who have been waiting with it.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn is_here(&self, visitor: &Participant) -> Result<bool> {
+        let (hash, now) = (SecretHash(visitor.hash), self.core.now());
+        if visitor.expires_at <= now {
+            return Ok(false);
+        }
+        let known = self.core.participants.get(hash).is_some();
+        Ok(known || self.core.find_participant(hash, now).await?.is_some())
+    }
+
     /// Ends a visitor's token: it is unknown on the very next request.
     ///
     /// # Errors

@@ -70,6 +70,8 @@ pub struct Visitor {
     pub app: AppHandle,
     /// Who asks.
     pub caller: Caller,
+    /// Its token's record.
+    pub participant: Arc<Participant>,
 }
 
 /// A visitor whom the app is open to, or nobody yet in a public app: for routes that only read.
@@ -79,6 +81,8 @@ pub struct AnyVisitor {
     pub app: AppHandle,
     /// Who asks; without a token an anonymous visitor who has created nothing.
     pub caller: Caller,
+    /// Its token's record, if it has one.
+    pub participant: Option<Arc<Participant>>,
 }
 
 impl Arriving {
@@ -215,7 +219,8 @@ fn token(headers: &HeaderMap, path_mode: bool) -> (Option<Option<&str>>, bool) {
     (value.map(Some), value.is_some())
 }
 
-fn token_invalid() -> Error {
+/// What a token that is unknown, malformed or ended is answered.
+pub(crate) fn token_invalid() -> Error {
     let message = "the participant token is unknown, malformed or ended";
     Error::new(ErrorCode::ParticipantTokenInvalid, message)
 }
@@ -240,7 +245,8 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let caller = caller.unwrap_or_else(|| arriving.nobody());
         let tier = arriving.admit(&caller)?;
         arriving.check_state(tier, parts.method.is_safe())?;
-        Ok(Self { app: arriving.app, caller })
+        let participant = arriving.participant().cloned();
+        Ok(Self { app: arriving.app, caller, participant })
     }
 }
 
@@ -249,14 +255,16 @@ impl FromRequestParts<AppState> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let arriving = Arriving::of_parts(parts, state).await?;
-        let caller = arriving.caller()?.ok_or_else(|| {
+        arriving.caller()?;
+        let participant = arriving.participant().cloned().ok_or_else(|| {
             let message = "this needs a participant: POST /s/session makes one";
             Error::new(ErrorCode::Unauthorized, message)
         })?;
         arriving.check_csrf(parts, state)?;
+        let caller = arriving.caller_of(&participant);
         let tier = arriving.admit(&caller)?;
         arriving.check_state(tier, parts.method.is_safe())?;
-        Ok(Self { app: arriving.app, caller })
+        Ok(Self { app: arriving.app, caller, participant })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Who asks which app, and the way of a write to it: with an idempotency key or without.
 
+use std::sync::Arc;
+
 use rookery_actors::{
     AppHandle,
     app::{
@@ -7,17 +9,26 @@ use rookery_actors::{
         once::Once,
         render::path_segment,
     },
+    directory::Participant,
 };
 use rookery_domain::{Result, principal::Caller};
 use sha2::{Digest as _, Sha256};
 
-use crate::http::auth::permission::{AppOwner, Lifecycle, RowCaller};
+use crate::{
+    http::auth::{
+        permission::{AppOwner, Lifecycle, RowCaller},
+        visitor::{AnyVisitor, Visitor, token_invalid},
+    },
+    state::State,
+};
 
 /// Where an app's rows are for whoever asks: `Location` leads back there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The API, `/v1/apps/:id/collections`.
     Api,
+    /// The app's own origin, `/s/collections`.
+    Origin,
 }
 
 /// One request: which app, who asks, and where.
@@ -29,17 +40,31 @@ pub(crate) struct Asked {
     pub(crate) caller: Caller,
     /// Where.
     pub(crate) place: Place,
+    /// The participant, of a visitor that has a token.
+    pub(crate) participant: Option<Arc<Participant>>,
 }
 
 impl<L: Lifecycle> From<RowCaller<L>> for Asked {
     fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
-        Self { app, caller, place: Place::Api }
+        Self { app, caller, place: Place::Api, participant: None }
     }
 }
 
 impl<L: Lifecycle> From<AppOwner<L>> for Asked {
     fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
-        Self { app, caller, place: Place::Api }
+        Self { app, caller, place: Place::Api, participant: None }
+    }
+}
+
+impl From<Visitor> for Asked {
+    fn from(Visitor { app, caller, participant }: Visitor) -> Self {
+        Self { app, caller, place: Place::Origin, participant: Some(participant) }
+    }
+}
+
+impl From<AnyVisitor> for Asked {
+    fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
+        Self { app, caller, place: Place::Origin, participant }
     }
 }
 
@@ -63,6 +88,20 @@ impl Asked {
             Place::Api => {
                 format!("/v1/apps/{}/collections/{}/", self.app.id(), path_segment(collection))
             }
+            Place::Origin => format!("/s/collections/{}/", path_segment(collection)),
+        }
+    }
+
+    /// Checks that whoever asked has not left meanwhile: for requests that wait.
+    ///
+    /// # Errors
+    /// `participant_token_invalid`; `unavailable` when storage does not answer.
+    pub(crate) async fn check_still_here(&self, state: &State) -> Result<()> {
+        match &self.participant {
+            Some(participant) if !state.rooms.directory.is_here(participant).await? => {
+                Err(token_invalid())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -88,6 +127,7 @@ impl Asked {
         let principal = self.caller.principal();
         let place = match self.place {
             Place::Api => "api",
+            Place::Origin => "origin",
         };
         let mut hash = Sha256::new()
             .chain_update([principal.kind as u8])

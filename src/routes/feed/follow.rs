@@ -153,6 +153,7 @@ async fn poll(
             asked.app.feed(&asked.caller, &now).await?
         }
     };
+    asked.check_still_here(state).await?;
     Ok(page)
 }
 

@@ -75,6 +75,8 @@ impl Stream {
             () = self.state.drain.cancelled() => return None,
             page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
         };
+        let here = self.asked.check_still_here(&self.state).await;
+        let page = here.and(page);
         match page {
             Ok(page) => {
                 let mut frames = frames(&page);

@@ -53,7 +53,9 @@ pub async fn page(
 ) -> Response {
     if uri.path() == WITHOUT_SLASH && state.origins.is_path_mode() {
         let slug = context.app.as_deref().unwrap_or_default();
-        return Redirect::permanent(&state.origins.app_base_path(slug)).into_response();
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let there = format!("{}{query}", state.origins.app_base_path(slug));
+        return Redirect::permanent(&there).into_response();
     }
     if uri.path().strip_prefix('/').and_then(|path| path.split('/').next()) == Some(RESERVED_DIR) {
         return ApiError::unknown_path().into_response();

@@ -1,10 +1,13 @@
 //! How visitors come into an app, and out: the site's `/authorize`, and on the app's own origin
 //! `/s/callback`, `/s/share/{token}` and `/s/session`.
 //!
-//! What is not here: what a visitor may do inside (the app decides), and rows (`collections`).
+//! Then what it asks there, in the words of `/v1`: rows ([`rows`]), feed, events and challenges
+//! ([`live`]). What is not here: what a visitor may do inside, which the app decides.
 
 pub mod authorize;
 pub mod callback;
+pub mod live;
+pub mod rows;
 pub mod session;
 pub mod share;
 

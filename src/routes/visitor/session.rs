@@ -66,7 +66,7 @@ pub struct SessionApp {
 /// Who am I?
 ///
 /// In a public app a visitor without a token is told `id: null`.
-#[utoipa::path(get, path = "/s/session", tag = "Participant", operation_id = "participant_session",
+#[utoipa::path(get, path = "/s/session", tag = "participant", operation_id = "participant_session",
     responses((status = 200, body = SessionRecord)))]
 pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
     let caller = arriving.caller()?;
@@ -79,7 +79,7 @@ pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
 ///
 /// Whoever is a participant already stays the same. A cookie that is no longer good is replaced.
 /// An app with visibility `link` is entered by its share link, a private one by signing in.
-#[utoipa::path(post, path = "/s/session", tag = "Participant", operation_id = "enter_app",
+#[utoipa::path(post, path = "/s/session", tag = "participant", operation_id = "enter_app",
     request_body = Nothing,
     responses(
         (status = 200, body = SessionRecord, description = "The participant that it is already"),
@@ -123,7 +123,7 @@ pub async fn create(
 }
 
 /// Leaves: the token is unknown from now on.
-#[utoipa::path(delete, path = "/s/session", tag = "Participant", operation_id = "leave_app",
+#[utoipa::path(delete, path = "/s/session", tag = "participant", operation_id = "leave_app",
     responses((status = 204, description = "Left; a second time also 204")))]
 pub async fn delete(arriving: Arriving, State(state): State<AppState>) -> ApiResult<Response> {
     if let Some(participant) = arriving.participant() {

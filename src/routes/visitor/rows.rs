@@ -1,0 +1,222 @@
+//! `/s/collections/...`: rows for the participants of an app. The work is in
+//! [`collections`](crate::routes::collections), the same as for `/v1`; only who asks is told
+//! otherwise here. Reading needs no participant in a public app, changing anything does.
+
+use axum::response::Response;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::visitor::{AnyVisitor, Visitor},
+        body::ExactJson,
+        conditional::{IfMatch, IfNoneMatch},
+        params::StrictQuery,
+    },
+    routes::collections::{
+        batch_delete, batch_write,
+        bodies::{BatchDeleteBody, BatchWriteBody, UpdateBody, WriteBody},
+        count, create, delete, deleted, get, list,
+        parameters::{
+            CollectionPath, DeleteParams, GetParams, ListParams, NoParams, PageParams, RowPath,
+            WriteHeaders,
+        },
+        purge, restore,
+        schema::{
+            BatchRecord, CountRecord, RowPageRecord, RowRecord, TombstoneRecord, TrashPageRecord,
+        },
+        update,
+    },
+};
+
+/// Lists rows
+///
+/// As `GET /v1/apps/{id}/collections/{name}`, as far as this visitor may read.
+#[utoipa::path(get, path = "/s/collections/{name}", tag = "participant",
+    operation_id = "participant_list_rows",
+    params(("name" = String, Path, description = "The collection."), ListParams),
+    responses((status = 200, description = "A page of rows.", body = RowPageRecord),
+        (status = 304, description = "The page has not changed.")))]
+pub(crate) async fn list_rows(
+    visitor: AnyVisitor,
+    CollectionPath(collection): CollectionPath,
+    StrictQuery(params): StrictQuery<ListParams>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    list::list(&visitor.into(), &collection, params, &cached).await
+}
+
+/// Creates or upserts a row
+///
+/// As `POST /v1/apps/{id}/collections/{name}`; anonymous visitors write within the collection's
+/// `anonWriteBudget`.
+#[utoipa::path(post, path = "/s/collections/{name}", tag = "participant",
+    operation_id = "participant_create_row",
+    params(
+        ("name" = String, Path, description = "The collection."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key and body within 24 hours answer as the first time."),
+        ("x-service-challenge-token" = Option<String>, Header,
+            description = "The answer to a challenge, where the collection asks for one."),
+    ),
+    request_body = WriteBody,
+    responses(
+        (status = 200, description = "The row was there, or was written by the upsert.",
+            body = RowRecord),
+        (status = 201, description = "The new row; `Location` leads to it.", body = RowRecord)))]
+pub(crate) async fn create_row(
+    visitor: Visitor,
+    CollectionPath(collection): CollectionPath,
+    headers: WriteHeaders,
+    body: ExactJson<WriteBody>,
+) -> ApiResult<Response> {
+    create::create(&visitor.into(), &collection, headers, body).await
+}
+
+/// Reads a row
+///
+/// As `GET /v1/apps/{id}/collections/{name}/{key}`.
+#[utoipa::path(get, path = "/s/collections/{name}/{key}", tag = "participant",
+    operation_id = "participant_get_row",
+    params(("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."), GetParams),
+    responses((status = 200, description = "The row.", body = RowRecord),
+        (status = 304, description = "The row has not changed.")))]
+pub(crate) async fn get_row(
+    visitor: AnyVisitor,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<GetParams>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    get::get(&visitor.into(), &row, &params, &cached).await
+}
+
+/// Updates a row
+///
+/// As `PATCH /v1/apps/{id}/collections/{name}/{key}`.
+#[utoipa::path(patch, path = "/s/collections/{name}/{key}", tag = "participant",
+    operation_id = "participant_update_row",
+    params(("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen.")),
+    request_body = UpdateBody,
+    responses((status = 200, description = "The row after the update.", body = RowRecord)))]
+pub(crate) async fn update_row(
+    visitor: Visitor,
+    row: RowPath,
+    version: IfMatch,
+    body: ExactJson<UpdateBody>,
+) -> ApiResult<Response> {
+    update::update(&visitor.into(), row, version, body).await
+}
+
+/// Deletes a row
+///
+/// As `DELETE /v1/apps/{id}/collections/{name}/{key}`.
+#[utoipa::path(delete, path = "/s/collections/{name}/{key}", tag = "participant",
+    operation_id = "participant_delete_row",
+    params(("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        DeleteParams),
+    responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
+pub(crate) async fn delete_row(
+    visitor: Visitor,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<DeleteParams>,
+    version: IfMatch,
+) -> ApiResult<Response> {
+    delete::delete(&visitor.into(), row, &params, version).await
+}
+
+/// Purges a row
+///
+/// As `DELETE /v1/apps/{id}/collections/{name}/{key}/purge`: for the owner.
+#[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "participant",
+    operation_id = "participant_purge_row",
+    params(("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key.")),
+    responses((status = 200, description = "What is left.", body = TombstoneRecord)))]
+pub(crate) async fn purge_row(visitor: Visitor, row: RowPath) -> ApiResult<Response> {
+    purge::purge(&visitor.into(), row).await
+}
+
+/// Restores a row
+///
+/// As `POST /v1/apps/{id}/collections/{name}/{key}/restore`: for the owner.
+#[utoipa::path(post, path = "/s/collections/{name}/{key}/restore", tag = "participant",
+    operation_id = "participant_restore_row",
+    params(("name" = String, Path, description = "The collection."),
+        ("key" = String, Path, description = "The row's key.")),
+    responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
+pub(crate) async fn restore_row(visitor: Visitor, row: RowPath) -> ApiResult<Response> {
+    restore::restore(&visitor.into(), &row).await
+}
+
+/// Creates or upserts many rows
+///
+/// As `POST /v1/apps/{id}/collections/{name}/batch`; each row spends the budget.
+#[utoipa::path(post, path = "/s/collections/{name}/batch", tag = "participant",
+    operation_id = "participant_write_batch",
+    params(
+        ("name" = String, Path, description = "The collection."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key and body within 24 hours answer as the first time."),
+        ("x-service-challenge-token" = Option<String>, Header,
+            description = "The answer to a challenge, where the collection asks for one."),
+    ),
+    request_body = BatchWriteBody,
+    responses((status = 200, description = "A result for each entry.", body = BatchRecord)))]
+pub(crate) async fn write_batch(
+    visitor: Visitor,
+    CollectionPath(collection): CollectionPath,
+    headers: WriteHeaders,
+    body: ExactJson<BatchWriteBody>,
+) -> ApiResult<Response> {
+    batch_write::batch_write(&visitor.into(), &collection, headers, body).await
+}
+
+/// Deletes many rows
+///
+/// As `DELETE /v1/apps/{id}/collections/{name}/batch`.
+#[utoipa::path(delete, path = "/s/collections/{name}/batch", tag = "participant",
+    operation_id = "participant_delete_batch",
+    params(("name" = String, Path, description = "The collection.")),
+    request_body = BatchDeleteBody,
+    responses((status = 200, description = "A result for each entry.", body = BatchRecord)))]
+pub(crate) async fn delete_batch(
+    visitor: Visitor,
+    CollectionPath(collection): CollectionPath,
+    body: ExactJson<BatchDeleteBody>,
+) -> ApiResult<Response> {
+    batch_delete::batch_delete(&visitor.into(), &collection, body).await
+}
+
+/// Counts rows
+///
+/// As `GET /v1/apps/{id}/collections/{name}/count`.
+#[utoipa::path(get, path = "/s/collections/{name}/count", tag = "participant",
+    operation_id = "participant_count_rows",
+    params(("name" = String, Path, description = "The collection.")),
+    responses((status = 200, description = "The number.", body = CountRecord)))]
+pub(crate) async fn count_rows(
+    visitor: AnyVisitor,
+    CollectionPath(collection): CollectionPath,
+    _: StrictQuery<NoParams>,
+) -> ApiResult<Response> {
+    count::count(&visitor.into(), &collection).await
+}
+
+/// Lists the rows in the trash
+///
+/// As `GET /v1/apps/{id}/collections/{name}/deleted`: for the owner.
+#[utoipa::path(get, path = "/s/collections/{name}/deleted", tag = "participant",
+    operation_id = "participant_list_deleted_rows",
+    params(("name" = String, Path, description = "The collection."), PageParams),
+    responses((status = 200, description = "A page of the trash.", body = TrashPageRecord)))]
+pub(crate) async fn list_deleted_rows(
+    visitor: AnyVisitor,
+    CollectionPath(collection): CollectionPath,
+    StrictQuery(params): StrictQuery<PageParams>,
+) -> ApiResult<Response> {
+    deleted::deleted(&visitor.into(), &collection, params).await
+}

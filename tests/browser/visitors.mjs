@@ -1,0 +1,119 @@
+// Visitors on a running server: the way into a private app, a challenge solved by the page, and
+// what a hostile app's page cannot do. Run by the Rust test `a_real_browser_...`, which deploys the
+// apps and names them: SITE_URL, APP_URL (a guestbook), PRIVATE_URL, CHALLENGED_URL, HOSTILE_URL,
+// OWNER (an e-mail address).
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { launch, onPage } from './harness.mjs';
+
+const { SITE_URL, APP_URL, PRIVATE_URL, CHALLENGED_URL, HOSTILE_URL, OWNER } = process.env;
+const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
+let browser;
+before(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  browser = await launch();
+});
+after(async () => { await browser.close(); });
+
+const picture = (page, name) => page.screenshot({ path: `${PICTURES}live-${name}.png` });
+
+// From a private app's page through sign-in, mail and confirmation.
+const signIn = async (page) => {
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByLabel('E-mail address').fill(OWNER);
+  await picture(page, 'sign-in');
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  await page.goto(`${SITE_URL}/dev/mailbox?to=${encodeURIComponent(OWNER)}`);
+  await page.getByRole('link', { name: 'Open the link' }).first().click();
+  await picture(page, 'confirm');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+
+test('a private app opens by signing in, and not without', () => onPage(browser, PRIVATE_URL,
+  async ({ page }) => {
+    await page.getByText('This app is private').waitFor();
+    await picture(page, 'private');
+    await signIn(page);
+    await page.waitForURL(PRIVATE_URL);
+    await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
+    await picture(page, 'opened');
+    const me = await page.evaluate(async () => app.me);
+    assert.deepEqual([me.kind, me.role], ['human', 'owner']);
+    assert.equal(await page.evaluate(() => document.cookie), '', 'no script reads the token');
+    await page.evaluate(async () => app.signOut());
+    await page.reload();
+    await page.getByText('This app is private').waitFor();
+  }));
+
+test('a challenge is solved by the page itself', () => onPage(browser, CHALLENGED_URL,
+  async ({ page }) => {
+    const answers = [];
+    page.on('request', (request) => answers.push(request.headers()['x-service-challenge-token']));
+    const row = await page.evaluate(async () => app.collection('entries').create({ by: 'hand' }));
+    assert.equal(row.version, 1);
+    assert.equal(answers.filter(Boolean).length, 1);
+  }));
+
+test('a hostile app reaches neither the site nor another app', async () => {
+  // Without the app's own policy, so that what is left is what protects the others from it.
+  const context = await browser.newContext({ bypassCSP: true });
+  const page = await context.newPage();
+  await page.goto(PRIVATE_URL);
+  await signIn(page);
+  await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
+  const cookies = await context.cookies();
+  assert.deepEqual(cookies.map((cookie) => cookie.name).sort(),
+    ['service_participant', 'service_session'], 'signed in to both');
+  assert.ok(cookies.every((cookie) => cookie.httpOnly && cookie.sameSite === 'Lax'));
+
+  await page.goto(HOSTILE_URL);
+  assert.equal(await page.evaluate(() => document.cookie), '');
+  const statuses = new Map();
+  page.on('response', (response) => statuses.set(response.url(), response.status()));
+  const read = (url, init) => page.evaluate(async ([address, options]) => {
+    try {
+      const response = await fetch(address, { credentials: 'include', ...options });
+      return response.type === 'opaque' ? 'opaque' : response.text();
+    } catch {
+      return 'refused';
+    }
+  }, [url, init]);
+  for (const url of [`${SITE_URL}/v1/auth/status`, `${PRIVATE_URL}s/session`, PRIVATE_URL,
+    `${PRIVATE_URL}s/collections/notes`, `${APP_URL}s/session`]) {
+    assert.equal(await read(url), 'refused', url);
+  }
+  // Sent blindly they arrive, and are refused by whoever gets them.
+  const blind = { method: 'POST', mode: 'no-cors', body: '{}' };
+  for (const url of [`${SITE_URL}/v1/self/claim-codes`, `${SITE_URL}/v1/auth/logout`,
+    `${PRIVATE_URL}s/session`, `${PRIVATE_URL}s/collections/notes`]) {
+    await read(url, blind);
+    assert.ok([400, 401, 403].includes(statuses.get(url)), `${url}: ${statuses.get(url)}`);
+  }
+  // Nothing shows in a frame.
+  for (const url of [`${SITE_URL}/sign-in`, `${SITE_URL}/device`, PRIVATE_URL, APP_URL]) {
+    const framed = await page.evaluate((address) => new Promise((resolve) => {
+      const frame = document.createElement('iframe');
+      frame.onload = () => resolve(true);
+      frame.src = address;
+      document.body.append(frame);
+    }), url);
+    assert.ok(framed);
+    const frame = page.frames().at(-1);
+    assert.match(frame.url(), /^chrome-error:/, url);
+  }
+  await picture(page, 'hostile');
+  // All that has changed nothing.
+  await page.goto(PRIVATE_URL);
+  await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
+  await context.close();
+});
+
+test('an app with a policy cannot even ask', () => onPage(browser, HOSTILE_URL,
+  async ({ page }) => {
+    const blocked = await page.evaluate((site) => new Promise((resolve) => {
+      document.addEventListener('securitypolicyviolation', (e) => resolve(e.effectiveDirective));
+      fetch(`${site}/v1/auth/status`, { credentials: 'include' }).catch(() => {});
+    }), SITE_URL);
+    assert.equal(blocked, 'connect-src');
+  }));

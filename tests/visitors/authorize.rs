@@ -1,0 +1,195 @@
+//! `/authorize` and `/s/callback`: how a human of the site becomes itself on an app's origin.
+
+use reqwest::Method;
+use rookery_domain::{ErrorCode, manifest::Visibility};
+use serde_json::json;
+
+use super::world::{HTML, Site, World, cookie_of};
+use crate::harness::{Answer, START, people::Human};
+
+/// Return paths that lead elsewhere once a browser has read them.
+const EVIL: &[&str] = &[
+    "//evil.example",
+    "/\\evil.example",
+    "https://app@evil.example",
+    "http:evil",
+    "/..//evil",
+    "/%2f%2fevil.example",
+    "/a\nb",
+    "evil",
+];
+
+/// The answer of `/authorize` to a signed-in human.
+async fn authorize(world: &World, human: &Human, query: &[(&str, &str)]) -> Answer {
+    let request = world.server.by(human, Method::GET, "/authorize").query(query);
+    Answer::of(request).await
+}
+
+/// A grant for `human` in the app `slug`.
+pub async fn grant(world: &World, human: &Human, slug: &str) -> String {
+    let answer = authorize(world, human, &[("app", slug)]).await;
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    let (_, grant) = answer.header("location").split_once("?grant=").expect("a grant");
+    grant.split('&').next().expect("a grant").to_owned()
+}
+
+/// The answer of `/s/callback`.
+pub async fn callback(site: &Site<'_>, grant: &str) -> Answer {
+    site.get(&format!("/s/callback?grant={grant}")).await
+}
+
+async fn secret(world: &World) -> Site<'_> {
+    world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await
+}
+
+#[tokio::test]
+async fn the_owner_gets_into_a_private_app_and_is_its_owner_there() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let query = [("app", "secret"), ("return_to", "/notes?x=1#y")];
+    let answer = authorize(&world, &world.owner, &query).await;
+    assert_eq!(answer.status, 303);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let location = answer.header("location").to_owned();
+    let path = location.strip_prefix(&site.origin()).expect("the app's origin");
+    assert!(path.starts_with("/s/callback?grant=rk_sgr_"), "{path}");
+    let arrived = site.get(path).await;
+    assert_eq!((arrived.status, arrived.header("location")), (303, "/notes?x=1#y"));
+    let cookie = cookie_of(&arrived);
+    assert_eq!(site.open("/", &cookie).await.status, 200);
+    let me = site.get_with("/s/session", &cookie).await.expect(200);
+    assert_eq!(me["id"], json!(world.id_of(&world.owner)));
+    assert_eq!((&me["kind"], &me["role"]), (&json!("human"), &json!("owner")));
+    // Entering again is no way down to a guest.
+    let enter = site.request(Method::POST, "/s/session").header("cookie", &cookie);
+    let enter = Answer::of(enter.header("origin", site.origin()).json(&json!({}))).await;
+    assert_eq!(enter.expect(200)["kind"], "human");
+}
+
+#[tokio::test]
+async fn signed_out_leads_to_sign_in_and_back() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let request = world.server.request(Method::GET, "/authorize");
+    let request = request.query(&[("app", "secret"), ("return_to", "/a/b")]);
+    let answer = Answer::of(request).await;
+    assert_eq!(answer.status, 303);
+    let location = answer.header("location").to_owned();
+    let (page, query) = location.split_once('?').expect("a query");
+    assert_eq!(page, "/sign-in");
+    let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    assert_eq!(back.len(), 1);
+    assert_eq!(back[0].0, "redirect_to");
+    assert_eq!(world.server.get(&location).await.status, 200);
+    // The mailed link leads back, and from there into the app.
+    let token = world.server.link_token("owner@example.com", Some(&back[0].1)).await;
+    let verified = world.server.get(&format!("/v1/auth/verify?token={token}")).await;
+    assert_eq!(verified.header("location"), back[0].1);
+    let cookie = cookie_of(&verified);
+    let answer = world.server.request(Method::GET, &back[0].1).header("cookie", cookie);
+    let answer = Answer::of(answer).await;
+    let path = answer.header("location").strip_prefix(&site.origin()).expect("the app").to_owned();
+    assert_eq!(site.get(&path).await.header("location"), "/a/b");
+    // A session that has ended is none.
+    let ended = world.server.request(Method::GET, "/authorize?app=secret");
+    let ended = Answer::of(ended.header("cookie", "service_session=rk_sess_gone")).await;
+    assert!(ended.header("location").starts_with("/sign-in?"));
+}
+
+#[tokio::test]
+async fn a_grant_works_once_for_a_minute_and_in_its_own_app() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let other = world.deploy("other", Visibility::Private, json!({}), HTML, &[]).await;
+
+    let used = grant(&world, &world.owner, "secret").await;
+    assert_eq!(callback(&site, &used).await.status, 303);
+    callback(&site, &used).await.error(ErrorCode::GrantInvalid);
+
+    let stolen = grant(&world, &world.owner, "secret").await;
+    callback(&other, &stolen).await.error(ErrorCode::GrantInvalid);
+    callback(&site, &stolen).await.error(ErrorCode::GrantInvalid);
+
+    let late = grant(&world, &world.owner, "secret").await;
+    world.server.state().clock.set(START.plus_seconds(60));
+    callback(&site, &late).await.error(ErrorCode::GrantInvalid);
+    world.server.state().clock.set(START);
+
+    site.get("/s/callback").await.error(ErrorCode::GrantInvalid);
+    callback(&site, "nonsense").await.error(ErrorCode::GrantInvalid);
+    let page = site.open("/s/callback?grant=nonsense", "").await;
+    assert_eq!(page.status, 401);
+    assert!(page.text.contains("This link does not work"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn of_many_that_redeem_one_grant_at_once_one_gets_in() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let grant = grant(&world, &world.owner, "secret").await;
+    let attempts = (0..32).map(|_| callback(&site, &grant));
+    let answers = futures::future::join_all(attempts).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
+    for answer in answers.iter().filter(|answer| answer.status != 303) {
+        answer.error(ErrorCode::GrantInvalid);
+    }
+}
+
+#[tokio::test]
+async fn head_and_a_browser_that_fetches_ahead_spend_nothing() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let grant = grant(&world, &world.owner, "secret").await;
+    let path = format!("/s/callback?grant={grant}");
+    let head = Answer::of(site.request(Method::HEAD, &path)).await;
+    assert!(!head.headers.contains_key("set-cookie"));
+    let ahead = site.request(Method::GET, &path).header("sec-purpose", "prefetch");
+    assert!(!Answer::of(ahead).await.headers.contains_key("set-cookie"));
+    assert_eq!(callback(&site, &grant).await.status, 303);
+    let head = world.server.by(&world.owner, Method::HEAD, "/authorize?app=secret");
+    assert!(!Answer::of(head).await.headers.contains_key("location"));
+}
+
+#[tokio::test]
+async fn a_return_path_that_leads_elsewhere_is_refused_at_the_start_and_at_the_end() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    for evil in EVIL {
+        let query = [("app", "secret"), ("return_to", *evil)];
+        let start = authorize(&world, &world.owner, &query).await;
+        start.error(ErrorCode::InvalidRequest);
+        let grant = grant(&world, &world.owner, "secret").await;
+        let end = site.request(Method::GET, "/s/callback");
+        let end = Answer::of(end.query(&[("grant", grant.as_str()), ("return_to", *evil)])).await;
+        end.error(ErrorCode::InvalidRequest);
+        assert!(!end.headers.contains_key("set-cookie"), "{evil}");
+    }
+    let unknown = authorize(&world, &world.owner, &[("app", "no-such")]).await;
+    unknown.error(ErrorCode::AppNotFound);
+}
+
+#[tokio::test]
+async fn signing_out_of_the_site_ends_every_visit_and_every_grant() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let cookie = cookie_of(&callback(&site, &grant(&world, &world.owner, "secret").await).await);
+    let unspent = grant(&world, &world.owner, "secret").await;
+    assert_eq!(site.open("/", &cookie).await.status, 200);
+    let out = world.server.by(&world.owner, Method::POST, "/v1/auth/logout");
+    let out = Answer::of(out).await;
+    assert!(out.status < 400, "{}", out.text);
+    assert_eq!(site.open("/", &cookie).await.status, 401);
+    let session = site.get_with("/s/session", &cookie).await;
+    session.error(ErrorCode::ParticipantTokenInvalid);
+    callback(&site, &unspent).await.error(ErrorCode::GrantInvalid);
+}
+
+#[tokio::test]
+async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let stranger = world.server.human("stranger@example.com").await;
+    let cookie = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    assert_eq!(site.open("/", &cookie).await.status, 401);
+    site.get_with("/s/session", &cookie).await.error(ErrorCode::Unauthorized);
+}

@@ -1,0 +1,59 @@
+//! The same with a real browser on a real server: `tests/browser` drives Chromium.
+
+use std::{path::Path, process::Command};
+
+use rookery_domain::manifest::Visibility;
+use rookery_testkit::not_run;
+use serde_json::{Value, json};
+
+use super::world::{HTML, World};
+
+const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>";
+
+/// What the browser tests need, by the Debian package that has it.
+fn missing_package() -> Option<&'static str> {
+    let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
+    let tools = [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")];
+    let answers = |tool: &str| {
+        Command::new(tool).arg("--version").output().is_ok_and(|it| it.status.success())
+    };
+    tools.into_iter().find(|(tool, _)| !answers(tool)).map(|(_, package)| package)
+}
+
+#[tokio::test]
+async fn a_real_browser_meets_apps_as_people_and_attackers_do() {
+    if let Some(package) = missing_package() {
+        not_run("tests/visitors/browser.rs", package);
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = |file: &str| {
+        std::fs::read_to_string(folder.join("examples/guestbook").join(file)).expect("the example")
+    };
+    let manifest: Value = serde_json::from_str(&example("manifest.json")).expect("JSON");
+    let notes = json!({"collections": {"notes": {"permissions": {
+        "read": ["owner"], "write": ["owner"], "update": ["owner"], "delete": ["owner"]}}}});
+    let challenged = json!({"collections": {"entries": {"antiAbuse": "challenge", "permissions": {
+        "read": ["anyone"], "write": ["anyone"], "update": ["owner"], "delete": ["owner"]}}}});
+
+    let world = World::start().await;
+    let open = Visibility::Public;
+    let guestbook = world.deploy("guestbook", open, manifest, &example("index.html"), &[]).await;
+    let private = world.deploy("diary", Visibility::Private, notes, PRIVATE, &[]).await;
+    let challenged = world.deploy("challenged", open, challenged, HTML, &[]).await;
+    let hostile = world.deploy("hostile", open, json!({}), HTML, &[]).await;
+
+    let mut browser = Command::new(folder.join("tests/browser/run"));
+    browser
+        .args(["--live", &format!("{}/", guestbook.origin()), "live.mjs", "visitors.mjs"])
+        .env("SITE_URL", world.server.public_url())
+        .env("PRIVATE_URL", format!("{}/", private.origin()))
+        .env("CHALLENGED_URL", format!("{}/", challenged.origin()))
+        .env("HOSTILE_URL", format!("{}/", hostile.origin()))
+        .env("OWNER", &world.owner.email);
+    // The server runs on this test's own thread, which must stay free for it.
+    let ran = tokio::task::spawn_blocking(move || browser.output());
+    let ran = ran.await.expect("the runner runs").expect("the runner starts");
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{text}\n{}", String::from_utf8_lossy(&ran.stderr));
+}

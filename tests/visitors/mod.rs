@@ -1,0 +1,13 @@
+//! Apps as their visitors meet them: pages, the ways in, the participant API. Requests go to the
+//! server with the `Host` of an app, as a browser sends them.
+
+mod authorize;
+mod browser;
+mod feed;
+mod limits;
+mod page;
+mod path_mode;
+mod rows;
+mod session;
+mod share;
+mod world;

@@ -1,0 +1,88 @@
+//! The share link: who comes in by it, and when it no longer works.
+
+use reqwest::Method;
+use rookery_domain::{ErrorCode, manifest::Visibility};
+use serde_json::json;
+
+use super::{
+    authorize::{callback, grant},
+    world::{HTML, World, cookie_of},
+};
+use crate::harness::Answer;
+
+#[tokio::test]
+async fn the_link_in_force_lets_in_and_any_other_does_not() {
+    let world = World::start().await;
+    let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
+    let token = site.set_visibility(Visibility::Link).await.expect("a token");
+    let opened = site.get(&format!("/s/share/{token}")).await;
+    assert_eq!(opened.status, 303);
+    assert_eq!(opened.header("location"), "/");
+    assert_eq!(opened.header("cache-control"), "no-store");
+    assert_eq!(opened.header("referrer-policy"), "no-referrer");
+    let cookie = cookie_of(&opened);
+    let me = site.get_with("/s/session", &cookie).await.expect(200);
+    assert_eq!((&me["kind"], &me["role"]), (&json!("anonymous"), &json!("anyone")));
+    // The same link again is the same visitor.
+    let again = site.get_with(&format!("/s/share/{token}"), &cookie).await;
+    assert_eq!(again.status, 303);
+    assert!(!again.headers.contains_key("set-cookie"));
+
+    let forged = format!("{}x", &token[..token.len() - 1]);
+    for wrong in ["nonsense", forged.as_str(), &token[..12]] {
+        let refused = site.get(&format!("/s/share/{wrong}")).await;
+        refused.error(ErrorCode::Unauthorized);
+        assert!(!refused.headers.contains_key("set-cookie"));
+        let page = site.open(&format!("/s/share/{wrong}"), "").await;
+        assert_eq!(page.status, 401);
+        assert!(page.text.contains("shared by a link"));
+        assert!(page.text.contains("return_to=%2F\""), "not back to a spent link: {}", page.text);
+    }
+    let head = Answer::of(site.request(Method::HEAD, &format!("/s/share/{token}"))).await;
+    assert!(!head.headers.contains_key("set-cookie"), "HEAD makes nobody");
+}
+
+#[tokio::test]
+async fn leaving_link_and_coming_back_ends_the_link_and_every_visit_by_it() {
+    let world = World::start().await;
+    let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
+    let old = site.set_visibility(Visibility::Link).await.expect("a token");
+    let cookie = cookie_of(&site.get(&format!("/s/share/{old}")).await);
+
+    site.set_visibility(Visibility::Private).await;
+    site.get_with("/s/session", &cookie).await.error(ErrorCode::Unauthorized);
+    site.get(&format!("/s/share/{old}")).await.error(ErrorCode::Unauthorized);
+
+    let new = site.set_visibility(Visibility::Link).await.expect("a token");
+    assert_ne!(old, new);
+    site.get(&format!("/s/share/{old}")).await.error(ErrorCode::Unauthorized);
+    let stale = site.get_with("/s/session", &cookie).await;
+    stale.error(ErrorCode::ParticipantTokenInvalid);
+    assert_eq!(site.open("/", &cookie).await.status, 401);
+    let fresh = site.get_with(&format!("/s/share/{new}"), &cookie).await;
+    assert_eq!(site.open("/", &cookie_of(&fresh)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
+    let world = World::start().await;
+    let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
+    let stranger = world.server.human("stranger@example.com").await;
+    let token = site.set_visibility(Visibility::Link).await.expect("a token");
+    // Signed in first, then the link.
+    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    assert_eq!(site.open("/", &signed_in).await.status, 401, "signing in alone is not enough");
+    let opened = site.get_with(&format!("/s/share/{token}"), &signed_in).await;
+    let cookie = cookie_of(&opened);
+    let me = site.get_with("/s/session", &cookie).await.expect(200);
+    assert_eq!(me["id"], json!(world.id_of(&stranger)));
+    assert_eq!(me["role"], "anyone");
+    let replaced = site.get_with("/s/session", &signed_in).await;
+    replaced.error(ErrorCode::ParticipantTokenInvalid);
+
+    // The link first, then signed in.
+    let linked = cookie_of(&site.get(&format!("/s/share/{token}")).await);
+    let grant = grant(&world, &stranger, "secret").await;
+    let answer = site.get_with(&format!("/s/callback?grant={grant}"), &linked).await;
+    assert_eq!(site.open("/", &cookie_of(&answer)).await.status, 200);
+}
