@@ -20,5 +20,5 @@ pub mod workers;
 
 pub use control::Control;
 pub use env::RuntimeOptions;
-pub use registry::{AppCounts, AppHandle, Apps, Observation};
+pub use registry::{AppCounts, AppHandle, Apps, Observation, SlotState};
 pub use runtime::{Runtime, StartError};

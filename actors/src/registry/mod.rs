@@ -37,7 +37,8 @@ use crate::{
     env::Env,
 };
 use shards::Shards;
-use slot::{Live, Slot, SlotState};
+pub use slot::SlotState;
+use slot::{Live, Slot};
 
 /// Incarnations that one request is tried on before it is refused.
 const INCARNATIONS_TRIED_MAX: usize = 4;
