@@ -22,3 +22,4 @@ pub use control::Control;
 pub use env::RuntimeOptions;
 pub use registry::{AppCounts, AppHandle, Apps, Observation, SlotState};
 pub use runtime::{Runtime, StartError};
+pub use workers::{WorkerKind, WorkerStatus, Workers};

@@ -2,7 +2,7 @@
 //! has committed by then.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -22,23 +22,18 @@ use rookery_actors::{
     feed::FeedQuery,
     store::AppStore as _,
 };
-use rookery_domain::{
-    Error, ErrorCode, Result, json, manifest, row::Row, schema::CompiledSchema,
-};
+use rookery_domain::{Error, ErrorCode, Result, json, manifest, principal::Caller, row::Row};
 
 use crate::support::{Bench, FakeStore, MANIFEST, object};
-use rookery_domain::principal::Caller;
 
 /// The unique values there are.
 pub(super) const EMAILS: [&str; 3] = ["a@x", "b@x", "c@x"];
 /// Keys of rows.
 const KEYS: [&str; 4] = ["k0", "k1", "k2", "k3"];
 /// A manifest without `entries`: its rows are detached.
-const WITHOUT: &str = r##"{"collections": {
-    "log": {"schema": {"$ref": "#/$defs/Entry"},
-        "permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
-                        "countRead": ["owner"]}}},
-  "$defs": {"Entry": {"type": "object"}}}"##;
+const WITHOUT: &str = r#"{"collections": {
+    "log": {"permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
+                        "countRead": ["owner"]}}}}"#;
 
 /// A request to send.
 pub(super) struct Plan {
@@ -291,14 +286,10 @@ impl Client {
         let text = if with_entries { MANIFEST } else { WITHOUT };
         let value = json::parse(text.as_bytes()).expect("JSON");
         let manifest = Arc::new(manifest::reload(&value).expect("a manifest"));
-        let (mut schemas, mut detached) = (std::collections::BTreeMap::new(), Default::default());
-        for (name, decl) in &manifest.collections {
-            let source = decl.schema.as_ref().expect("a schema");
-            let compiled = CompiledSchema::compile(source).expect("it compiles");
-            schemas.insert(name.clone(), Arc::new(compiled));
+        let mut detached = BTreeMap::new();
+        for name in manifest.collections.keys() {
             let rows = self.store.detached_rows(self.app.id(), name).await.expect("it answers");
-            let all: &mut std::collections::BTreeMap<_, _> = &mut detached;
-            all.insert(name.clone(), rows);
+            detached.insert(name.clone(), rows);
         }
         let plan = DeployPlan {
             base_version: self.app.record().version,
@@ -306,8 +297,8 @@ impl Client {
             manifest_text: text.into(),
             html: "".into(),
             assets: Arc::new([]),
-            schemas,
-            events: Default::default(),
+            schemas: BTreeMap::new(),
+            events: BTreeMap::new(),
             visibility: None,
             share: None,
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),

@@ -1,6 +1,7 @@
 //! What the tests share: a store in memory whose writer does what a test says, apps to put into
 //! it, and requests to send them.
 
+pub(crate) mod real;
 mod store;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -27,15 +28,12 @@ pub(crate) use store::{Fate, FakeStore};
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
 
 /// A collection with a unique field, and one without.
-pub(crate) const MANIFEST: &str = r##"{"collections": {
-    "entries": {"schema": {"$ref": "#/$defs/Entry"},
-        "permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
+pub(crate) const MANIFEST: &str = r#"{"collections": {
+    "entries": {"permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
                         "countRead": ["owner"]},
         "unique": ["email"]},
-    "log": {"schema": {"$ref": "#/$defs/Entry"},
-        "permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
-                        "countRead": ["owner"]}}},
-  "$defs": {"Entry": {"type": "object"}}}"##;
+    "log": {"permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
+                        "countRead": ["owner"]}}}}"#;
 
 /// The record of a live app.
 pub(crate) fn record(owner: HumanId) -> AppRecord {
