@@ -80,6 +80,11 @@ impl Share {
         Self { account, counted: Mutex::new(Some(rows)) }
     }
 
+    /// The account.
+    pub(crate) fn account(&self) -> Arc<Account> {
+        self.account.clone()
+    }
+
     /// Reserves `n` rows.
     ///
     /// # Errors

@@ -22,5 +22,6 @@ pub mod workers;
 pub use control::Control;
 pub use directory::{Directory, DirectoryOptions};
 pub use env::RuntimeOptions;
-pub use registry::{AppCounts, AppHandle, Apps, Observation};
+pub use registry::{AppCounts, AppHandle, Apps, Observation, SlotState};
 pub use runtime::{Runtime, StartError};
+pub use workers::{WorkerKind, WorkerStatus, Workers};

@@ -1,3 +1,14 @@
-//! Tests of the runtime from outside, one binary; a module for each room.
+//! The runtime's tests: real slots and actors over a store that a test commands, over the real
+//! writer with faults, and the directory over a real database.
 
+mod crashes;
 mod directory;
+mod drain;
+mod hibernation;
+mod hub;
+mod rows;
+mod seeded;
+mod support;
+mod wakes;
+mod workers;
+mod writer_faults;

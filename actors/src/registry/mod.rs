@@ -37,7 +37,8 @@ use crate::{
     env::Env,
 };
 use shards::Shards;
-use slot::{Live, Slot, SlotState};
+pub use slot::SlotState;
+use slot::{Live, Slot};
 
 /// Incarnations that one request is tried on before it is refused.
 const INCARNATIONS_TRIED_MAX: usize = 4;
@@ -155,7 +156,9 @@ impl Apps {
 
     /// Forgets an app that is destroyed in storage too.
     pub(crate) fn forget(&self, id: AppId) {
-        if let Some(slot) = self.part(id).write().remove(&id) {
+        let slot = self.part(id).write().remove(&id);
+        if let Some(slot) = slot {
+            slot.destroy();
             let slug = &slot.record.load().slug;
             let mut slugs = self.inner.slugs.write();
             // A new app may have taken the slug already.

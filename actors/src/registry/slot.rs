@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use crate::{
-    accounts::Share,
+    accounts::{Account, Share},
     app::{message::Message, root::Root},
     feed::hub::Hub,
     supervision::policy::{CrashStreak, Verdict},
@@ -89,13 +89,10 @@ pub(crate) struct Slot {
     used_ms: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
-    /// Rows that the account counts of this app while it is dormant; [`NEVER_AWAKE`] before the
-    /// first incarnation.
-    settled_rows: AtomicI64,
+    /// The account and how many rows it counts of this app while it is dormant. `None` before the
+    /// first incarnation: then the account counts what storage holds.
+    settled: Mutex<Option<(Arc<Account>, i64)>>,
 }
-
-/// No incarnation has run in this process: the account counts what storage holds.
-const NEVER_AWAKE: i64 = -1;
 
 impl Slot {
     pub(crate) fn new(record: Arc<AppRecord>, mailbox_limit: usize) -> Self {
@@ -111,7 +108,7 @@ impl Slot {
             left: Notify::new(),
             used_ms: AtomicU64::new(0),
             floor: AtomicU64::new(0),
-            settled_rows: AtomicI64::new(NEVER_AWAKE),
+            settled: Mutex::default(),
         }
     }
 
@@ -241,8 +238,10 @@ impl Slot {
     pub(crate) fn destroy(&self) {
         let mut stage = self.stage.lock();
         *stage = Stage::Gone;
-        if let Some(live) = self.live.swap(None) {
-            live.account.close(0);
+        let closed = self.live.swap(None).and_then(|live| live.account.close(0));
+        let settled = self.settled.lock().take();
+        if let (None, Some((account, rows))) = (closed, settled) {
+            account.add(-rows);
         }
         drop(stage);
         self.left.notify_waiters();
@@ -254,19 +253,18 @@ impl Slot {
         self.live.store(None);
         let rows = live.root.load().totals.rows() as i64;
         if let Some(rows) = live.account.close(rows) {
-            self.settle(rows);
+            self.settle(live.account.account(), rows);
         }
     }
 
     /// Rows that the account counts of this app since its last incarnation.
     pub(crate) fn settled_rows(&self) -> Option<i64> {
-        let rows = self.settled_rows.load(Ordering::Acquire);
-        (rows != NEVER_AWAKE).then_some(rows)
+        self.settled.lock().as_ref().map(|(_, rows)| *rows)
     }
 
     /// Notes how many rows the account counts of this app.
-    pub(crate) fn settle(&self, rows: i64) {
-        self.settled_rows.store(rows, Ordering::Release);
+    pub(crate) fn settle(&self, account: Arc<Account>, rows: i64) {
+        *self.settled.lock() = Some((account, rows));
     }
 
     /// Messages queued or uncommitted: permits in use.

@@ -77,7 +77,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
     let (rows, floor) = (loaded.head.totals.rows(), loaded.head.floor_seq);
     let share = Arc::new(Share::open(account, rows, slot.settled_rows()));
-    slot.settle(rows as i64);
+    slot.settle(share.account(), rows as i64);
     slot.raise_floor(floor);
     let working = birth::working(env, loaded, share.clone())?;
     let root = Arc::new(working.root.clone());

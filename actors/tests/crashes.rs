@@ -1,0 +1,153 @@
+//! Crashes of actors: what becomes of their requests, and of their neighbours.
+
+use std::time::Duration;
+
+use rookery_actors::{
+    SlotState,
+    supervision::policy::{CrashStreak, Verdict},
+};
+use rookery_domain::ErrorCode;
+
+use crate::support::{Bench, Fate, expect_panics, paused};
+
+#[test]
+fn requests_queued_behind_a_crash_are_answered_by_the_next_incarnation() {
+    expect_panics();
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.create(&app, "before").await.unwrap();
+        let first = app.observe().incarnation;
+        assert!(app.inject_panic());
+        let keys: Vec<String> = (0..50).map(|i| format!("k{i}")).collect();
+        let answers = futures::future::join_all(keys.iter().map(|key| bench.create(&app, key)));
+        for answer in answers.await {
+            answer.expect("the next incarnation answers");
+        }
+        assert_ne!(app.observe().incarnation, first);
+        assert_eq!(app.observe().rows, 51);
+        assert_eq!(app.observe().crashes, 1);
+    });
+}
+
+#[test]
+fn a_crash_leaves_an_unfinished_commit_unknown_and_an_unsent_one_refused() {
+    expect_panics();
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        app.root().await.unwrap();
+        bench.store.hold();
+        let sealed = bench.create(&app, "sealed");
+        let open = bench.create(&app, "open");
+        let crash = async {
+            while bench.store.held() == 0 || app.observe().queued < 2 {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            app.inject_panic();
+        };
+        let later = async {
+            for _ in 0..5 {
+                tokio::task::yield_now().await;
+            }
+            open.await
+        };
+        let (sealed, open, ()) = tokio::join!(sealed, later, crash);
+        let sealed = sealed.unwrap_err();
+        assert_eq!(sealed.code, ErrorCode::Internal);
+        assert_eq!(sealed.details.unwrap()["outcome"], "unknown");
+        assert_eq!(open.unwrap_err().code, ErrorCode::Unavailable);
+        // The group lands all the same, before the next incarnation loads.
+        let (root, ended) = tokio::join!(app.root(), async { bench.store.end(Fate::Commit) });
+        assert!(ended);
+        assert_eq!(root.unwrap().live_rows("entries"), Some(1));
+        assert_eq!(bench.rig.account_rows(bench.owner).await, 1);
+    });
+}
+
+#[test]
+fn an_app_that_always_panics_is_quarantined_and_its_neighbours_never_notice() {
+    expect_panics();
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let mut neighbours = Vec::new();
+        for _ in 0..100 {
+            neighbours.push(bench.app().await);
+        }
+        let app = bench.app().await;
+        let (mut crashes, mut waits) = (0, Vec::new());
+        let cause = loop {
+            assert!(crashes < 20, "it is never quarantined");
+            match app.state() {
+                SlotState::Quarantined { cause } => break cause,
+                SlotState::BackingOff(wait) => {
+                    let refused = app.root().await.err().expect("it waits");
+                    assert_eq!(refused.code, ErrorCode::Unavailable);
+                    waits.push(wait);
+                    tokio::time::advance(wait).await;
+                }
+                _ => {}
+            }
+            app.root().await.expect("it starts again");
+            app.inject_panic();
+            crashes += 1;
+            while app.observe().crashes < crashes {
+                tokio::task::yield_now().await;
+            }
+            let key = format!("k{crashes}");
+            for neighbour in &neighbours {
+                bench.create(neighbour, &key).await.expect("a neighbour answers");
+            }
+        };
+        assert!(cause.contains("injected"), "{cause}");
+        assert_eq!(waits.len(), 7, "{waits:?}");
+        assert!(waits.windows(2).all(|pair| pair[0] <= pair[1] * 2));
+        assert_eq!(bench.create(&app, "k").await.unwrap_err().code, ErrorCode::Unavailable);
+        for neighbour in &neighbours {
+            assert_eq!(neighbour.observe().crashes, 0);
+        }
+        assert!(app.lift_quarantine());
+        assert!(!app.lift_quarantine());
+        bench.create(&app, "k").await.expect("it serves again");
+        assert_eq!(app.observe().crashes, 0);
+    });
+}
+
+#[test]
+fn a_streak_of_crashes_backs_off_twice_as_long_each_time() {
+    let mut streak = CrashStreak::default();
+    let mut now = Duration::from_secs(100);
+    let mut crash = |after: u64| {
+        now += Duration::from_secs(after);
+        streak.crashed(now, 1.0)
+    };
+    assert_eq!(crash(0), Verdict::Restart);
+    assert_eq!(crash(1), Verdict::Restart);
+    for wait in [1, 2, 4, 8, 16, 32, 60] {
+        assert_eq!(crash(wait), Verdict::Backoff(Duration::from_secs(wait)));
+    }
+    assert_eq!(crash(60), Verdict::Quarantine);
+}
+
+#[test]
+fn jitter_shortens_a_wait_by_at_most_half() {
+    for (jitter, millis) in [(0.0, 500), (0.5, 750), (1.0, 1_000), (7.0, 1_000)] {
+        let mut streak = CrashStreak::default();
+        streak.crashed(Duration::ZERO, jitter);
+        streak.crashed(Duration::ZERO, jitter);
+        let third = streak.crashed(Duration::ZERO, jitter);
+        assert_eq!(third, Verdict::Backoff(Duration::from_millis(millis)));
+    }
+}
+
+#[test]
+fn a_minute_without_a_crash_ends_a_streak() {
+    let mut streak = CrashStreak::default();
+    streak.crashed(Duration::ZERO, 0.0);
+    streak.crashed(Duration::from_secs(1), 0.0);
+    assert_eq!(streak.crashed(Duration::from_secs(62), 0.0), Verdict::Restart);
+    assert_eq!(streak.crashes(), 1);
+}

@@ -1,0 +1,128 @@
+//! The whole runtime over a real SQLite file and its real writer.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rookery_actors::{
+    AppHandle, Runtime, RuntimeOptions,
+    app::message::RowReply,
+    control::{Bundle, CreateApp, Redeploy},
+    store::SqlStore,
+};
+use rookery_domain::{
+    Result,
+    id::{AgentId, AppId, HumanId},
+    limits::Limits,
+    principal::Caller,
+    sealed::ServerKey,
+    time::Clock,
+};
+use rookery_storage::{
+    Db, StorageOptions, Writer, WriterOptions, apps,
+    faults::Faults,
+    humans,
+    load::{LoadOptions, load_app},
+};
+
+use super::{MANIFEST, NOW, create, row};
+
+/// A running house, with one account in it.
+pub(crate) struct House {
+    pub(crate) runtime: Runtime,
+    pub(crate) db: Db,
+    pub(crate) clock: Clock,
+    pub(crate) owner: HumanId,
+    pub(crate) caller: Caller,
+    writer: Writer,
+    _folder: tempfile::TempDir,
+}
+
+impl House {
+    pub(crate) async fn open(faults: Faults) -> Self {
+        Self::open_with(faults, RuntimeOptions::default()).await
+    }
+
+    pub(crate) async fn open_with(faults: Faults, options: RuntimeOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::connect(&StorageOptions::sqlite(folder.path())).await.unwrap();
+        let epoch = db.next_epoch().await.unwrap();
+        let writer_options = WriterOptions { faults, ..WriterOptions::default() };
+        let writer = Writer::start(&db, epoch, writer_options).unwrap();
+        let clock = Clock::manual(NOW);
+        let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
+        let key = ServerKey::new(&[7; 32]);
+        let limits = Limits::default();
+        let runtime =
+            Runtime::start(db.clone(), store, limits, options, clock.clone(), key).await.unwrap();
+        let human = humans::find_or_create(&db, "ada@example.com".into(), HumanId::new(), NOW);
+        let owner = human.await.unwrap().id;
+        let caller = Caller::Agent { agent: AgentId::new(), owner: Some(owner) };
+        Self { runtime, db, clock, owner, caller, writer, _folder: folder }
+    }
+
+    /// An app with the tests' manifest, dormant.
+    pub(crate) async fn app(&self, slug: &str) -> AppHandle {
+        self.app_with(slug, MANIFEST).await
+    }
+
+    /// An app with this manifest, dormant.
+    pub(crate) async fn app_with(&self, slug: &str, manifest: &str) -> AppHandle {
+        let bundle = Bundle {
+            html: "<!doctype html>".into(),
+            manifest: Some(manifest.to_owned()),
+            ..Bundle::default()
+        };
+        let request = CreateApp {
+            owner: self.owner,
+            agent: None,
+            by: self.caller.principal(),
+            bundle,
+            slug: Some(slug.to_owned()),
+            input_data: BTreeMap::new(),
+            dry_run: false,
+            answer: None,
+        };
+        let created = self.runtime.control().create(request).await.unwrap();
+        self.runtime.apps().by_id(created.record.id).await.unwrap()
+    }
+
+    /// Deploys this manifest, whatever it breaks.
+    pub(crate) async fn deploy(&self, app: &AppHandle, manifest: &str) {
+        let bundle = Bundle {
+            html: "<!doctype html>".into(),
+            manifest: Some(manifest.to_owned()),
+            ..Bundle::default()
+        };
+        let request = Redeploy {
+            caller: self.caller.clone(),
+            bundle,
+            force: true,
+            dry_run: false,
+            idempotency: None,
+        };
+        self.runtime.control().deploy(app, request).await.unwrap();
+    }
+
+    /// Creates a row in `entries`.
+    pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
+        row(app.apply(self.caller.clone(), create(key, "{}"), None, 0).await)
+    }
+
+    /// Keys of the live rows in storage.
+    pub(crate) async fn stored_keys(&self, app: AppId) -> Vec<String> {
+        let options = LoadOptions { now: NOW, tail_events: 0 };
+        let loaded = load_app(&self.db, app, options).await.unwrap().expect("it is there");
+        loaded.rows.iter().map(|live| live.row.key.to_string()).collect()
+    }
+
+    /// Rows of the account, as storage sums them up.
+    pub(crate) async fn account_rows(&self) -> u64 {
+        apps::account_sums(&self.db, self.owner).await.unwrap().rows
+    }
+
+    /// Ends everything in order.
+    pub(crate) async fn close(&self) {
+        self.runtime.stop().await;
+        self.writer.drain().await;
+        self.db.close().await;
+    }
+}

@@ -1,0 +1,442 @@
+//! A store in memory. Its writer commits at once, or holds every group until the test says how it
+//! ends. It checks each group as it comes: the fence, the numbers of its events, its totals.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use futures::{FutureExt as _, future::BoxFuture};
+use rookery_actors::{
+    app::read::SeenRow,
+    store::{AppStore, Stored},
+};
+use rookery_domain::{
+    app::{AppRecord, AppStatus},
+    event::Event,
+    id::{AppId, HumanId},
+    row::Row,
+};
+use rookery_storage::{
+    commit::{Abort, Epoch, Group, Outcome, RowState, Totals},
+    idempotency_global::StoredAnswer,
+    load::{Head, LoadedApp, LoadedRow, Tombstone},
+};
+use tokio::sync::watch;
+
+/// How a held group ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Commit,
+    Refuse,
+    Full,
+    /// The outcome is unknown to the actor; whether it was applied is said here.
+    Unknown {
+        applied: bool,
+    },
+    /// The writer dies: this group's outcome is unknown and it was applied or not, everything
+    /// behind it was certainly not.
+    Die {
+        applied: bool,
+    },
+}
+
+type Place = (Arc<str>, Box<str>);
+/// What is live at one point of an app's history.
+pub(crate) type Picture = BTreeMap<(String, String), (u32, String)>;
+
+struct App {
+    record: AppRecord,
+    manifest: Arc<str>,
+    head: Head,
+    rows: BTreeMap<Place, (Arc<Row>, RowState)>,
+    events: Vec<Arc<Event>>,
+    history: BTreeMap<u64, Arc<Picture>>,
+}
+
+#[derive(Default)]
+struct State {
+    apps: HashMap<AppId, App>,
+    held: VecDeque<Group>,
+    hold: bool,
+    submitted: u64,
+    settled: watch::Sender<u64>,
+    answers: HashMap<[u8; 32], StoredAnswer>,
+    loads: u64,
+    panic_at_load: bool,
+    /// Row versions and contents that were ever committed.
+    logged: HashSet<(AppId, String, u32, String)>,
+    violations: Vec<String>,
+}
+
+/// The store; clones are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct FakeStore(Arc<Mutex<State>>);
+
+impl FakeStore {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no test panics while it holds the store")
+    }
+
+    /// Puts an app there, as its creation would.
+    pub(crate) fn deploy(&self, record: AppRecord, manifest: &str) {
+        let head = Head { epoch: Epoch(1), last_seq: 0, floor_seq: 0, totals: Totals::default() };
+        let app = App {
+            manifest: manifest.into(),
+            head,
+            rows: BTreeMap::new(),
+            events: Vec::new(),
+            history: BTreeMap::from([(0, Arc::default())]),
+            record,
+        };
+        self.lock().apps.insert(app.record.id, app);
+    }
+
+    /// From now on the writer commits nothing by itself.
+    pub(crate) fn hold(&self) {
+        self.lock().hold = true;
+    }
+
+    /// Ends the oldest held group like this; false when there is none.
+    pub(crate) fn end(&self, fate: Fate) -> bool {
+        let mut settle = Vec::new();
+        {
+            let mut state = self.lock();
+            let Some(group) = state.held.pop_front() else { return false };
+            settle.push(state.decide(group, fate));
+            if matches!(fate, Fate::Die { .. }) {
+                let rest: Vec<_> = state.held.drain(..).collect();
+                settle.extend(rest.into_iter().map(|group| state.decide(group, Fate::Refuse)));
+            }
+        }
+        for (ticket, outcome) in settle {
+            ticket.settle(outcome);
+            self.lock().settled.send_modify(|settled| *settled += 1);
+        }
+        true
+    }
+
+    /// Groups that wait.
+    pub(crate) fn held(&self) -> usize {
+        self.lock().held.len()
+    }
+
+    /// Loads so far.
+    pub(crate) fn loads(&self) -> u64 {
+        self.lock().loads
+    }
+
+    /// Whether a load panics.
+    pub(crate) fn panic_at_load(&self, panics: bool) {
+        self.lock().panic_at_load = panics;
+    }
+
+    /// What is live now.
+    pub(crate) fn picture(&self, app: AppId) -> Option<(u64, Arc<Picture>)> {
+        let state = self.lock();
+        let (seq, picture) = state.apps.get(&app)?.history.iter().next_back()?;
+        Some((*seq, picture.clone()))
+    }
+
+    /// What was live when the app stood at `seq`.
+    pub(crate) fn picture_at(&self, app: AppId, seq: u64) -> Option<Arc<Picture>> {
+        self.lock().apps.get(&app)?.history.get(&seq).cloned()
+    }
+
+    /// Whether this version of a row was ever committed with this content.
+    pub(crate) fn logged(&self, app: AppId, key: &str, version: u32, data: &str) -> bool {
+        let entry = (app, key.to_owned(), version, data.to_owned());
+        self.lock().logged.contains(&entry)
+    }
+
+    /// Whether content with this text was ever committed.
+    pub(crate) fn ever_held(&self, app: AppId, text: &str) -> bool {
+        self.lock().logged.iter().any(|(of, _, _, data)| *of == app && data.contains(text))
+    }
+
+    /// The seq and the committed event with this number.
+    pub(crate) fn event(&self, app: AppId, seq: u64) -> Option<Arc<Event>> {
+        self.lock().apps.get(&app)?.events.get(usize::try_from(seq).ok()?.checked_sub(1)?).cloned()
+    }
+
+    /// Rows of the owner's apps that count.
+    pub(crate) fn rows_of(&self, owner: HumanId) -> u64 {
+        self.lock().rows_of(owner)
+    }
+
+    /// Finishes a purge: nothing is left of the app.
+    pub(crate) fn remove(&self, app: AppId) {
+        self.lock().apps.remove(&app);
+    }
+
+    /// What was wrong with groups so far.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+}
+
+impl State {
+    fn decide(
+        &mut self,
+        group: Group,
+        fate: Fate,
+    ) -> (Box<dyn rookery_storage::commit::Ticket>, Outcome) {
+        let applied = match fate {
+            Fate::Commit => true,
+            Fate::Refuse | Fate::Full => false,
+            Fate::Unknown { applied } | Fate::Die { applied } => applied,
+        };
+        let fits = self
+            .apps
+            .get(&group.app)
+            .is_some_and(|app| app.head.last_seq == group.prev_seq && app.record.status != AppStatus::Purging);
+        if applied && fits {
+            self.apply(&group);
+        }
+        let outcome = match fate {
+            Fate::Commit if !fits => Outcome::Aborted(Abort::Fenced),
+            Fate::Commit => Outcome::Committed,
+            Fate::Refuse => Outcome::Aborted(Abort::Refused("injected".to_owned())),
+            Fate::Full => Outcome::Aborted(Abort::Full),
+            Fate::Unknown { .. } | Fate::Die { .. } => Outcome::Unknown,
+        };
+        (group.ticket, outcome)
+    }
+
+    fn apply(&mut self, group: &Group) {
+        let Some(app) = self.apps.get_mut(&group.app) else { return };
+        let numbers: Vec<u64> = group.events.iter().map(|event| event.seq).collect();
+        if numbers != (group.prev_seq + 1..=group.seq).collect::<Vec<_>>() {
+            self.violations.push(format!("events {numbers:?} after {}", group.prev_seq));
+        }
+        for event in &group.events {
+            if let Some(change) = &event.change {
+                let row = &change.row;
+                let data = row.data.to_string();
+                self.logged.insert((group.app, row.key.to_string(), row.version, data));
+            }
+            app.events.push(event.clone());
+        }
+        for write in &group.rows {
+            let place = (write.collection.clone(), write.row.key.clone());
+            let before = app.rows.insert(place, (write.row.clone(), write.state));
+            if before.is_some_and(|(before, _)| before.version >= write.row.version) {
+                self.violations.push(format!("the version of {:?} did not rise", write.row.key));
+            }
+        }
+        let totals = totals(&app.rows);
+        if totals != group.totals {
+            self.violations.push(format!("totals are {totals:?}, told {:?}", group.totals));
+        }
+        app.head.last_seq = group.seq;
+        app.head.totals = group.totals;
+        if let Some(write) = &group.app_write {
+            app.record = write.record.clone();
+            if let Some(version) = &write.version {
+                app.manifest = version.manifest.clone();
+            }
+        }
+        let picture = picture(&app.rows);
+        let emails: Vec<_> = picture
+            .iter()
+            .filter(|((collection, _), _)| collection == "entries")
+            .filter_map(|(_, (_, data))| email(data))
+            .collect();
+        if emails.iter().collect::<HashSet<_>>().len() != emails.len() {
+            self.violations.push(format!("a unique value twice: {emails:?}"));
+        }
+        app.history.insert(group.seq, Arc::new(picture));
+        for answer in &group.idempotency {
+            let stored = StoredAnswer {
+                body_hash: answer.body_hash,
+                status: answer.status,
+                location: answer.location.clone(),
+                body: answer.body.clone(),
+                created_at: answer.created_at,
+            };
+            if self.answers.insert(answer.scope, stored).is_some() {
+                self.violations.push("two first answers for one idempotency key".to_owned());
+            }
+        }
+    }
+
+    fn rows_of(&self, owner: HumanId) -> u64 {
+        let counts = |app: &&App| {
+            app.record.owner == owner && app.record.status != AppStatus::Purging
+        };
+        self.apps.values().filter(counts).map(|app| app.head.totals.rows()).sum()
+    }
+}
+
+fn totals(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Totals {
+    let mut totals = Totals::default();
+    for (row, state) in rows.values() {
+        match state {
+            RowState::Live => totals.live += 1,
+            RowState::Trashed(_) => totals.trashed += 1,
+            RowState::Detached => totals.detached += 1,
+            RowState::Purged(_) => continue,
+        }
+        totals.bytes += row.stored_bytes();
+    }
+    totals
+}
+
+fn picture(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Picture {
+    rows.iter()
+        .filter(|(_, (_, state))| *state == RowState::Live)
+        .map(|((collection, key), (row, _))| {
+            ((collection.to_string(), key.to_string()), (row.version, row.data.to_string()))
+        })
+        .collect()
+}
+
+/// The unique value of a row's data.
+pub(crate) fn email(data: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(data).ok()?;
+    value.get("email")?.as_str().map(str::to_owned)
+}
+
+fn ready<T: Send + 'static>(value: T) -> Stored<T> {
+    async move {
+        // A real store never answers within the same poll.
+        tokio::task::yield_now().await;
+        Ok(value)
+    }
+    .boxed()
+}
+
+impl AppStore for FakeStore {
+    fn submit(&self, group: Group) {
+        let mut state = self.lock();
+        state.submitted += 1;
+        if state.held.iter().any(|held| held.app == group.app) {
+            state.violations.push("two groups of one app at once".to_owned());
+        }
+        state.held.push_back(group);
+        let hold = state.hold;
+        drop(state);
+        if !hold {
+            while self.end(Fate::Commit) {}
+        }
+    }
+
+    fn barrier(&self) -> BoxFuture<'static, ()> {
+        let state = self.lock();
+        let (submitted, mut settled) = (state.submitted, state.settled.subscribe());
+        async move {
+            // The sender lives as long as the store.
+            let _ = settled.wait_for(|settled| *settled >= submitted).await;
+        }
+        .boxed()
+    }
+
+    fn load(&self, app: AppId) -> Stored<Option<LoadedApp>> {
+        let mut state = self.lock();
+        state.loads += 1;
+        if state.panic_at_load {
+            return async { panic!("injected") }.boxed();
+        }
+        let app = state.apps.get(&app).filter(|app| app.record.status != AppStatus::Purging);
+        ready(app.map(load))
+    }
+
+    fn record(&self, app: AppId) -> Stored<Option<AppRecord>> {
+        ready(self.lock().apps.get(&app).map(|app| app.record.clone()))
+    }
+
+    fn record_by_slug(&self, slug: &str) -> Stored<Option<AppRecord>> {
+        let state = self.lock();
+        let found = state.apps.values().find(|app| *app.record.slug == *slug);
+        ready(found.map(|app| app.record.clone()))
+    }
+
+    fn account_rows(&self, owner: HumanId) -> Stored<u64> {
+        ready(self.lock().rows_of(owner))
+    }
+
+    fn events(
+        &self,
+        app: AppId,
+        after: u64,
+        through: u64,
+        limit: usize,
+    ) -> Stored<Vec<Arc<Event>>> {
+        let state = self.lock();
+        let events = state.apps.get(&app).map_or(&[][..], |app| &app.events);
+        let wanted = |event: &&Arc<Event>| event.seq > after && event.seq <= through;
+        ready(events.iter().filter(wanted).take(limit).cloned().collect())
+    }
+
+    fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {
+        let state = self.lock();
+        let place = (Arc::from(collection), Box::from(key));
+        let row = state.apps.get(&app).and_then(|app| app.rows.get(&place));
+        ready(row.and_then(|(row, state)| trashed(row, *state)))
+    }
+
+    fn trash(&self, app: AppId, _: &str) -> Stored<Vec<SeenRow>> {
+        let state = self.lock();
+        let rows = state.apps.get(&app).into_iter().flat_map(|app| app.rows.values());
+        ready(rows.filter_map(|(row, state)| trashed(row, *state)).collect())
+    }
+
+    fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {
+        let state = self.lock();
+        let rows = state.apps.get(&app).into_iter().flat_map(|app| &app.rows);
+        let detached = rows
+            .filter(|((of, _), (_, state))| **of == *collection && *state == RowState::Detached)
+            .map(|(_, (row, _))| row.clone())
+            .collect();
+        ready(detached)
+    }
+
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>> {
+        ready(self.lock().answers.get(&scope).cloned())
+    }
+}
+
+fn trashed(row: &Arc<Row>, state: RowState) -> Option<SeenRow> {
+    match state {
+        RowState::Trashed(at) => Some(SeenRow { row: row.clone(), deleted_at: Some(at) }),
+        _ => None,
+    }
+}
+
+fn load(app: &App) -> LoadedApp {
+    let mut loaded = LoadedApp {
+        record: app.record.clone(),
+        head: app.head,
+        manifest: app.manifest.clone(),
+        rows: Vec::new(),
+        tombstones: Vec::new(),
+        poison: Vec::new(),
+        counts: BTreeMap::new(),
+        budgets: Vec::new(),
+        spent_challenges: Vec::new(),
+        tail: app.events.iter().rev().take(128).rev().cloned().collect(),
+    };
+    for ((collection, key), (row, state)) in &app.rows {
+        let counts = loaded.counts.entry(collection.clone()).or_default();
+        match state {
+            RowState::Live => counts.live += 1,
+            RowState::Trashed(_) => counts.trashed += 1,
+            RowState::Detached => counts.detached += 1,
+            RowState::Purged(_) => {}
+        }
+        let collection = collection.clone();
+        if *state == RowState::Live {
+            loaded.rows.push(LoadedRow { collection, row: row.clone() });
+        } else {
+            let bytes = match state {
+                RowState::Purged(_) => 0,
+                _ => row.stored_bytes(),
+            };
+            let (key, version, state) = (key.clone(), row.version, *state);
+            loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
+        }
+    }
+    loaded.rows.sort_by_key(|one| (one.row.created_at, one.row.key.clone()));
+    loaded
+}
+

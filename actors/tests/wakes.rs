@@ -1,0 +1,141 @@
+//! Waking and admission: one load for everybody, a bounded queue, cheap dormant slots.
+
+use std::time::Duration;
+
+use rookery_actors::{RuntimeOptions, SlotState, feed::FeedQuery};
+use rookery_domain::{ErrorCode, id::AppId};
+
+use crate::support::{Bench, Fate, MANIFEST, expect_panics, paused, record};
+
+#[test]
+fn a_thousand_readers_of_a_dormant_app_share_one_load() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        let readers = (0..1_000).map(|_| {
+            let app = app.clone();
+            tokio::spawn(async move { app.root().await.map(|root| root.seq) })
+        });
+        for reader in futures::future::join_all(readers).await {
+            assert_eq!(reader.unwrap().unwrap(), 0);
+        }
+        assert_eq!(bench.store.loads(), 1);
+    });
+}
+
+#[test]
+fn a_wake_outlives_whoever_asked_for_it() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        let impatient = tokio::time::timeout(Duration::ZERO, app.root());
+        assert!(impatient.await.is_err());
+        while app.state() != SlotState::Live {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(bench.store.loads(), 1);
+    });
+}
+
+#[test]
+fn a_full_mailbox_refuses_and_says_so() {
+    paused().block_on(async {
+        let options = RuntimeOptions { mailbox_limit: 8, ..RuntimeOptions::default() };
+        let bench = Bench::start_with(options).await;
+        let app = bench.app().await;
+        bench.store.hold();
+        let requests = async {
+            let keys: Vec<String> = (0..20).map(|i| format!("k{i}")).collect();
+            futures::future::join_all(keys.iter().map(|key| bench.create(&app, key))).await
+        };
+        let writer = async {
+            while app.observe().queued < 8 || bench.store.held() == 0 {
+                tokio::task::yield_now().await;
+            }
+            while app.observe().queued > 0 {
+                bench.store.end(Fate::Commit);
+                tokio::task::yield_now().await;
+            }
+        };
+        let (answers, ()) = tokio::join!(requests, writer);
+        let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+        assert_eq!(refused.len(), 12);
+        assert!(refused.iter().all(|error| error.code == ErrorCode::Unavailable));
+        assert_eq!(bench.store.rows_of(bench.owner), 8);
+    });
+}
+
+#[test]
+fn ten_thousand_dormant_apps_have_no_actor_and_no_load() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        for _ in 0..10_000 {
+            let record = record(bench.owner);
+            let app = bench.rig.apps.adopt(record).expect("it is not being destroyed");
+            assert_eq!(app.state(), SlotState::Dormant);
+        }
+        let counts = bench.rig.apps.counts();
+        assert_eq!((counts.known, counts.live), (10_000, 0));
+        assert_eq!(bench.store.loads(), 0);
+    });
+}
+
+#[test]
+fn an_app_nobody_has_deployed_is_not_found_and_leaves_nothing_behind() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let missing = bench.rig.apps.by_id(AppId::new()).await.err().expect("there is none");
+        assert_eq!(missing.code, ErrorCode::AppNotFound);
+        assert_eq!(bench.rig.apps.counts().known, 0);
+    });
+}
+
+#[test]
+fn a_load_that_panics_counts_as_a_crash_and_does_not_block_the_slot() {
+    expect_panics();
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.store.panic_at_load(true);
+        assert_eq!(app.root().await.err().expect("it panics").code, ErrorCode::Internal);
+        assert_eq!(app.observe().crashes, 1);
+        bench.store.panic_at_load(false);
+        app.root().await.expect("the next one loads");
+    });
+}
+
+#[test]
+fn a_follower_hears_of_what_a_lost_outcome_turns_out_to_have_been() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        let since = bench.create(&app, "a").await.map(|_| ());
+        since.unwrap();
+        let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 10, collection: None };
+        let cursor = app.feed(&bench.caller, &now).await.unwrap().cursor;
+        let poll = FeedQuery { since: Some(cursor), wait: Duration::from_secs(50), ..now };
+        bench.store.hold();
+        let write = async {
+            let unknown = bench.create(&app, "b");
+            let end = async {
+                while !bench.store.end(Fate::Unknown { applied: true }) {
+                    tokio::task::yield_now().await;
+                }
+            };
+            let (unknown, ()) = tokio::join!(unknown, end);
+            assert_eq!(unknown.unwrap_err().details.unwrap()["outcome"], "unknown");
+            // Somebody asks for the app, and so it wakes.
+            app.root().await.unwrap();
+        };
+        let began = tokio::time::Instant::now();
+        let (page, ()) = tokio::join!(app.feed(&bench.caller, &poll), write);
+        assert_eq!(page.unwrap().events.len(), 1);
+        assert!(began.elapsed() < Duration::from_secs(1), "it waited for its time to pass");
+    });
+}
+
+#[test]
+fn the_manifest_of_these_tests_is_one() {
+    let value = rookery_domain::json::parse(MANIFEST.as_bytes()).unwrap();
+    assert_eq!(rookery_domain::manifest::reload(&value).unwrap().collections.len(), 2);
+}

@@ -1,0 +1,176 @@
+//! The workers, each asked for a round by hand over a real database.
+
+use std::time::Duration;
+
+use rookery_actors::{
+    RuntimeOptions, SlotState, WorkerKind,
+    app::message::{AppOp, Op},
+    feed::FeedQuery,
+};
+use rookery_domain::ErrorCode;
+use rookery_storage::{faults::Faults, feed, retention};
+
+use crate::support::{NOW, delete, expect_panics, real::House};
+
+const DAY_S: i64 = 86_400;
+
+/// Bounds the rows of `entries` by number and by age.
+fn bounded() -> String {
+    crate::support::MANIFEST.replace(
+        "\"unique\": [\"email\"]",
+        "\"unique\": [\"email\"], \"retention\": {\"maxRows\": 3, \"maxAgeDays\": 10}",
+    )
+}
+
+async fn asleep(app: &rookery_actors::AppHandle) {
+    while app.state() == SlotState::Live {
+        app.rest();
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
+    let idle = RuntimeOptions { idle_after: Duration::ZERO, ..RuntimeOptions::default() };
+    for (options, rests) in [(idle, true), (RuntimeOptions::default(), false)] {
+        let house = House::open_with(Faults::default(), options).await;
+        let app = house.app("notes").await;
+        house.create(&app, "a").await.unwrap();
+        let asked = house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap();
+        assert_eq!(asked, u64::from(rests));
+        if rests {
+            while app.state() != SlotState::Dormant {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(1));
+        }
+        assert_eq!(app.state(), SlotState::Live);
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
+    let house = House::open(Faults::default()).await;
+    let (early, late) = (house.app("early").await, house.app("late").await);
+    house.create(&early, "a").await.unwrap();
+    let trash = |app: &rookery_actors::AppHandle| {
+        let (app, caller) = (app.clone(), house.caller.clone());
+        async move { app.apply(caller, Op::App(AppOp::Delete), None, 0).await }
+    };
+    trash(&early).await.unwrap();
+    house.clock.set(NOW.plus_seconds(10 * DAY_S));
+    trash(&late).await.unwrap();
+    house.clock.set(NOW.plus_seconds(30 * DAY_S));
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    let gone = house.runtime.apps().by_id(early.id()).await.err().expect("it is destroyed");
+    assert_eq!(gone.code, ErrorCode::AppNotFound);
+    assert_eq!(house.account_rows().await, 0);
+    assert_eq!(house.app("early").await.record().slug.as_ref(), "early");
+    late.apply(house.caller.clone(), Op::App(AppOp::Restore), None, 0).await.unwrap();
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_purge_that_was_cut_short_is_finished() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await;
+    house.create(&app, "a").await.unwrap();
+    for op in [AppOp::Delete, AppOp::Destroy] {
+        app.apply(house.caller.clone(), Op::App(op), None, 0).await.unwrap();
+    }
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    house.app("notes").await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_leave_the_trash_after_their_time_also_of_a_collection_that_is_gone() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await;
+    for key in ["old", "young", "kept"] {
+        house.create(&app, key).await.unwrap();
+    }
+    app.apply(house.caller.clone(), delete("old"), None, 0).await.unwrap();
+    house.clock.set(NOW.plus_seconds(20 * DAY_S));
+    app.apply(house.caller.clone(), delete("young"), None, 0).await.unwrap();
+    let without = crate::support::MANIFEST.replace("\"entries\"", "\"others\"");
+    house.deploy(&app, &without).await;
+    house.clock.set(NOW.plus_seconds(31 * DAY_S));
+    asleep(&app).await;
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    let totals = app.root().await.unwrap().totals;
+    assert_eq!((totals.live, totals.trashed, totals.detached), (0, 1, 1));
+    assert_eq!(house.account_rows().await, 2);
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_beyond_their_bounds_are_pruned_also_of_a_sleeping_app() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app_with("notes", &bounded()).await;
+    let plain = house.app("plain").await;
+    for i in 0..5 {
+        house.create(&app, &format!("k{i}")).await.unwrap();
+        house.create(&plain, &format!("k{i}")).await.unwrap();
+    }
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 2);
+    assert_eq!(house.stored_keys(app.id()).await, ["k2", "k3", "k4"]);
+    asleep(&app).await;
+    asleep(&plain).await;
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 0);
+    assert_eq!(app.state(), SlotState::Dormant, "nothing was due, so nothing woke");
+    house.clock.set(NOW.plus_seconds(11 * DAY_S));
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 3);
+    assert_eq!(plain.state(), SlotState::Dormant);
+    assert_eq!(app.root().await.unwrap().totals.trashed, 5);
+    let found = retention::bounded(&house.db, None, 10).await.unwrap();
+    assert_eq!(found.iter().map(|one| one.app).collect::<Vec<_>>(), [app.id()]);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_feed_loses_its_oldest_events_and_a_cursor_below_them_starts_anew() {
+    let options = RuntimeOptions { feed_retention_events: 10, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), options).await;
+    let app = house.app("notes").await;
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 100, collection: None };
+    let first = app.feed(&house.caller, &now).await.unwrap().cursor;
+    for i in 0..30 {
+        house.create(&app, &format!("k{i}")).await.unwrap();
+    }
+    let last = app.feed(&house.caller, &now).await.unwrap().cursor;
+    assert_eq!(house.runtime.workers().run(WorkerKind::FeedRetention).await.unwrap(), 21);
+    let from = |since: &str| FeedQuery { since: Some(since.to_owned()), ..now.clone() };
+    let stale = app.feed(&house.caller, &from(&first)).await.expect_err("it is below the floor");
+    assert_eq!(stale.code, ErrorCode::ResyncRequired);
+    assert!(app.feed(&house.caller, &from(&last)).await.unwrap().events.is_empty());
+    let keep = feed::FeedRetention { events: 10, not_before: NOW };
+    assert_eq!(feed::due(&house.db, keep, 10).await.unwrap(), []);
+    // By age, in storage alone: the app sleeps.
+    asleep(&app).await;
+    house.clock.set(NOW.plus_seconds(31 * DAY_S));
+    assert_eq!(house.runtime.workers().run(WorkerKind::FeedRetention).await.unwrap(), 10);
+    assert_eq!(app.state(), SlotState::Dormant);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_crashes_is_replaced() {
+    expect_panics();
+    let house = House::open(Faults::default()).await;
+    let workers = house.runtime.workers();
+    for kind in WorkerKind::ALL {
+        workers.inject_panic(kind);
+    }
+    while workers.observe().iter().any(|worker| worker.restarts == 0) {
+        tokio::task::yield_now().await;
+    }
+    for kind in WorkerKind::ALL {
+        workers.run(kind).await.expect("its successor works");
+    }
+    assert!(workers.observe().iter().all(|worker| worker.rounds >= 1));
+    house.close().await;
+}
