@@ -165,8 +165,8 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() {
         return Err(Error::invalid("body: a JSON object is needed"));
     }
-    // serde would take the members of an array for those of the object, in order.
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+    // Serde would read an array as the members of an object in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(Error::invalid("body: a JSON object is needed, not an array"));
     }
     rookery_domain::json::from_slice(bytes)

@@ -24,20 +24,23 @@ use utoipa_axum::router::OpenApiRouter;
 /// Where a test's clock begins: 2026-01-31T12:00:00Z.
 pub const START: Timestamp = Timestamp(1_769_860_800_000_000);
 
+/// Turns of the runtime within which a stopped server lets go of its data folder.
+const RESTART_TURNS_MAX: usize = 10_000;
+
 /// A server of its own, with its own data folder.
 pub struct TestServer {
     /// Who has a credential.
     pub directory: Arc<TestDirectory>,
     client: Client,
     server: Server,
-    _data: TempDir,
+    config: Config,
+    data: TempDir,
 }
 
 /// What a test wants to be different.
 pub struct Builder {
     settings: Vec<(String, String)>,
     routes: OpenApiRouter<AppState>,
-    data: Option<TempDir>,
 }
 
 impl TestServer {
@@ -56,7 +59,7 @@ impl TestServer {
             ("ROOKERY__LOG__LEVEL", "error"),
         ];
         let settings = quiet.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Builder { settings: settings.into(), routes: OpenApiRouter::new(), data: None }
+        Builder { settings: settings.into(), routes: OpenApiRouter::new() }
     }
 
     /// The address of the public listener, for URLs.
@@ -101,10 +104,32 @@ impl TestServer {
         self.server.state()
     }
 
-    /// Drains and ends the server; its data folder is for the next one.
-    pub async fn stop_for_a_restart(self) -> TempDir {
-        self.server.stop().await;
-        self._data
+    /// Drains the server and starts another one on the same data, at the same time of its clock.
+    pub async fn restart(self) -> Self {
+        let Self { directory, client, server, config, data } = self;
+        let clock = server.state().clock.clone();
+        server.stop().await;
+        // It holds the first server's apps.
+        drop(directory);
+        let directory = Arc::new(TestDirectory::default());
+        let mut turns = 0;
+        let server = loop {
+            let hooks = Hooks {
+                clock: clock.clone(),
+                authenticator: Arc::clone(&directory) as _,
+                ..Hooks::default()
+            };
+            match rookery::start(config.clone(), hooks).await {
+                Ok(server) => break server,
+                // The last tasks of the first server let go of the folder a few turns later.
+                Err(error) => assert!(turns < RESTART_TURNS_MAX, "{error}"),
+            }
+            turns += 1;
+            tokio::task::yield_now().await;
+        };
+        // Set once, here.
+        let _ = directory.apps.set(server.state().rooms.apps().clone());
+        Self { directory, client, server, config, data }
     }
 
     /// Drains and ends the server.
@@ -126,12 +151,6 @@ impl Builder {
         self
     }
 
-    /// Goes on with the data folder of a server that was stopped.
-    pub fn on(mut self, data: TempDir) -> Self {
-        self.data = Some(data);
-        self
-    }
-
     /// The settings that the server would get.
     pub fn config(&self) -> Config {
         let environment: Environment = self.settings.iter().cloned().collect();
@@ -141,7 +160,7 @@ impl Builder {
     /// Starts it.
     pub async fn start(self) -> TestServer {
         let mut config = self.config();
-        let data = self.data.unwrap_or_else(|| tempfile::tempdir().expect("a temporary folder"));
+        let data = tempfile::tempdir().expect("a temporary folder");
         config.data_dir = data.path().to_path_buf();
         let directory = Arc::new(TestDirectory::default());
         let hooks = Hooks {
@@ -150,11 +169,11 @@ impl Builder {
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };
-        let server = rookery::start(config, hooks).await.expect("the server starts");
+        let server = rookery::start(config.clone(), hooks).await.expect("the server starts");
         // Set once, here.
         let _ = directory.apps.set(server.state().rooms.apps().clone());
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
-        TestServer { directory, client, server, _data: data }
+        TestServer { directory, client, server, config, data }
     }
 }

@@ -109,10 +109,7 @@ impl Rows {
     /// Stops the server and starts another one on its data.
     pub async fn restart(self) -> Self {
         let Self { server, app, human, agents } = self;
-        let now = server.state().clock.now();
-        let data = server.stop_for_a_restart().await;
-        let server = TestServer::builder().on(data).start().await;
-        server.state().clock.set(now);
+        let server = server.restart().await;
         let rows = Self { server, app, human, agents };
         rows.enroll();
         rows
