@@ -124,6 +124,16 @@ impl Rows {
         directory.agent(STRANGER, Some(stranger));
     }
 
+    /// The key of one of the agents.
+    pub fn key<'a>(&self, who: &'a str) -> &'a str {
+        who
+    }
+
+    /// The session of the owner.
+    pub fn cookie(&self) -> String {
+        format!("service_session={SESSION}")
+    }
+
     /// The path of a collection, or of something below it.
     pub fn path(&self, rest: &str) -> String {
         format!("/v1/apps/{}/collections/{rest}", self.app)
@@ -131,7 +141,7 @@ impl Rows {
 
     /// A request below the app's collections, by the holder of `bearer`.
     pub fn request(&self, bearer: &str, method: Method, rest: &str) -> RequestBuilder {
-        self.server.request(method, &self.path(rest)).bearer_auth(bearer)
+        self.server.request(method, &self.path(rest)).bearer_auth(self.key(bearer))
     }
 
     /// The answer to a GET of the owner.
@@ -167,7 +177,7 @@ impl Rows {
     /// The answer to a GET of the feed.
     pub async fn feed(&self, query: &str) -> Answer {
         let path = format!("/v1/apps/{}/feed{query}", self.app);
-        Answer::of(self.server.request(Method::GET, &path).bearer_auth(OWNER)).await
+        Answer::of(self.server.request(Method::GET, &path).bearer_auth(self.key(OWNER))).await
     }
 
     /// The newest feed cursor.
