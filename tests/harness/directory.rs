@@ -41,18 +41,6 @@ impl TestDirectory {
         human
     }
 
-    /// Gives somebody who is known a session; the cookie is `secret`.
-    pub fn session_of(&self, human: HumanId, secret: &str) {
-        let identity = Identity::Human { human, session: SessionId::new() };
-        self.entries.lock().unwrap().sessions.insert(secret.to_owned(), identity);
-    }
-
-    /// Gives an agent that is known a key, `secret`.
-    pub fn key_of(&self, agent: AgentId, owner: HumanId, secret: &str) {
-        let identity = Identity::Agent { agent, key: KeyId::new(), owner: Some(owner) };
-        self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
-    }
-
     /// An agent, claimed by `owner` or not yet; the key is `secret`.
     pub fn agent(&self, secret: &str, owner: Option<HumanId>) {
         let identity = Identity::Agent { agent: AgentId::new(), key: KeyId::new(), owner };

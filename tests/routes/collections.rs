@@ -24,7 +24,7 @@ async fn a_new_row_is_201_with_its_record_its_place_and_its_tag() {
     });
     assert_eq!(redact(record.clone()), expected);
     let found = Answer::of(
-        rows.server.request(Method::GET, answer.header("location")).bearer_auth(SIBLING),
+        rows.server.request(Method::GET, answer.header("location")).bearer_auth(rows.key(SIBLING)),
     );
     assert_eq!(found.await.expect(200), record);
 }
@@ -319,9 +319,7 @@ async fn deleted_rows_are_listed_newest_first_and_among_the_others_when_asked() 
 #[tokio::test]
 async fn the_owners_session_uses_the_same_routes_from_the_site_only() {
     let rows = Rows::start().await;
-    let session = |request: reqwest::RequestBuilder| {
-        request.header("cookie", format!("service_session={}", super::rows::SESSION))
-    };
+    let session = |request: reqwest::RequestBuilder| request.header("cookie", rows.cookie());
     let path = rows.path("entries");
     let post = || session(rows.server.request(Method::POST, &path)).json(&json!({"data": {}}));
     Answer::of(post()).await.error(ErrorCode::CsrfOriginMismatch);
@@ -337,12 +335,13 @@ async fn to_a_stranger_the_app_is_not_there() {
     for app in [rows.app.to_string(), "rows".to_owned()] {
         for rest in ["collections/entries", "collections/none/k", "feed", "challenge"] {
             let path = format!("/v1/apps/{app}/{rest}");
-            let answer = Answer::of(rows.server.request(Method::GET, &path).bearer_auth(STRANGER));
+            let answer =
+                Answer::of(rows.server.request(Method::GET, &path).bearer_auth(rows.key(STRANGER)));
             answer.await.error(ErrorCode::AppNotFound);
         }
     }
     let by_slug = rows.server.request(Method::GET, "/v1/apps/rows/collections/entries");
-    Answer::of(by_slug.bearer_auth(OWNER)).await.expect(200);
+    Answer::of(by_slug.bearer_auth(rows.key(OWNER))).await.expect(200);
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use crate::harness::{Answer, redact};
 
 async fn send(rows: &Rows, who: &str, body: Value) -> Answer {
     let path = format!("/v1/apps/{}/events", rows.app);
-    Answer::of(rows.server.request(Method::POST, &path).bearer_auth(who).json(&body)).await
+    Answer::of(rows.server.request(Method::POST, &path).bearer_auth(rows.key(who)).json(&body))
+        .await
 }
 
 #[tokio::test]

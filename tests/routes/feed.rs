@@ -22,7 +22,7 @@ impl Rows {
 
     fn feed_request(&self, query: &str) -> reqwest::RequestBuilder {
         let path = format!("/v1/apps/{}/feed{query}", self.app);
-        self.server.request(Method::GET, &path).bearer_auth(OWNER)
+        self.server.request(Method::GET, &path).bearer_auth(self.key(OWNER))
     }
 
     async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {

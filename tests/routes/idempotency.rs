@@ -86,7 +86,7 @@ async fn batches_and_events_are_replayed_too() {
     assert_eq!(rows.get("entries/count").await.expect(200)["count"], 2);
     let send = || {
         let path = format!("/v1/apps/{}/events", rows.app);
-        let request = rows.server.request(Method::POST, &path).bearer_auth(OWNER);
+        let request = rows.server.request(Method::POST, &path).bearer_auth(rows.key(OWNER));
         let request = request.header("idempotency-key", "e");
         Answer::of(request.json(&json!({"type": "free", "data": {"n": 1}})))
     };

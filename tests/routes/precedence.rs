@@ -26,7 +26,7 @@ async fn body_then_idempotency_then_collection() {
     // The collection is looked for after the key: an event's key is of no collection.
     let path = format!("/v1/apps/{}/events", rows.app);
     let send = |body: Value| {
-        let request = rows.server.request(Method::POST, &path).bearer_auth(OWNER);
+        let request = rows.server.request(Method::POST, &path).bearer_auth(rows.key(OWNER));
         Answer::of(request.header("idempotency-key", "e").json(&body))
     };
     send(json!({"type": "free", "data": {}})).await.expect(201);

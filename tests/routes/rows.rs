@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Builder, TestServer};
+use crate::harness::{Agent, Answer, Builder, TestServer};
 
 /// The agent that deployed the app.
 pub const OWNER: &str = "owner-agent";
@@ -18,15 +18,14 @@ pub const OWNER: &str = "owner-agent";
 pub const SIBLING: &str = "sibling-agent";
 /// An agent of somebody else.
 pub const STRANGER: &str = "stranger-agent";
-/// The owner's session.
-pub const SESSION: &str = "owner-session";
 
 /// A server with one app.
 pub struct Rows {
     pub server: TestServer,
     pub app: AppId,
     pub human: HumanId,
-    agents: [AgentId; 2],
+    cookie: String,
+    agents: [Agent; 3],
 }
 
 /// The manifest of the app.
@@ -76,20 +75,23 @@ impl Rows {
 
     /// The app on another server.
     pub async fn on(builder: Builder) -> Self {
-        let server = builder.with_probes().start().await;
+        let server = builder.start().await;
+        let human = server.human("owner@example.com").await;
+        let stranger = server.human("stranger@example.com").await;
+        let agents =
+            [server.agent(&human).await, server.agent(&human).await, server.agent(&stranger).await];
         let state = server.state();
-        let candidate = HumanId::new();
-        let now = state.clock.now();
-        let email = "owner@example.com".to_owned();
-        let human = rookery_storage::humans::find_or_create(&state.rooms.db, email, candidate, now)
-            .await
-            .expect("an account")
-            .id;
-        let agents = [AgentId::new(), AgentId::new()];
+        let account = state
+            .authenticator
+            .bearer(&agents[0].key)
+            .expect("the directory answers")
+            .and_then(|identity| identity.account())
+            .expect("an account");
+        let id: AgentId = agents[0].id.parse().expect("an id");
         let request = CreateApp {
-            owner: human,
-            agent: Some(agents[0]),
-            by: Principal::new(PrincipalKind::Agent, agents[0].uuid()),
+            owner: account,
+            agent: Some(id),
+            by: Principal::new(PrincipalKind::Agent, id.uuid()),
             bundle: Bundle {
                 html: "<!doctype html><title>rows</title>".into(),
                 manifest: Some(manifest().to_string()),
@@ -101,24 +103,23 @@ impl Rows {
             answer: None,
         };
         let created = state.rooms.control().create(request).await.expect("an app");
-        let rows = Self { app: created.record.id, server, human, agents };
-        rows.enroll();
-        rows
+        Self { app: created.record.id, server, human: account, cookie: human.cookie, agents }
     }
 
     /// Stops the server and starts another one on its data.
     pub async fn restart(self) -> Self {
-        let Self { server, app, human, agents } = self;
-        Self { server: server.restart().await, app, human, agents }
+        Self { server: self.server.restart().await, ..self }
     }
 
-    fn enroll(&self) {
-        let directory = &self.server.directory;
-        directory.key_of(self.agents[0], self.human, OWNER);
-        directory.key_of(self.agents[1], self.human, SIBLING);
-        directory.session_of(self.human, SESSION);
-        let stranger = directory.human("stranger-session");
-        directory.agent(STRANGER, Some(stranger));
+    /// The key of one of the agents.
+    pub fn key(&self, who: &str) -> &str {
+        let at = [OWNER, SIBLING, STRANGER].iter().position(|name| *name == who);
+        &self.agents[at.expect("one of the agents")].key
+    }
+
+    /// The session of the owner.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
     }
 
     /// The path of a collection, or of something below it.
@@ -128,7 +129,7 @@ impl Rows {
 
     /// A request below the app's collections, by the holder of `bearer`.
     pub fn request(&self, bearer: &str, method: Method, rest: &str) -> RequestBuilder {
-        self.server.request(method, &self.path(rest)).bearer_auth(bearer)
+        self.server.request(method, &self.path(rest)).bearer_auth(self.key(bearer))
     }
 
     /// The answer to a GET of the owner.
@@ -164,7 +165,7 @@ impl Rows {
     /// The answer to a GET of the feed.
     pub async fn feed(&self, query: &str) -> Answer {
         let path = format!("/v1/apps/{}/feed{query}", self.app);
-        Answer::of(self.server.request(Method::GET, &path).bearer_auth(OWNER)).await
+        Answer::of(self.server.request(Method::GET, &path).bearer_auth(self.key(OWNER))).await
     }
 
     /// The newest feed cursor.

@@ -115,7 +115,7 @@ async fn of_a_closed_app_the_owner_reads_and_nobody_writes() {
     rows.delete("entries/k/purge").await.error(ErrorCode::AppClosed);
     rows.patch("kept/retention", json!({})).await.error(ErrorCode::AppClosed);
     let path = format!("/v1/apps/{}/events", rows.app);
-    let event = rows.server.request(Method::POST, &path).bearer_auth(OWNER);
+    let event = rows.server.request(Method::POST, &path).bearer_auth(rows.key(OWNER));
     Answer::of(event.json(&json!({"type": "free", "data": {}}))).await.error(ErrorCode::AppClosed);
 }
 

@@ -246,8 +246,12 @@ impl Client {
         let mut last: Option<u64> = None;
         loop {
             let ended = self.ended.load(Ordering::Relaxed);
-            let query =
-                FeedQuery { since: since.clone(), wait: Duration::ZERO, limit: 3, collection: None };
+            let query = FeedQuery {
+                since: since.clone(),
+                wait: Duration::ZERO,
+                limit: 3,
+                collection: None,
+            };
             match self.app.feed(&self.caller, &query).await {
                 Ok(page) => {
                     for event in &page.events {

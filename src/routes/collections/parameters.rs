@@ -57,6 +57,7 @@ async fn params<const N: usize>(
 
 /// What a list asks for.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListParams {
     /// A JSON object: members of `data` by dotted path, or `key`, `version`, `created_at`,
@@ -78,6 +79,7 @@ pub(crate) struct ListParams {
 
 /// A page of a list that has no order to choose.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageParams {
     /// Rows on the page, 1 to 200; 50 unless given.
@@ -89,6 +91,7 @@ pub(crate) struct PageParams {
 
 /// How one row is read.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetParams {
     /// Also when it is in the trash: for the owner.
@@ -102,6 +105,7 @@ pub(crate) struct NoParams {}
 
 /// Which version a delete has seen.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeleteParams {
     /// The row's version; as good as `If-Match`.
@@ -110,6 +114,7 @@ pub(crate) struct DeleteParams {
 
 /// Whether a change is only tried.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DryRunParams {
     /// Show what would happen, and change nothing.

@@ -16,6 +16,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound];
 
 /// For what the task is.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChallengeParams {
     /// The collection that is to be written to.

@@ -34,6 +34,7 @@ pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
 /// What a poll asks for.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeedParams {
     /// Where you stand: `cursor` of an earlier answer or event, or a list's `feed_cursor`. Without
