@@ -294,7 +294,10 @@ pub struct IdempotencyKey {
 
 /// Renders the answer of a reply, given the app after it.
 #[derive(Clone)]
-pub struct Renderer(pub Arc<dyn Fn(&Reply, &Root) -> StoredAnswer + Send + Sync>);
+pub struct Renderer(pub Arc<Render>);
+
+/// What a [`Renderer`] does.
+pub type Render = dyn Fn(&Reply, &Root) -> StoredAnswer + Send + Sync;
 
 impl std::fmt::Debug for Renderer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

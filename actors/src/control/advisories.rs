@@ -2,7 +2,7 @@
 //! worst first. It wakes no app: a live one is read from its published state, a dormant one from
 //! storage; and it is made once for each (version, seq).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use rookery_domain::{
@@ -61,7 +61,7 @@ impl Control {
             let Ok(app) = self.apps.adopt(record) else { continue };
             all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });
         }
-        all.sort_by(|a, b| b.report.worst().cmp(&a.report.worst()));
+        all.sort_by_key(|app| Reverse(app.report.worst()));
         Ok(all)
     }
 

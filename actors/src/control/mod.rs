@@ -10,10 +10,11 @@ mod draft;
 mod list;
 mod page;
 mod purge;
+mod seed;
 mod settings;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
-pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
+pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::Bundle;

@@ -7,7 +7,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::control::{AppDetail, CreateApp, Created as Made, FirstAnswer};
+use rookery_actors::control::{AppDetail, CreateApp, Created as Made, FirstAnswer, Render};
 use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -107,10 +107,8 @@ fn location(made: &Made) -> String {
     format!("/v1/apps/{}", made.record.id)
 }
 
-type Render = Box<dyn Fn(&Made) -> (u16, Option<String>, String) + Send + Sync>;
-
 /// The answer as it is kept: the same, without secrets.
-fn kept(state: &AppState, owner: &OwnerBody) -> Render {
+fn kept(state: &AppState, owner: &OwnerBody) -> Box<Render> {
     let (state, owner): (AppState, Arc<OwnerBody>) = (state.clone(), Arc::new(owner.clone()));
     Box::new(move |made| {
         let detail = AppDetail::of_created(made);
