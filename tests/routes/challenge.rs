@@ -37,7 +37,7 @@ async fn post(rows: &Rows, path: &str, token: &str, body: Value) -> Answer {
 
 async fn task(rows: &Rows, query: &str) -> Answer {
     let path = format!("/v1/apps/{}/challenge{query}", rows.app);
-    Answer::of(rows.server.request(Method::GET, &path).bearer_auth(OWNER)).await
+    Answer::of(rows.server.request(Method::GET, &path).bearer_auth(rows.key(OWNER))).await
 }
 
 #[tokio::test]

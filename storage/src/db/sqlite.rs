@@ -71,7 +71,8 @@ struct Inner {
     cold: parking_lot::Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps.
     loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
-    _lock: LockFile,
+    /// Given back at the close, for the next process or the next start in this one.
+    lock: parking_lot::Mutex<Option<LockFile>>,
 }
 
 impl SqliteDb {
@@ -108,7 +109,7 @@ impl SqliteDb {
             baton: Arc::default(),
             cold: parking_lot::Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
-            _lock: lock,
+            lock: parking_lot::Mutex::new(Some(lock)),
         })))
     }
 
@@ -146,6 +147,7 @@ impl SqliteDb {
         {
             tracing::warn!(%error, "the database was not closed cleanly");
         }
+        self.0.lock.lock().take();
     }
 
     pub(super) async fn attempt<I: Sync, O>(

@@ -65,9 +65,9 @@ async fn an_app_detail_is_not_sent_twice_while_it_is_the_same() {
 async fn only_an_agent_with_a_human_deploys() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
-    server.directory.agent("unclaimed", None);
+    let unclaimed = server.unclaimed_agent().await.key;
     let body = json!({"html": HTML});
-    let answer = server.send(Method::POST, "unclaimed", "/v1/apps", &body).await;
+    let answer = server.send(Method::POST, &unclaimed, "/v1/apps", &body).await;
     answer.error(ErrorCode::AgentNotClaimed);
     server.send(Method::POST, "nobody", "/v1/apps", &body).await.error(ErrorCode::Unauthorized);
     let request = server.request(Method::POST, "/v1/apps").json(&body);
