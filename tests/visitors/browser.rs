@@ -14,8 +14,9 @@ const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>
 fn missing_package() -> Option<&'static str> {
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
     let tools = [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")];
-    let answers =
-        |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|it| it.status.success());
+    let answers = |tool: &str| {
+        Command::new(tool).arg("--version").output().is_ok_and(|it| it.status.success())
+    };
     tools.into_iter().find(|(tool, _)| !answers(tool)).map(|(_, package)| package)
 }
 
@@ -37,8 +38,7 @@ async fn a_real_browser_meets_apps_as_people_and_attackers_do() {
 
     let world = World::start().await;
     let open = Visibility::Public;
-    let guestbook =
-        world.deploy("guestbook", open, manifest, &example("index.html"), &[]).await;
+    let guestbook = world.deploy("guestbook", open, manifest, &example("index.html"), &[]).await;
     let private = world.deploy("diary", Visibility::Private, notes, PRIVATE, &[]).await;
     let challenged = world.deploy("challenged", open, challenged, HTML, &[]).await;
     let hostile = world.deploy("hostile", open, json!({}), HTML, &[]).await;
