@@ -131,13 +131,15 @@ pub struct MailView {
 }
 
 impl MailView {
-    /// The `http` and `https` addresses in the text, in their order, without repetition.
+    /// The `http` and `https` addresses in the text, in their order, without repetition. One
+    /// without a path only names a site.
     #[must_use]
     pub fn links(&self) -> Vec<&str> {
         let mut links = Vec::new();
         for word in self.text.split_whitespace() {
-            let word = word.trim_matches(|c: char| "<>()[]\"'.,;".contains(c));
-            let is_link = word.starts_with("http://") || word.starts_with("https://");
+            let word = word.trim_matches(|c: char| "<>()[]\"'.,;:".contains(c));
+            let rest = word.strip_prefix("http://").or_else(|| word.strip_prefix("https://"));
+            let is_link = rest.is_some_and(|rest| rest.contains('/'));
             if is_link && !links.contains(&word) && links.len() < MAIL_LINKS_MAX {
                 links.push(word);
             }
