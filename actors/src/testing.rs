@@ -32,8 +32,7 @@ impl Rig {
         clock: Clock,
     ) -> Result<Self, StartError> {
         let key = ServerKey::new(&[7; 32]);
-        let (tree, apps) =
-            crate::runtime::start_apps(store, limits, options, clock, key).await?;
+        let (tree, apps) = crate::runtime::start_apps(store, limits, options, clock, key).await?;
         Ok(Self { apps, tree })
     }
 

@@ -4,10 +4,7 @@
 //! state. Requests that an actor leaves behind when it stops or crashes bounce back to whoever
 //! sent them, whole, and are sent to the next incarnation.
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, Result, Timestamp,

@@ -69,7 +69,10 @@ impl Root {
         let Totals { live, trashed, detached, bytes } = self.totals;
         // Bytes are counted of all rows, but only live ones are in memory: they get their part.
         let data = bytes.checked_mul(live).map_or(bytes, |n| n / self.totals.rows().max(1));
-        APP_BYTES + data + ROW_BYTES * live + TOMB_BYTES * (trashed + detached)
+        APP_BYTES
+            + data
+            + ROW_BYTES * live
+            + TOMB_BYTES * (trashed + detached)
             + self.tail.bytes as u64
     }
 

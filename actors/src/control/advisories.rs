@@ -61,7 +61,7 @@ impl Control {
             let Ok(app) = self.apps.adopt(record) else { continue };
             all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });
         }
-        all.sort_by(|a, b| b.report.worst().cmp(&a.report.worst()));
+        all.sort_by_key(|one| std::cmp::Reverse(one.report.worst()));
         Ok(all)
     }
 

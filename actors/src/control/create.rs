@@ -53,6 +53,9 @@ pub struct CreateApp {
     pub answer: Option<FirstAnswer>,
 }
 
+/// Makes status, `Location` and body of the answer that is kept.
+pub type RenderFirst = Box<dyn Fn(&Created) -> (u16, Option<String>, String) + Send>;
+
 /// How the answer of a first request is kept for its idempotency key.
 pub struct FirstAnswer {
     /// SHA-256 of principal, route and key.
@@ -62,7 +65,7 @@ pub struct FirstAnswer {
     /// Answers older than this are forgotten.
     pub not_before: Timestamp,
     /// Renders status, `Location` and body, without secrets.
-    pub render: Box<dyn Fn(&Created) -> (u16, Option<String>, String) + Send>,
+    pub render: RenderFirst,
 }
 
 /// One of an app's first rows.

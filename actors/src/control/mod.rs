@@ -10,7 +10,7 @@ mod draft;
 mod purge;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
-pub use create::{CreateApp, Created, FirstAnswer, SeedRow};
+pub use create::{CreateApp, Created, FirstAnswer, RenderFirst, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::Bundle;

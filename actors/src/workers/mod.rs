@@ -223,9 +223,8 @@ impl Workers {
 
     /// Puts a new worker in the place of the one that was `dead`.
     pub(crate) async fn replace(&self, dead: ActorId, root: &ActorCell) {
-        let is_dead = |(_, actor): &&(Place, ArcSwap<ActorRef<Work>>)| {
-            actor.load().get_id() == dead
-        };
+        let is_dead =
+            |(_, actor): &&(Place, ArcSwap<ActorRef<Work>>)| actor.load().get_id() == dead;
         let Some((place, actor)) = self.0.iter().find(is_dead) else { return };
         if place.context.is_stopping() {
             return;

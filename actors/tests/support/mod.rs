@@ -22,7 +22,7 @@ use rookery_domain::{
     time::Clock,
 };
 
-pub(crate) use store::{Fate, FakeStore};
+pub(crate) use store::{FakeStore, Fate};
 
 /// The present of all tests.
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000_000);

@@ -186,10 +186,9 @@ impl State {
             Fate::Refuse | Fate::Full => false,
             Fate::Unknown { applied } | Fate::Die { applied } => applied,
         };
-        let fits = self
-            .apps
-            .get(&group.app)
-            .is_some_and(|app| app.head.last_seq == group.prev_seq && app.record.status != AppStatus::Purging);
+        let fits = self.apps.get(&group.app).is_some_and(|app| {
+            app.head.last_seq == group.prev_seq && app.record.status != AppStatus::Purging
+        });
         if applied && fits {
             self.apply(&group);
         }
@@ -261,9 +260,8 @@ impl State {
     }
 
     fn rows_of(&self, owner: HumanId) -> u64 {
-        let counts = |app: &&App| {
-            app.record.owner == owner && app.record.status != AppStatus::Purging
-        };
+        let counts =
+            |app: &&App| app.record.owner == owner && app.record.status != AppStatus::Purging;
         self.apps.values().filter(counts).map(|app| app.head.totals.rows()).sum()
     }
 }
@@ -439,4 +437,3 @@ fn load(app: &App) -> LoadedApp {
     loaded.rows.sort_by_key(|one| (one.row.created_at, one.row.key.clone()));
     loaded
 }
-

@@ -105,12 +105,7 @@ impl Decision<'_> {
     }
 
     /// Destroys what stands at a key without a live row. The collection need not be declared.
-    pub(super) fn purge_tomb(
-        &mut self,
-        collection: &Arc<str>,
-        key: &str,
-        tomb: Tomb,
-    ) -> Tombstone {
+    pub(super) fn purge_tomb(&mut self, collection: &Arc<str>, key: &str, tomb: Tomb) -> Tombstone {
         let left = self.remains(key, tomb.version, None);
         self.working.drop_tomb(collection, Digest::of(key));
         self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
