@@ -127,11 +127,17 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
         let done = if demo { show(&server).await } else { Ok(()) };
-        if done.is_ok() {
-            stop.await;
-        }
+        let ended = match done {
+            Ok(()) => tokio::select! {
+                () = stop => Ok(()),
+                () = server.state().rooms.runtime.broken() => {
+                    Err("the store is broken; nothing can be made durable any more".to_owned())
+                }
+            },
+            Err(line) => Err(line),
+        };
         server.stop().await;
-        done
+        ended
     });
     // What still blocks a thread was given its time; it must not hold up the exit.
     runtime.shutdown_background();

@@ -84,7 +84,7 @@ fn ten_thousand_dormant_apps_have_no_actor_and_no_load() {
 fn an_app_nobody_has_deployed_is_not_found_and_leaves_nothing_behind() {
     paused().block_on(async {
         let bench = Bench::start().await;
-        let missing = bench.rig.apps.by_id(AppId::new()).await.err().expect("there is none");
+        let missing = bench.rig.apps.by_id(AppId::new()).await.expect_err("there is none");
         assert_eq!(missing.code, ErrorCode::AppNotFound);
         assert_eq!(bench.rig.apps.counts().known, 0);
     });

@@ -63,7 +63,7 @@ async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
     trash(&late).await.unwrap();
     house.clock.set(NOW.plus_seconds(30 * DAY_S));
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
-    let gone = house.runtime.apps().by_id(early.id()).await.err().expect("it is destroyed");
+    let gone = house.runtime.apps().by_id(early.id()).await.expect_err("it is destroyed");
     assert_eq!(gone.code, ErrorCode::AppNotFound);
     assert_eq!(house.account_rows().await, 0);
     assert_eq!(house.app("early").await.record().slug.as_ref(), "early");

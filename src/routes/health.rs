@@ -25,6 +25,9 @@ pub async fn ready(State(state): State<AppState>) -> ApiResult<Json<Health>> {
     if state.drain.is_cancelled() {
         return Err(Error::unavailable("the service is draining").into());
     }
+    if state.rooms.runtime.is_broken() {
+        return Err(Error::unavailable("the store is broken").into());
+    }
     match state.readiness.failure() {
         Some(reason) => Err(Error::unavailable(reason).into()),
         None => Ok(Json(Health { status: "ready" })),

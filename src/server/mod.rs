@@ -157,6 +157,7 @@ impl Server {
     /// Drains: no new connections, long-polls end, running requests get `server.drain_timeout_s`.
     pub async fn stop(self) {
         self.state.drain.cancel();
+        self.state.rooms.runtime.refuse();
         for listener in self.listeners {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;

@@ -8,6 +8,7 @@ use std::{
 use rookery_domain::{
     Error, Result, Timestamp,
     budget::{BudgetCounters, BudgetRecord, BudgetScope},
+    event::{Event, RowChange},
     json,
     manifest::{self, Manifest},
     row::Row,
@@ -71,7 +72,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         .collect();
     let mut tail = Tail::default();
     for event in loaded.tail {
-        tail.push(event);
+        tail.push(sharing(event, &collections));
     }
     let zone = Zone::parse(&loaded.record.timezone).unwrap_or(Zone::UTC);
     let seq = loaded.head.last_seq;
@@ -144,6 +145,27 @@ fn budget_record(write: BudgetWrite) -> BudgetRecord {
         network => BudgetScope::Network(network),
     };
     BudgetRecord { collection: write.collection, scope, day: write.day, count: write.count }
+}
+
+/// The event with the row that is served, where it speaks of that version: its content is then in
+/// memory once.
+fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
+    let Some(change) = &event.change else { return event };
+    let shelf = collections.iter().find(|shelf| shelf.decl.name == change.collection);
+    let Some((shelf, row)) =
+        shelf.and_then(|shelf| Some((shelf, shelf.rows.get(&change.row.key)?)))
+    else {
+        return event;
+    };
+    if **row != *change.row {
+        return event;
+    }
+    let change = RowChange {
+        collection: shelf.decl.name.clone(),
+        row: row.clone(),
+        previous_editor: change.previous_editor,
+    };
+    Arc::new(Event { change: Some(change), ..Event::clone(&event) })
 }
 
 /// The latest time in the app's history, so that a clock that was set back gives no row a place

@@ -84,6 +84,9 @@ pub(crate) enum TombKind {
     Poison,
 }
 
+/// Schemas of custom events by type.
+pub(crate) type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
+
 /// One step back.
 pub(crate) enum Undo {
     Unique { shelf: usize, field: usize, form: Digest, before: Option<Digest> },
@@ -92,7 +95,7 @@ pub(crate) enum Undo {
     Answer([u8; 32]),
     Budget(Reservation),
     Rows(i64),
-    Shelves(Box<(Vec<PrivateShelf>, BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>)>),
+    Shelves(Box<(Vec<PrivateShelf>, EventSchemas)>),
 }
 
 /// A point that an atomic operation can return to.
@@ -169,6 +172,7 @@ impl Working {
 
     /// Makes `after` the live row at its key and emits `kind`. `before` is the live row that
     /// stood there, with its value where the collection has unique fields.
+    #[expect(clippy::too_many_arguments, reason = "one place where a row comes to stand")]
     pub(crate) fn put(
         &mut self,
         shelf: usize,

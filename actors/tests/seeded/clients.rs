@@ -30,6 +30,8 @@ use crate::support::{Bench, FakeStore, MANIFEST, object};
 pub(super) const EMAILS: [&str; 3] = ["a@x", "b@x", "c@x"];
 /// Keys of rows.
 const KEYS: [&str; 4] = ["k0", "k1", "k2", "k3"];
+/// Turns that others get between two polls of the feed.
+const TURNS_BETWEEN_POLLS: usize = 12;
 /// A manifest without `entries`: its rows are detached.
 const WITHOUT: &str = r#"{"collections": {
     "log": {"permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"],
@@ -275,7 +277,10 @@ impl Client {
                 Err(_) if ended => return,
                 Err(_) => {}
             }
-            tokio::task::yield_now().await;
+            // A poll is dear next to everything else here: others go on meanwhile.
+            for _ in 0..TURNS_BETWEEN_POLLS {
+                tokio::task::yield_now().await;
+            }
         }
     }
 
