@@ -3,7 +3,6 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use parking_lot::Mutex;
 use rookery_domain::time::Clock;
 use tokio_util::sync::CancellationToken;
 
@@ -48,8 +47,6 @@ pub struct State {
     pub pages: PageCache,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.
     pub drain: CancellationToken,
-    /// Whether the service can do its work.
-    pub readiness: Readiness,
 }
 
 impl AppState {
@@ -73,22 +70,5 @@ impl Deref for AppState {
 
     fn deref(&self) -> &State {
         &self.0
-    }
-}
-
-/// Whether the service can do its work, as `/ready` tells.
-#[derive(Debug, Default)]
-pub struct Readiness(Mutex<Option<&'static str>>);
-
-impl Readiness {
-    /// From now on the service is not ready, for this reason.
-    pub fn fail(&self, reason: &'static str) {
-        *self.0.lock() = Some(reason);
-    }
-
-    /// Why the service is not ready, if it is not.
-    #[must_use]
-    pub fn failure(&self) -> Option<&'static str> {
-        *self.0.lock()
     }
 }

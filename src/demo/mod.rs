@@ -114,10 +114,10 @@ async fn enroll(terminal: &mut Terminal) -> Result<(), DemoError> {
     let enrolled = terminal.call(Call::new(Method::POST, "/v1/register").json(body), 201).await?;
     terminal.remember("ROOKERY_KEY", &text(&enrolled["key"], "secret"))?;
     let code = terminal
-        .call(Call::new(Method::POST, "/v1/self/claim-codes").as_human().json(json!({})), 201)
+        .call(Call::new(Method::POST, "/v1/self/claim-codes").by_human().json(json!({})), 201)
         .await?;
     let claim = json!({"code": text(&code, "code")});
-    terminal.call(Call::new(Method::POST, "/v1/agents/claim").as_agent().json(claim), 200).await?;
+    terminal.call(Call::new(Method::POST, "/v1/agents/claim").by_agent().json(claim), 200).await?;
     Ok(())
 }
 
@@ -136,11 +136,11 @@ async fn deploy(terminal: &mut Terminal, example: &Example) -> Result<Value, Dem
         example.name
     );
     let named = Call::new(Method::POST, "/v1/apps")
-        .as_agent()
+        .by_agent()
         .form(form(Some(example.name)), format!("{files} -F slug={}", example.name));
     match terminal.call(named, 201).await {
         Err(DemoError::Unexpected { status: 409, .. }) => {
-            let unnamed = Call::new(Method::POST, "/v1/apps").as_agent().form(form(None), files);
+            let unnamed = Call::new(Method::POST, "/v1/apps").by_agent().form(form(None), files);
             terminal.call(unnamed, 201).await
         }
         answer => answer,
@@ -150,20 +150,20 @@ async fn deploy(terminal: &mut Terminal, example: &Example) -> Result<Value, Dem
 async fn rows(terminal: &mut Terminal, app: &Value) -> Result<(), DemoError> {
     let entries = format!("/v1/apps/{}/collections/entries", text(app, "slug"));
     let feed = format!("/v1/apps/{}/feed", text(app, "slug"));
-    let start = terminal.call(Call::new(Method::GET, &feed).as_agent(), 200).await?;
+    let start = terminal.call(Call::new(Method::GET, &feed).by_agent(), 200).await?;
     for (name, message) in
         [("Ada", "The first note in the book."), ("Grace", "Somebody had to be second.")]
     {
         let row = json!({"data": {"name": name, "message": message}});
-        terminal.call(Call::new(Method::POST, &entries).as_agent().json(row), 201).await?;
+        terminal.call(Call::new(Method::POST, &entries).by_agent().json(row), 201).await?;
     }
     let page = format!("{entries}?sort=-created_at&limit=2");
-    let list = terminal.call(Call::new(Method::GET, &page).as_agent(), 200).await?;
+    let list = terminal.call(Call::new(Method::GET, &page).by_agent(), 200).await?;
     let newest = format!("{entries}/{}", text(&list["items"][0], "key"));
     let patch = json!({"data": {"message": "Second, and edited."}, "if_match": 1});
-    terminal.call(Call::new(Method::PATCH, &newest).as_agent().json(patch), 200).await?;
+    terminal.call(Call::new(Method::PATCH, &newest).by_agent().json(patch), 200).await?;
     let since = format!("{feed}?wait=1&since={}", text(&start, "cursor"));
-    terminal.call(Call::new(Method::GET, &since).as_agent(), 200).await?;
+    terminal.call(Call::new(Method::GET, &since).by_agent(), 200).await?;
     Ok(())
 }
 
@@ -172,17 +172,17 @@ async fn rules(terminal: &mut Terminal, app: &Value) -> Result<(), DemoError> {
     let base = format!("/v1/apps/{}/collections", text(app, "slug"));
     let ideas = format!("{base}/ideas");
     let idea = json!({"data": {"title": "A bench by the pond"}});
-    let first = terminal.call(Call::new(Method::POST, &ideas).as_agent().json(idea), 201).await?;
+    let first = terminal.call(Call::new(Method::POST, &ideas).by_agent().json(idea), 201).await?;
     terminal.note("`title` is unique, whatever its spaces and capitals:")?;
     let again = json!({"data": {"title": "  a BENCH by the pond "}});
-    terminal.call(Call::new(Method::POST, &ideas).as_agent().json(again), 409).await?;
+    terminal.call(Call::new(Method::POST, &ideas).by_agent().json(again), 409).await?;
     let decisions = format!("{base}/decisions");
     let decision = json!({"data": {"idea": text(&first, "key"), "status": "planned"}});
     let decided =
-        terminal.call(Call::new(Method::POST, &decisions).as_agent().json(decision), 201).await?;
+        terminal.call(Call::new(Method::POST, &decisions).by_agent().json(decision), 201).await?;
     terminal.note("`decisions` is append-only:")?;
     let row = format!("{decisions}/{}", text(&decided, "key"));
-    terminal.call(Call::new(Method::DELETE, &row).as_agent(), 403).await?;
+    terminal.call(Call::new(Method::DELETE, &row).by_agent(), 403).await?;
     Ok(())
 }
 

@@ -36,13 +36,13 @@ impl Call {
     }
 
     /// By the agent, with its key.
-    pub(super) fn as_agent(mut self) -> Self {
+    pub(super) fn by_agent(mut self) -> Self {
         self.credential = Credential::Agent;
         self
     }
 
     /// By the human, with the session.
-    pub(super) fn as_human(mut self) -> Self {
+    pub(super) fn by_human(mut self) -> Self {
         self.credential = Credential::Human;
         self
     }

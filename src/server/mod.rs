@@ -21,7 +21,7 @@ use crate::{
     pages::origin::Origins,
     router,
     routes::page::PageCache,
-    state::{AppState, Readiness, State},
+    state::{AppState, State},
 };
 
 /// What a caller of [`start`] may put in place of the service's own parts.
@@ -120,7 +120,6 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         pages: PageCache::default(),
         drain: CancellationToken::new(),
-        readiness: Readiness::default(),
         config,
     });
     let site_table = routes.into_table(&state);
