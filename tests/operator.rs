@@ -55,7 +55,7 @@ async fn write(app: &AppHandle, caller: &Caller, n: u32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
-    let builder = TestServer::builder().set("MAX_ROWS_PER_APP", "1000000");
+    let builder = TestServer::builder().on_sqlite().set("MAX_ROWS_PER_APP", "1000000");
     let server = builder.set("MAX_ROWS_PER_ACCOUNT", "1000000").start().await;
     let owner = server.owner("ann").await;
     let body = json!({"slug": "kept-safe", "manifest": guestbook(), "html": "<p>kept",
@@ -100,7 +100,7 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
     let forced = said(&rookery(home.path(), &nobody(), &["restore", name, "--force"]).await);
     assert!(forced.0, "{}", forced.1);
 
-    let second = TestServer::builder().in_folder(home.path()).start().await;
+    let second = TestServer::builder().in_folder(home.path()).on_sqlite().start().await;
     second.directory.admit(owner.human, &owner.session, &owner.key);
     let shown = second.get_as(&owner, "/v1/apps/kept-safe").await.expect(200);
     for member in ["id", "version", "visibility", "created_at", "owner"] {
@@ -122,7 +122,7 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
 #[tokio::test]
 async fn an_app_is_closed_on_a_running_server_and_on_a_stopped_one() {
     let home = tempdir().unwrap();
-    let builder = || TestServer::builder().in_folder(home.path());
+    let builder = || TestServer::builder().in_folder(home.path()).on_sqlite();
     let server = builder().set("ROOKERY__OPS__TOKEN", "a-token-of-some-length").start().await;
     let owner = server.owner("ann").await;
     let first = server.deploy(&owner, json!({"slug": "first-app"})).await;

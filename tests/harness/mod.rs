@@ -55,6 +55,7 @@ pub struct Builder {
     probes: bool,
     routes: OpenApiRouter<AppState>,
     data_dir: Option<PathBuf>,
+    sqlite: bool,
 }
 
 impl TestServer {
@@ -78,6 +79,7 @@ impl TestServer {
             probes: false,
             routes: OpenApiRouter::new(),
             data_dir: None,
+            sqlite: false,
         }
     }
 
@@ -186,6 +188,12 @@ impl Builder {
         self
     }
 
+    /// On SQLite, whatever the suite runs on: for what concerns its file.
+    pub fn on_sqlite(mut self) -> Self {
+        self.sqlite = true;
+        self
+    }
+
     /// The settings that the server would get.
     pub fn config(&self) -> Config {
         let environment: Environment = self.settings.iter().cloned().collect();
@@ -206,7 +214,7 @@ impl Builder {
                 Some(data)
             }
         };
-        let database = database::postgres().await;
+        let database = if self.sqlite { None } else { database::postgres().await };
         if let Some(database) = &database {
             config.storage.database_url = database.url.clone().into();
         }
