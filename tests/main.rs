@@ -6,6 +6,7 @@
 mod config;
 mod crash;
 mod docs;
+mod errors;
 mod harness;
 mod http;
 mod operator;

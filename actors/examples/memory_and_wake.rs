@@ -43,6 +43,10 @@ const MANIFEST: &str = r##"{"collections": {"entries": {"schema": {"$ref": "#/$d
     "unique": ["email"]}},
   "$defs": {"Entry": {"type": "object", "properties": {"email": {"type": "string"}}}}}"##;
 
+/// The allocator of the server.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failed = Box<dyn std::error::Error>;
 
 #[tokio::main]

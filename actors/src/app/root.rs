@@ -16,6 +16,9 @@ use super::rows::Rows;
 
 /// Events kept in memory behind the newest one.
 pub(crate) const TAIL_EVENTS_MAX: usize = 128;
+/// Events that a wake brings: enough for who followed the app until it slept. Older ones are in
+/// storage, and most apps that wake are not followed at all.
+pub(crate) const TAIL_EVENTS_LOADED: usize = 16;
 /// Bytes of row data and payloads that those events may hold.
 pub(crate) const TAIL_BYTES_MAX: usize = 16 << 10;
 
