@@ -33,7 +33,7 @@ pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bo
             "select a.id, a.retention, v.manifest from apps a
              join versions v on v.app_id = a.id and v.number = a.version
              where a.id > $1 and a.status = 0
-               and (a.retention <> '{}' or v.manifest like '%\"retention\"%')
+               and (a.retention <> '{}' or v.manifest like '%retention%')
              order by a.id limit $2",
             args![after, limit],
         )
