@@ -6,11 +6,14 @@
 //! here: what a body means (its own type says that) and row schemas.
 
 mod check;
+mod pick;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
+
+pub use pick::pick;
 
 use crate::{Error, Result};
 

@@ -10,6 +10,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     compat::{self, Break, LiveRows},
     event::{EventType, RowChange},
+    json,
     manifest::{Manifest, SchemaSource, Visibility},
     row::Row,
     schema::CompiledSchema,
@@ -171,9 +172,9 @@ pub(crate) fn index<'a>(
         return Ok(unique);
     }
     for row in rows.iter() {
-        let value: Value = serde_json::from_str(&row.data).unwrap_or(Value::Null);
-        for (field, index) in fields.iter().zip(&mut unique) {
-            let Some(form) = UniqueKey::of_field(&value, field) else { continue };
+        let values = json::pick(&row.data, fields);
+        for ((field, value), index) in fields.iter().zip(values).zip(&mut unique) {
+            let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
             if index.insert(Digest::of(form.as_str()), Digest::of(&row.key)).is_some() {
                 return Err(field);
             }
@@ -184,10 +185,9 @@ pub(crate) fn index<'a>(
 
 /// Enters a row into the indexes, or leaves them alone and says false when a value is taken.
 fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bool {
-    let value: Value = serde_json::from_str(&row.data).unwrap_or(Value::Null);
-    let forms: Vec<_> = fields
-        .iter()
-        .map(|field| UniqueKey::of_field(&value, field).map(|form| Digest::of(form.as_str())))
+    let forms: Vec<_> = json::pick(&row.data, fields)
+        .into_iter()
+        .map(|value| Some(Digest::of(UniqueKey::of(&value?)?.as_str())))
         .collect();
     let taken = |(form, index): (&Option<Digest>, &DigestMap<Digest>)| {
         form.is_some_and(|form| index.contains_key(&form))

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use imbl::{GenericHashMap, Vector, shared_ptr::DefaultSharedPtr};
+use imbl::{OrdMap, Vector};
 use rookery_domain::{Timestamp, row::Row};
 
 /// Holes that are tolerated however few rows there are.
@@ -21,7 +21,7 @@ const HOLES_MIN: usize = 64;
 
 /// A keyed digest of a text, wide enough that two texts never share one: the keys are drawn at
 /// process start, so nobody can search for a collision, and by chance it takes 2^64 texts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Digest([u32; 4]);
 
 impl Digest {
@@ -64,7 +64,8 @@ impl Hasher for DigestHasher {
 pub(crate) type DigestMap<V> =
     std::collections::HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
 
-type Index = GenericHashMap<Digest, u32, BuildHasherDefault<DigestHasher>, DefaultSharedPtr>;
+/// Ordered by digest: its nodes are dense, where a hash trie of a small app is mostly air.
+type Index = OrdMap<Digest, u32>;
 
 /// The live rows of a collection. Cloning is cheap and shares everything.
 #[derive(Clone, Default)]

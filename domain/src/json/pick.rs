@@ -1,0 +1,61 @@
+//! Some members of a stored object, without building the rest: waking an app looks at the unique
+//! fields of every row.
+
+use std::{fmt, sync::Arc};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+/// The values of `names` in the text of an object, in their order; `None` where a member is
+/// absent. A text that is no object has none of them.
+#[must_use]
+pub fn pick(text: &str, names: &[Arc<str>]) -> Vec<Option<Value>> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_map(Members(names)).unwrap_or_else(|_| vec![None; names.len()])
+}
+
+struct Members<'a>(&'a [Arc<str>]);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = Vec<Option<Value>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = vec![None; self.0.len()];
+        while let Some(place) = map.next_key_seed(Name(self.0))? {
+            match place {
+                Some(place) => found[place] = Some(map.next_value()?),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A member's name, as its place among the wanted ones.
+struct Name<'a>(&'a [Arc<str>]);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member's name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|wanted| **wanted == *name))
+    }
+}
