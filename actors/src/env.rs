@@ -30,6 +30,10 @@ pub struct RuntimeOptions {
     pub feed_retention_events: u64,
     /// Days that feed events are kept.
     pub feed_retention_days: u32,
+    /// Time between two roll-ups of meters; a crash loses no more than what one counts.
+    pub meters_interval: Duration,
+    /// Days that meters are kept.
+    pub meters_retention_days: u32,
     /// The domain below which every app has a host of its own (`<slug>.<apps_domain>`).
     pub apps_domain: String,
     /// How long a request may wait to be begun.
@@ -47,6 +51,8 @@ impl Default for RuntimeOptions {
             schema_cache_bytes: 64 << 20,
             feed_retention_events: 10_000,
             feed_retention_days: 30,
+            meters_interval: Duration::from_secs(10),
+            meters_retention_days: 400,
             apps_domain: "localhost".to_owned(),
             request_timeout: Duration::from_secs(30),
         }

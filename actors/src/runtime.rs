@@ -12,6 +12,7 @@ use crate::{
     accounts::Accounts,
     control::Control,
     env::{Env, RuntimeOptions, Schemas},
+    meters::Whose,
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
@@ -59,6 +60,7 @@ impl Runtime {
         let context =
             Context { apps: apps.clone(), control: control.clone(), db, broken: broken.clone() };
         let workers = tree.start_workers(context).await?;
+        tokio::spawn(watch_meters(workers.clone(), apps.clone()));
         tokio::spawn(watch_writer(store, workers.clone(), apps.clone(), broken.clone()));
         Ok(Self { tree, apps, control, workers, broken })
     }
@@ -110,6 +112,8 @@ impl Runtime {
         if !self.apps.drain(DRAIN_MAX).await {
             warn!("some requests were not answered before the shutdown");
         }
+        // What was counted since the last roll-up; a failure is logged there.
+        let _ = self.control.roll_up(Whose::All).await;
         self.tree.stop().await;
     }
 }
@@ -136,6 +140,21 @@ pub(crate) async fn start_apps(
     });
     let apps = Apps::new(env, tree.shards.clone());
     Ok((tree, apps))
+}
+
+/// Has the worker roll up at once where an app's pending views are full.
+async fn watch_meters(workers: Arc<Workers>, apps: Apps) {
+    let stopping = &apps.inner.stopping;
+    loop {
+        tokio::select! {
+            () = apps.inner.collector.full.notified() => {}
+            () = stopping.cancelled() => return,
+        }
+        // A failure is logged there; the next full app, or the next round, tries again.
+        if workers.run(WorkerKind::Metering).await.is_err() {
+            tokio::time::sleep(MEND_PAUSE).await;
+        }
+    }
 }
 
 /// Has the worker mend the writer as soon as it fails, without waiting for the worker's tick.

@@ -20,6 +20,7 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod manifest;
+pub mod meters;
 pub mod patch;
 pub mod principal;
 pub mod query;

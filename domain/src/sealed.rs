@@ -150,7 +150,7 @@ impl fmt::Debug for ServerKey {
     }
 }
 
-fn keyed(key: &[u8; 32]) -> HmacSha256 {
+pub(crate) fn keyed(key: &[u8; 32]) -> HmacSha256 {
     HmacSha256::new(&padded(key))
 }
 

@@ -24,6 +24,7 @@ pub mod idempotency_global;
 pub mod links;
 pub mod load;
 pub mod meta;
+pub mod meters;
 pub mod participants;
 pub mod retention;
 pub mod session_grants;

@@ -229,6 +229,21 @@ pub enum Reply {
     Replayed(StoredAnswer),
 }
 
+impl Reply {
+    /// Rows that were written for it; workers' operations, which nobody asked for, count none.
+    pub(crate) fn row_writes(&self) -> u64 {
+        let wrote = |row: &RowReply| row.fate != RowFate::Existed;
+        match self {
+            Self::Row(row) => u64::from(wrote(row)),
+            Self::Purged(_) => 1,
+            Self::Batch(results) => {
+                results.iter().filter(|result| result.as_ref().is_ok_and(wrote)).count() as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
 /// A row and how it came about.
 #[derive(Debug, Clone)]
 pub struct RowReply {

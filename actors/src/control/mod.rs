@@ -35,8 +35,8 @@ use crate::{env::Env, registry::Apps};
 /// The operations on apps that need more than the app. Cheap to clone.
 #[derive(Clone)]
 pub struct Control {
-    apps: Apps,
-    db: Db,
+    pub(crate) apps: Apps,
+    pub(crate) db: Db,
     advisories: Arc<advisories::Cache>,
 }
 
@@ -45,7 +45,7 @@ impl Control {
         Self { apps, db, advisories: Arc::default() }
     }
 
-    fn env(&self) -> &Arc<Env> {
+    pub(crate) fn env(&self) -> &Arc<Env> {
         &self.apps.inner.env
     }
 
@@ -64,7 +64,7 @@ impl Control {
 }
 
 /// Runs `work` to its end in a task of its own, whatever becomes of the request that asked.
-async fn to_the_end<T: Send + 'static>(
+pub(crate) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     match tokio::spawn(work).await {

@@ -43,6 +43,8 @@ impl Control {
     /// `unavailable` when storage does not answer; the sweeper tries again.
     pub async fn finish_purge(&self, app: AppId) -> Result<()> {
         self.env().store.barrier().await;
+        // Its record says that it is being destroyed, so no later roll-up brings its meters.
+        self.apps.inner.collector.settle().await;
         while apps::purge::step(&self.db, app).await.map_err(failed)? {}
         self.apps.forget(app);
         Ok(())

@@ -22,6 +22,7 @@ use rookery_domain::{
     Error, Result,
     app::{AppRecord, AppStatus},
     id::AppId,
+    meters::Flow,
     principal::Caller,
 };
 use rookery_storage::StorageError;
@@ -35,6 +36,7 @@ use crate::{
         root::Root,
     },
     env::Env,
+    meters::Collector,
 };
 use shards::Shards;
 pub use slot::SlotState;
@@ -62,6 +64,7 @@ pub(crate) struct Inner {
     parts: [RwLock<HashMap<AppId, Arc<Slot>>>; PARTS],
     slugs: RwLock<HashMap<Arc<str>, AppId>>,
     pub(crate) shards: Arc<Shards>,
+    pub(crate) collector: Collector,
     wakes: Arc<Semaphore>,
     inflight_bytes: Arc<Semaphore>,
     incarnations: AtomicU64,
@@ -92,6 +95,7 @@ impl Apps {
                 parts: Default::default(),
                 slugs: RwLock::default(),
                 shards,
+                collector: Collector::default(),
                 wakes,
                 inflight_bytes,
                 incarnations: AtomicU64::new(1),
@@ -293,7 +297,13 @@ impl AppHandle {
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
             match tokio::time::timeout_at(deadline + COMMIT_GRACE, answer).await {
-                Ok(Ok(Answer::Done(reply))) => return reply,
+                Ok(Ok(Answer::Done(reply))) => {
+                    let writes = reply.as_ref().map_or(0, Reply::row_writes);
+                    if writes > 0 {
+                        self.meter(Flow::RowWrites, writes);
+                    }
+                    return reply;
+                }
                 Ok(Ok(Answer::Bounced(back, kept))) => {
                     (ask, permits) = (back, kept);
                     let gone = self.slot.gone(live.incarnation);

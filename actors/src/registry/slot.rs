@@ -27,6 +27,7 @@ use crate::{
     accounts::{Account, Share},
     app::{message::Message, root::Root},
     feed::hub::Hub,
+    meters::Meters,
     supervision::policy::{CrashStreak, Verdict},
 };
 
@@ -80,6 +81,7 @@ pub(crate) struct Slot {
     /// One permit for each message queued or uncommitted.
     pub(crate) mailbox: Arc<Semaphore>,
     mailbox_limit: usize,
+    pub(crate) meters: Meters,
     live: ArcSwapOption<Live>,
     stage: Mutex<Stage>,
     crashes: Mutex<CrashStreak>,
@@ -102,6 +104,7 @@ impl Slot {
             hub: Arc::default(),
             mailbox: Arc::new(Semaphore::new(mailbox_limit)),
             mailbox_limit,
+            meters: Meters::default(),
             live: ArcSwapOption::empty(),
             stage: Mutex::new(Stage::Dormant),
             crashes: Mutex::default(),

@@ -21,7 +21,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::{Apps, Control, env::Env, registry::failed};
+use crate::{
+    Apps, Control, RuntimeOptions,
+    env::Env,
+    meters::{self, Whose},
+    registry::failed,
+};
 
 /// What a worker is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,16 +42,25 @@ pub enum WorkerKind {
     FeedRetention,
     /// Starts dead parts of the writer again.
     Writer,
+    /// Rolls meters up to storage, and deletes old ones.
+    Metering,
 }
 
 impl WorkerKind {
     /// Every worker.
-    pub const ALL: [Self; 5] =
-        [Self::Hibernation, Self::Sweeper, Self::RowRetention, Self::FeedRetention, Self::Writer];
+    pub const ALL: [Self; 6] = [
+        Self::Hibernation,
+        Self::Sweeper,
+        Self::RowRetention,
+        Self::FeedRetention,
+        Self::Writer,
+        Self::Metering,
+    ];
 
     /// Time between two rounds.
-    const fn every(self) -> Duration {
+    const fn every(self, options: &RuntimeOptions) -> Duration {
         Duration::from_secs(match self {
+            Self::Metering => return options.meters_interval,
             Self::Hibernation => 10,
             Self::Sweeper => 600,
             Self::RowRetention => 300,
@@ -56,10 +70,10 @@ impl WorkerKind {
     }
 
     /// Time from the start to the first round: a purge that a crash cut short is finished soon.
-    const fn first_after(self) -> Duration {
+    const fn first_after(self, options: &RuntimeOptions) -> Duration {
         match self {
             Self::Sweeper => Duration::from_secs(5),
-            _ => self.every(),
+            _ => self.every(options),
         }
     }
 }
@@ -90,7 +104,14 @@ impl Context {
             WorkerKind::RowRetention => retention::rows(self).await,
             WorkerKind::FeedRetention => retention::feeds(self).await,
             WorkerKind::Writer => self.mend(),
+            WorkerKind::Metering => self.roll_up_meters().await,
         }
+    }
+
+    async fn roll_up_meters(&self) -> Result<u64> {
+        let done = meters::roll_up(&self.apps, &self.db, Whose::All).await?;
+        meters::forget(&self.apps, &self.db).await?;
+        Ok(done)
     }
 
     fn mend(&self) -> Result<u64> {
@@ -150,7 +171,8 @@ impl Actor for Worker {
         myself: ActorRef<Work>,
         place: Place,
     ) -> Result<Place, ActorProcessingErr> {
-        myself.send_after(place.kind.first_after(), || Work::Tick);
+        let first = place.kind.first_after(&place.context.env().options);
+        myself.send_after(first, || Work::Tick);
         Ok(place)
     }
 
@@ -165,7 +187,8 @@ impl Actor for Worker {
                 // A failure is in the status and the log; the next round tries again.
                 let _ = place.round().await;
                 // Counted from the end of this round, so that rounds never pile up.
-                myself.send_after(place.kind.every(), || Work::Tick);
+                let every = place.kind.every(&place.context.env().options);
+                myself.send_after(every, || Work::Tick);
             }
             Work::Now(done) => {
                 // Whoever asked may have left.

@@ -99,6 +99,14 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select id from participants where app_id = $1 limit $2)",
         "delete from session_grants where hash in
              (select hash from session_grants where app_id = $1 limit $2)",
+        "delete from app_hours where app_id = $1 and hour in
+             (select hour from app_hours where app_id = $1 limit $2)",
+        "delete from app_days where app_id = $1 and day in
+             (select day from app_days where app_id = $1 limit $2)",
+        "delete from app_sources where app_id = $1 and (day, kind, name) in
+             (select day, kind, name from app_sources where app_id = $1 limit $2)",
+        "delete from visitor_sketches where app_id = $1 and (kind, period) in
+             (select kind, period from visitor_sketches where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
         "delete from versions where app_id = $1 and number in

@@ -1,0 +1,222 @@
+//! Meters: counting in memory what apps are used for, and rolling it up to storage.
+//!
+//! Counting a request is a relaxed addition in the app's slot: no lock, no allocation, nothing
+//! woken. A page view tells more (from where, by whom), so it takes the app's own short lock. What
+//! was counted leaves memory in batches: when the worker's interval is over, when somebody asks for
+//! a report, and at shutdown. A crash loses what was counted since the last time. An app that
+//! hibernates keeps its slot, so it loses nothing.
+//!
+//! Bounded: an app's pending views by [`VIEWS_MAX`] places and [`VISITS_MAX`] visitors (beyond them
+//! views still count, at "other" and without a visitor), its pending hours by [`HOURS_MAX`].
+
+mod report;
+mod roll_up;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
+};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use rookery_domain::meters::{
+    Flow, Flows, hour_of,
+    visit::{OTHER, SALT_BYTES},
+};
+use rookery_storage::meters::roll_up::{Source, Tally, Views, Visit};
+use rustc_hash::FxHashMap;
+
+use crate::registry::{AppHandle, slot::Slot};
+
+pub use report::{AccountMeters, Analytics, SourceShare};
+pub(crate) use roll_up::{Whose, forget, roll_up};
+
+/// Places that views of one app may come from between two roll-ups.
+const VIEWS_MAX: usize = 2_000;
+/// Visitors of one app that are told apart between two roll-ups.
+const VISITS_MAX: usize = 10_000;
+/// Hours of one app that wait for a roll-up.
+const HOURS_MAX: usize = 48;
+
+/// The meters of one app, in its slot.
+#[derive(Default)]
+pub(crate) struct Meters {
+    /// The hour that `flows` are of.
+    hour: AtomicI32,
+    requests: AtomicU64,
+    row_writes: AtomicU64,
+    feed_polls: AtomicU64,
+    bytes_out: AtomicU64,
+    /// Whether the app is on the collector's list.
+    listed: AtomicBool,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    hours: Vec<(i32, Flows)>,
+    views: FxHashMap<(i32, Source), u64>,
+    visits: FxHashMap<(i32, u64), Source>,
+}
+
+impl Meters {
+    /// Adds to a flow of `hour`. True when the app has to be put on the collector's list.
+    ///
+    /// All is relaxed: an addition that meets the turn of an hour or a roll-up may count for the
+    /// neighbouring hour or wait for the next roll-up, but is never lost.
+    pub(crate) fn add(&self, hour: i32, flow: Flow, count: u64) -> bool {
+        if self.hour.load(Ordering::Relaxed) != hour {
+            self.turn(hour);
+        }
+        let meter = match flow {
+            Flow::Requests => &self.requests,
+            Flow::RowWrites => &self.row_writes,
+            Flow::FeedPolls => &self.feed_polls,
+            Flow::BytesOut => &self.bytes_out,
+        };
+        meter.fetch_add(count, Ordering::Relaxed);
+        self.list()
+    }
+
+    /// Counts a page view; `visitor` is the day's hash of who looked. The first value is as
+    /// [`Meters::add`]'s, the second true when a roll-up should not wait.
+    fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> (bool, bool) {
+        let mut pending = self.pending.lock();
+        let place = (hour, source);
+        let is_new = !pending.views.contains_key(&place);
+        if is_new && pending.views.len() >= VIEWS_MAX {
+            let other = Source { country: None, referrer: Some(OTHER.into()) };
+            *pending.views.entry((hour, other)).or_default() += 1;
+        } else {
+            *pending.views.entry(place.clone()).or_default() += 1;
+            if let Some(visitor) = visitor
+                && pending.visits.len() < VISITS_MAX
+            {
+                pending.visits.entry((hour, visitor)).or_insert(place.1);
+            }
+        }
+        let full = pending.views.len() >= VIEWS_MAX || pending.visits.len() >= VISITS_MAX;
+        drop(pending);
+        (self.list(), full)
+    }
+
+    fn list(&self) -> bool {
+        !self.listed.load(Ordering::Relaxed) && !self.listed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Puts what was counted aside with its hour, and begins the next one.
+    #[cold]
+    fn turn(&self, hour: i32) {
+        let mut pending = self.pending.lock();
+        let ended = self.hour.swap(hour, Ordering::Relaxed);
+        let flows = self.counted();
+        pending.put(ended, flows);
+    }
+
+    fn counted(&self) -> Flows {
+        let take = |meter: &AtomicU64| meter.swap(0, Ordering::Relaxed);
+        Flows {
+            requests: take(&self.requests),
+            row_writes: take(&self.row_writes),
+            feed_polls: take(&self.feed_polls),
+            page_views: 0,
+            bytes_out: take(&self.bytes_out),
+        }
+    }
+
+    /// Takes everything out, off the list.
+    fn take(&self) -> Pending {
+        // Before the counts, so that what is counted from here on lists the app again.
+        self.listed.store(false, Ordering::Release);
+        let mut pending = self.pending.lock();
+        let flows = self.counted();
+        pending.put(self.hour.load(Ordering::Relaxed), flows);
+        std::mem::take(&mut pending)
+    }
+
+    /// Puts back what was certainly not written. True as [`Meters::add`].
+    fn give_back(&self, tally: Tally) -> bool {
+        let mut pending = self.pending.lock();
+        for (hour, flows) in tally.hours {
+            pending.put(hour, flows);
+        }
+        for Views { hour, source, count } in tally.views {
+            *pending.views.entry((hour, source)).or_default() += count;
+        }
+        for Visit { hour, visitor, source } in tally.visits {
+            pending.visits.insert((hour, visitor), source);
+        }
+        drop(pending);
+        self.list()
+    }
+}
+
+impl Pending {
+    fn put(&mut self, hour: i32, flows: Flows) {
+        if flows.is_zero() {
+            return;
+        }
+        match self.hours.iter().position(|(of, _)| *of == hour) {
+            Some(place) => self.hours[place].1 += flows,
+            None if self.hours.len() < HOURS_MAX => self.hours.push((hour, flows)),
+            // Storage has not answered for two days: the sum stays right, the hour does not.
+            None => self.hours[HOURS_MAX - 1].1 += flows,
+        }
+    }
+}
+
+/// Which apps have something to roll up, and today's salt.
+#[derive(Default)]
+pub(crate) struct Collector {
+    listed: Mutex<Vec<Arc<Slot>>>,
+    /// Held by whoever rolls up: a sketch is read, changed and written by one at a time.
+    rolling: tokio::sync::Mutex<()>,
+    /// Notified when an app's pending views are full.
+    pub(crate) full: tokio::sync::Notify,
+    salt: ArcSwapOption<(i32, [u8; SALT_BYTES])>,
+    /// The day for which old meters have been deleted.
+    forgotten: AtomicI32,
+}
+
+impl Collector {
+    fn list(&self, slot: Arc<Slot>) {
+        self.listed.lock().push(slot);
+    }
+
+    /// Returns when no roll-up that began before is running any more.
+    pub(crate) async fn settle(&self) {
+        drop(self.rolling.lock().await);
+    }
+}
+
+/// A page view, as the page's route sees it.
+#[derive(Debug, Clone)]
+pub struct PageView<'a> {
+    /// The part of the client's address that one customer holds.
+    pub network: &'a [u8],
+    /// The client's user agent.
+    pub user_agent: &'a [u8],
+    /// From where it came.
+    pub source: Source,
+}
+
+impl AppHandle {
+    /// Counts `count` of `flow`. Wakes nothing and waits for nothing.
+    pub fn meter(&self, flow: Flow, count: u64) {
+        let hour = hour_of(self.env().clock.now());
+        if self.slot.meters.add(hour, flow, count) {
+            self.apps.inner.collector.list(self.slot.clone());
+        }
+    }
+
+    pub(crate) fn count_view(&self, hour: i32, visitor: Option<u64>, source: Source) {
+        let collector = &self.apps.inner.collector;
+        let (unlisted, full) = self.slot.meters.view(hour, visitor, source);
+        if unlisted {
+            collector.list(self.slot.clone());
+        }
+        if full {
+            collector.full.notify_one();
+        }
+    }
+}

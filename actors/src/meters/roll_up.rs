@@ -1,0 +1,171 @@
+//! From memory to storage: what was counted is taken out of the slots, added to the stored sums in
+//! batches, and put back where storage certainly did not take it.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use rand::RngCore as _;
+use rookery_domain::{
+    Result,
+    app::AppStatus,
+    id::{AppId, HumanId},
+    meters::{
+        day_of_hour, hour_of,
+        visit::{SALT_BYTES, visitor},
+    },
+};
+use rookery_storage::{
+    Db, StorageError,
+    meters::{
+        self as stored,
+        roll_up::{APPS_MAX, Tally, Views, Visit},
+    },
+};
+use tracing::warn;
+
+use super::PageView;
+use crate::{
+    Control,
+    control::to_the_end,
+    registry::{AppHandle, Apps, failed, slot::Slot},
+};
+
+/// Chunks of old meters that one round deletes at most.
+const CHUNKS_MAX: usize = 200;
+
+/// Whose meters are rolled up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Whose {
+    /// All apps'.
+    All,
+    /// One app's.
+    App(AppId),
+    /// Those of an account's apps.
+    Account(HumanId),
+}
+
+impl Whose {
+    fn has(self, slot: &Slot) -> bool {
+        match self {
+            Self::All => true,
+            Self::App(app) => slot.id == app,
+            Self::Account(human) => slot.record.load().owner == human,
+        }
+    }
+}
+
+/// Rolls up what was counted until now; the number of apps.
+///
+/// # Errors
+/// `unavailable` when storage does not answer: what was counted waits for the next time.
+pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
+    let collector = &apps.inner.collector;
+    let _rolling = collector.rolling.lock().await;
+    let listed: Vec<Arc<Slot>> = {
+        let mut listed = collector.listed.lock();
+        listed.extract_if(.., |slot| whose.has(slot)).collect()
+    };
+    let mut done = 0;
+    let mut rest = listed.chunks(APPS_MAX);
+    while let Some(chunk) = rest.next() {
+        let (slots, tallies): (Vec<_>, Vec<_>) =
+            chunk.iter().filter_map(|slot| Some((slot, tally(slot)?))).unzip();
+        match stored::roll_up::roll_up(db, tallies.clone()).await {
+            Ok(()) => done += tallies.len() as u64,
+            // It may be there: once too few is better than twice.
+            Err(error @ StorageError::MaybeCommitted(_)) => {
+                collector.listed.lock().extend(rest.flatten().cloned());
+                return Err(failed(error));
+            }
+            Err(error) => {
+                let mut listed = collector.listed.lock();
+                for (slot, tally) in slots.into_iter().zip(tallies) {
+                    if slot.meters.give_back(tally) {
+                        listed.push(slot.clone());
+                    }
+                }
+                listed.extend(rest.flatten().cloned());
+                return Err(failed(error));
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// What a slot has counted; `None` when that is nothing, or the app is destroyed.
+fn tally(slot: &Slot) -> Option<Tally> {
+    let pending = slot.meters.take();
+    let record = slot.record.load();
+    let is_gone = record.status == AppStatus::Purging || slot.is_gone();
+    if is_gone || (pending.hours.is_empty() && pending.views.is_empty()) {
+        return None;
+    }
+    let views = pending.views.into_iter();
+    let visits = pending.visits.into_iter();
+    let mut visits: Vec<Visit> =
+        visits.map(|((hour, visitor), source)| Visit { hour, visitor, source }).collect();
+    visits.sort_unstable_by_key(|visit| visit.hour);
+    Some(Tally {
+        app: slot.id,
+        owner: record.owner,
+        hours: pending.hours,
+        views: views.map(|((hour, source), count)| Views { hour, source, count }).collect(),
+        visits,
+    })
+}
+
+/// Deletes what is too old, once a day; true when it is done for today. What tells visitors of a
+/// past day apart goes after its last views have been rolled up.
+///
+/// # Errors
+/// `unavailable` when storage does not answer.
+pub(crate) async fn forget(apps: &Apps, db: &Db) -> Result<bool> {
+    let env = &apps.inner.env;
+    let forgotten = &apps.inner.collector.forgotten;
+    let today = day_of_hour(hour_of(env.clock.now()));
+    if forgotten.load(Ordering::Relaxed) == today {
+        return Ok(true);
+    }
+    let days_kept = i32::try_from(env.options.meters_retention_days).unwrap_or(i32::MAX);
+    let first = today.saturating_sub(days_kept);
+    for _ in 0..CHUNKS_MAX {
+        let more = stored::forget::visitors(db, today).await.map_err(failed)?;
+        if !stored::forget::sums(db, first).await.map_err(failed)? && !more {
+            forgotten.store(today, Ordering::Relaxed);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl Control {
+    /// Counts a page view of `app`. Wakes nothing, writes nothing; once a day it fetches the salt.
+    pub async fn count_view(&self, app: &AppHandle, view: PageView<'_>) {
+        let hour = hour_of(self.env().clock.now());
+        let visitor = match self.salt(day_of_hour(hour)).await {
+            Ok(salt) => Some(visitor(&salt, app.id(), view.network, view.user_agent)),
+            Err(error) => {
+                warn!(%error, "the day's salt is not to be had: a view counts without its visitor");
+                None
+            }
+        };
+        app.count_view(hour, visitor, view.source);
+    }
+
+    async fn salt(&self, day: i32) -> Result<[u8; SALT_BYTES], StorageError> {
+        let held = &self.apps.inner.collector.salt;
+        if let Some(salt) = held.load().as_ref().filter(|salt| salt.0 == day) {
+            return Ok(salt.1);
+        }
+        let mut candidate = [0; SALT_BYTES];
+        rand::rng().fill_bytes(&mut candidate);
+        let salt = stored::salt(&self.db, day, candidate).await?;
+        held.store(Some(Arc::new((day, salt))));
+        Ok(salt)
+    }
+
+    /// Rolls up before a report, so that it shows what was counted until now.
+    pub(crate) async fn roll_up(&self, whose: Whose) -> Result<()> {
+        let (apps, db) = (self.apps.clone(), self.db.clone());
+        to_the_end(async move { roll_up(&apps, &db, whose).await.map(drop) }).await
+    }
+}
