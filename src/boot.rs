@@ -78,6 +78,8 @@ impl Rooms {
             memory_budget_bytes: config.apps.memory_budget_bytes,
             feed_retention_events: config.feed.retention_events,
             feed_retention_days: config.feed.retention_days,
+            meters_interval: Duration::from_secs(config.meters.rollup_interval_s),
+            meters_retention_days: config.meters.retention_days,
             apps_domain: host.to_owned(),
             ..RuntimeOptions::default()
         };

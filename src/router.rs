@@ -14,7 +14,7 @@ use crate::{
     openapi, operation,
     routes::{
         agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, ops, page,
-        register, self_agents, site as pages, visitor,
+        register, self_agents, site as pages, usage, visitor,
     },
     state::AppState,
 };
@@ -111,6 +111,8 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(self_agents::resume::resume, self_agents::resume::ERRORS))
         .routes(operation!(self_agents::revoke_key::revoke_key, self_agents::revoke_key::ERRORS))
         .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
+        .routes(operation!(usage::account::usage, usage::account::ERRORS))
+        .routes(operation!(usage::series::series, usage::series::ERRORS))
 }
 
 /// By which an app's page speaks to its app.
@@ -177,6 +179,8 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
         .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
         .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
+        .routes(operation!(usage::analytics::analytics, usage::analytics::ERRORS))
+        .routes(operation!(usage::app::usage, usage::app::ERRORS))
 }
 
 impl Routes {

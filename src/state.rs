@@ -10,7 +10,7 @@ use crate::{
     boot::Rooms,
     config::Config,
     error::Envelope,
-    http::{auth::Authenticator, waiters::Waiters},
+    http::{auth::Authenticator, country::Countries, waiters::Waiters},
     mail::Mailer,
     openapi::Reference,
     pages::origin::Origins,
@@ -41,6 +41,8 @@ pub struct State {
     pub authenticator: Arc<dyn Authenticator>,
     /// Open polls of the feed, per client network.
     pub feed_waiters: Arc<Waiters>,
+    /// Which country a client is in.
+    pub countries: Countries,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

@@ -10,6 +10,7 @@ mod error;
 mod ids;
 mod json;
 mod manifest;
+mod meters;
 mod patch;
 mod query;
 mod retention;

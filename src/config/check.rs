@@ -53,6 +53,13 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     positive("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
     positive("feed.retention_events", config.feed.retention_events)?;
     positive("feed.retention_days", u64::from(config.feed.retention_days))?;
+    timeout("meters.rollup_interval_s", config.meters.rollup_interval_s)?;
+    positive("meters.retention_days", u64::from(config.meters.retention_days))?;
+    if !config.meters.country_header.is_empty() && config.server.trusted_proxies.is_empty() {
+        return fail(
+            "meters.country_header: needs server.trusted_proxies, which alone are believed",
+        );
+    }
     positive("limits.versions_kept", config.limits.versions_kept)?;
     positive("limits.row_bytes_max", config.limits.row_bytes_max as u64)?;
     positive("limits.batch_rows_max", config.limits.batch_rows_max as u64)?;

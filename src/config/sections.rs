@@ -28,6 +28,8 @@ pub struct Config {
     pub apps: Apps,
     /// The change feed.
     pub feed: Feed,
+    /// What is counted of apps.
+    pub meters: Meters,
     /// Bounds that rules consult.
     pub limits: Limits,
     /// Requests per client network.
@@ -130,6 +132,20 @@ pub struct Feed {
     pub retention_events: u64,
     /// Days that events are kept.
     pub retention_days: u32,
+}
+
+/// What is counted of apps.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Meters {
+    /// Seconds between two roll-ups to storage.
+    pub rollup_interval_s: u64,
+    /// Days that sums are kept.
+    pub retention_days: u32,
+    /// A file in MaxMind's format; empty for none.
+    pub country_database: String,
+    /// The header in which a trusted proxy names the client's country; empty for none.
+    pub country_header: String,
 }
 
 /// Requests per client network.

@@ -16,6 +16,8 @@ pub struct RequestContext {
     pub request_id: HeaderValue,
     /// The client's address.
     pub address: IpAddr,
+    /// Whether a trusted proxy sent the request, so that its headers may be believed.
+    pub by_proxy: bool,
     /// The slug that the host names, on an app's own origin.
     pub app: Option<Box<str>>,
 }
@@ -49,6 +51,23 @@ impl From<IpAddr> for Network {
             }
         }
     }
+}
+
+impl Network {
+    /// Its bytes: 4 of an IPv4 address, 8 of an IPv6 one.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::V4(bytes) => bytes,
+            Self::V6(bytes) => bytes,
+        }
+    }
+}
+
+/// Whether the peer is a trusted proxy.
+#[must_use]
+pub fn is_trusted(peer: SocketAddr, trusted: &[IpNet]) -> bool {
+    !trusted.is_empty() && trusted.iter().any(|net| net.contains(&peer.ip().to_canonical()))
 }
 
 /// The client's address: the peer, or the right-most hop of `X-Forwarded-For` that is not trusted

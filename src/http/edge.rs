@@ -23,7 +23,7 @@ use tower::Service as _;
 use super::{
     cli_version,
     client::{self, RequestContext},
-    headers,
+    headers, metering,
     rate_limit::{Limiter, Standing},
     request_id::{self, RequestIds},
     request_log::{Line, RequestLog},
@@ -108,14 +108,20 @@ impl Edge {
         let api = uri.path().starts_with(API_PREFIX);
 
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
+        let mut metered = None;
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
             _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
             // Nothing refuses it; or no such route, which the router says better.
             _ => {
-                let context = RequestContext { request_id: request_id.clone(), address, app };
+                let by_proxy = client::is_trusted(peer, &self.state.config.server.trusted_proxies);
+                let request_id = request_id.clone();
+                let context = RequestContext { request_id, address, by_proxy, app };
                 parts.extensions.insert(context);
-                route(routes.handlers(), Request::from_parts(parts, Body::new(body))).await
+                let request = Request::from_parts(parts, Body::new(body));
+                let (response, app) = metering::run(route(routes.handlers(), request)).await;
+                metered = app;
+                response
             }
         };
 
@@ -147,7 +153,10 @@ impl Edge {
                 took: now.saturating_duration_since(began),
             });
         }
-        response
+        match metered {
+            Some(app) => metering::count_bytes(response, app),
+            None => response,
+        }
     }
 
     /// The first refusal in the order of precedence that needs no handler.

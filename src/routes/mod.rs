@@ -20,4 +20,5 @@ pub mod page;
 pub mod register;
 pub mod self_agents;
 pub mod site;
+pub mod usage;
 pub mod visitor;

@@ -15,7 +15,7 @@ use crate::{
     boot::{BootError, Rooms},
     config::Config,
     error::Envelope,
-    http::{auth::Authenticator, edge::Edge, waiters::Waiters},
+    http::{auth::Authenticator, country::Countries, edge::Edge, waiters::Waiters},
     mail::Mailer,
     openapi::Reference,
     pages::origin::Origins,
@@ -97,6 +97,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => "localhost",
         domain => domain,
     };
+    let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let rooms = Rooms::open(&config, &hooks.clock, host).await?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
@@ -118,6 +119,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
+        countries,
         pages: PageCache::default(),
         drain: CancellationToken::new(),
         config,

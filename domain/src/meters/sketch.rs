@@ -103,7 +103,7 @@ impl VisitorSketch {
                     .filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)))
                     .collect();
                 let is_sorted = seen.is_sorted_by(|a, b| a < b) && seen.len() <= EXACT_MAX;
-                is_sorted.then(|| Self { count: seen.len() as f64, kept: Kept::Exact(seen) })
+                is_sorted.then_some(Self { count: seen.len() as f64, kept: Kept::Exact(seen) })
             }
             (&REGISTERS_FORMAT, rest) => {
                 let (count, registers) = rest.split_first_chunk::<8>()?;

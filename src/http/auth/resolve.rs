@@ -15,7 +15,10 @@ use super::{
     Identity, identify,
     permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator},
 };
-use crate::{http::csrf, state::AppState};
+use crate::{
+    http::{csrf, metering},
+    state::AppState,
+};
 
 fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
@@ -87,7 +90,10 @@ pub(super) async fn app<L: Lifecycle>(
         AppStatus::Closed if !L::CLOSED => {
             Err(Error::new(ErrorCode::AppClosed, "the app is closed"))
         }
-        _ => Ok(app),
+        _ => {
+            metering::credit(&app);
+            Ok(app)
+        }
     }
 }
 

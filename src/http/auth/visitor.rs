@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, csrf},
+    http::{client::RequestContext, csrf, metering},
     state::AppState,
 };
 
@@ -97,6 +97,7 @@ impl Arriving {
         state: &AppState,
     ) -> Result<Self> {
         let app = state.rooms.apps().find(slug).await?;
+        metering::credit(&app);
         let (token, by_cookie) = token(headers, state.origins.is_path_mode());
         let presented = match token {
             None => Presented::Nothing,

@@ -8,7 +8,9 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, StatusCode, header, request::Parts};
 use rookery_actors::feed::{FeedPage, FeedQuery, WAIT_DEFAULT, WAIT_MAX};
-use rookery_domain::{Error, ErrorCode, Result, query::PageLimit, row::write_json_string};
+use rookery_domain::{
+    Error, ErrorCode, Result, meters::Flow, query::PageLimit, row::write_json_string,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -114,6 +116,7 @@ pub(crate) async fn follow(
     params: FeedParams,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
+    asked.app.meter(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
         query.since = headers.last_event_id.or(query.since);

@@ -5,6 +5,7 @@
 
 mod refusal;
 mod source;
+mod view;
 
 use axum::{
     body::Body,
@@ -33,6 +34,8 @@ use crate::{
 
 /// Media type of the document.
 const HTML: &str = "text/html; charset=utf-8";
+/// What the media types of pages begin with.
+const HTML_TYPE: &str = "text/html";
 
 /// The SDK, the same in every app.
 pub async fn sdk(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
@@ -83,10 +86,18 @@ async fn find(
     let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;
     let exists = |path: &str| pages.asset(path).is_some();
     match paths::resolve(&path, paths::is_navigation(headers), exists) {
-        Target::Document => Ok(document(state, &record, &pages, method, headers)),
+        Target::Document => {
+            let sent = document(state, &record, &pages, method, headers);
+            view::count(state, &arriving.app, context, method, headers, sent.status()).await;
+            Ok(sent)
+        }
         Target::Asset(path) => {
             let info = pages.asset(&path).ok_or(Refusal::NothingHere)?;
-            asset(state, &record, &pages, info, method, headers).await
+            let sent = asset(state, &record, &pages, info, method, headers).await?;
+            if assets::content_type(&info.path, Some(&info.content_type)).starts_with(HTML_TYPE) {
+                view::count(state, &arriving.app, context, method, headers, sent.status()).await;
+            }
+            Ok(sent)
         }
         Target::NotFound => Err(Refusal::NothingHere),
     }

@@ -3,7 +3,7 @@
 //! Every statement is a sum onto a row or makes it, so a batch needs no reading; only apps whose
 //! pages were seen read their visitors' sketches first.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, btree_map::Entry};
 
 use rookery_domain::{
     id::{AppId, HumanId},
@@ -82,11 +82,11 @@ struct Sums {
     accounts: BTreeMap<([u8; 16], i32), Flows>,
     days: BTreeMap<([u8; 16], i32), u64>,
     sources: BTreeMap<([u8; 16], i32, SourceKind, String), Seen>,
-    /// By app, kind and period; with the day it belongs to.
-    sketches: BTreeMap<([u8; 16], i64, i32), (i32, Vec<u8>)>,
+    /// Whole rows: no app is there twice.
+    sketches: Vec<Args>,
 }
 
-/// Adds at most [`APPS_MAX`] tallies, all or nothing.
+/// Adds at most [`APPS_MAX`] tallies of different apps, all or nothing.
 ///
 /// # Errors
 /// Any [`StorageError`]; after [`StorageError::MaybeCommitted`] nobody knows, and counting twice
@@ -129,12 +129,12 @@ impl Sums {
         for views in &tally.views {
             let day = day_of_hour(views.hour);
             for key in [(OF_DAY, day), (OF_HOUR, views.hour)] {
-                if !sketches.contains_key(&key) {
-                    sketches.insert(key, stored_sketch(tx, tally.app, key).await?);
+                if let Entry::Vacant(place) = sketches.entry(key) {
+                    place.insert(stored_sketch(tx, tally.app, key).await?);
                 }
             }
-            if !named.contains_key(&day) {
-                named.insert(day, stored_referrers(tx, tally.app, day).await?);
+            if let Entry::Vacant(place) = named.entry(day) {
+                place.insert(stored_referrers(tx, tally.app, day).await?);
             }
         }
         for views in &tally.views {
@@ -157,7 +157,9 @@ impl Sums {
         }
         for ((kind, period), sketch) in sketches {
             let day = if kind == OF_DAY { period } else { day_of_hour(period) };
-            self.sketches.insert((app, kind, period), (day, sketch.to_bytes()));
+            let row =
+                args![app, kind, i64::from(period), i64::from(day), sketch.to_bytes().as_slice()];
+            self.sketches.push(row);
         }
         Ok(())
     }
@@ -217,13 +219,10 @@ impl Sums {
             sources.collect(),
         )
         .await?;
-        let sketches = self.sketches.into_iter().map(|((app, kind, period), (day, state))| {
-            args![app, kind, i64::from(period), i64::from(day), state.as_slice()]
-        });
         tx.insert_many(
             "insert into visitor_sketches (app_id, kind, period, day, state)",
             "on conflict (app_id, kind, period) do update set state = excluded.state",
-            sketches.collect(),
+            self.sketches,
         )
         .await?;
         Ok(())

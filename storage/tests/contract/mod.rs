@@ -6,6 +6,7 @@ mod devices;
 mod directory;
 mod enrollment;
 mod expiry;
+mod meters;
 mod opening;
 mod purge;
 mod sign_in;

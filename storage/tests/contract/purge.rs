@@ -13,6 +13,7 @@ use rookery_storage::{
     },
     expiry,
     idempotency_global::{self, NewAnswer, StoredAnswer},
+    meters::roll_up,
     participants::{self, Participant, ParticipantKind},
     session_grants,
 };
@@ -109,6 +110,9 @@ contract! {
         participants::create(db, &visitor).await.unwrap();
         session_grants::create(db, hash(), id, owner, NOW.plus_seconds(60), NOW).await.unwrap();
         let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);
+        for app in [id, neighbour.record.id] {
+            roll_up::roll_up(db, vec![super::meters::seen(app, owner)]).await.unwrap();
+        }
         create::create(db, neighbour).await.unwrap();
 
         assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
@@ -122,6 +126,10 @@ contract! {
             ("select count(*) from events", 2),
             ("select count(*) from versions", 1),
             ("select count(*) from assets", 2),
+            ("select count(*) from app_hours", 1),
+            ("select count(*) from app_days", 1),
+            ("select count(*) from app_sources", 2),
+            ("select count(*) from visitor_sketches", 2),
             ("select count(*) from participants", 0),
             ("select count(*) from session_grants", 0),
         ] {

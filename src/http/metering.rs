@@ -1,0 +1,82 @@
+//! What a request costs the app it is for: one request, and the bytes of its answer.
+//!
+//! An extractor finds the app, but only the boundary sees the answer; between them the request's
+//! task remembers which app it was. That costs no allocation. What is not here: what is counted
+//! elsewhere (row writes by the app, polls by the feed's route, views by the page's).
+
+use std::{
+    cell::RefCell,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+use rookery_actors::AppHandle;
+use rookery_domain::meters::Flow;
+
+tokio::task_local! {
+    static APP: RefCell<Option<AppHandle>>;
+}
+
+/// Counts a request for `app`, and has the boundary count its answer.
+pub fn credit(app: &AppHandle) {
+    app.meter(Flow::Requests, 1);
+    // Only the boundary's requests have a place for it: not those of a test without one.
+    let _ = APP.try_with(|place| place.replace(Some(app.clone())));
+}
+
+/// Runs a request's handlers; answers the app it was for, too.
+pub async fn run(handlers: impl Future<Output = Response>) -> (Response, Option<AppHandle>) {
+    let noted = async {
+        let response = handlers.await;
+        (response, APP.with(RefCell::take))
+    };
+    APP.scope(RefCell::new(None), noted).await
+}
+
+/// Counts the bytes of an answer for `app`: at once where their number is known, as they leave
+/// where it is not.
+pub fn count_bytes(response: Response, app: AppHandle) -> Response {
+    match response.body().size_hint().exact() {
+        Some(0) => response,
+        Some(bytes) => {
+            app.meter(Flow::BytesOut, bytes);
+            response
+        }
+        None => response.map(|body| Body::new(Counted { body, app })),
+    }
+}
+
+/// A stream whose bytes are counted.
+struct Counted {
+    body: Body,
+    app: AppHandle,
+}
+
+impl http_body::Body for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            self.app.meter(Flow::BytesOut, data.len() as u64);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
