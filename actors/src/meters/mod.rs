@@ -1,6 +1,6 @@
 //! Meters: counting in memory what apps are used for, and rolling it up to storage.
 //!
-//! Counting a request is a relaxed addition in the app's slot: no lock, no allocation, nothing
+//! Counting a request is an atomic addition in the app's slot: no lock, no allocation, nothing
 //! woken. A page view tells more (from where, by whom), so it takes the app's own short lock. What
 //! was counted leaves memory in batches: when the worker's interval is over, when somebody asks for
 //! a report, and at shutdown. A crash loses what was counted since the last time. An app that
@@ -62,8 +62,10 @@ struct Pending {
 impl Meters {
     /// Adds to a flow of `hour`. True when the app has to be put on the collector's list.
     ///
-    /// All is relaxed: an addition that meets the turn of an hour or a roll-up may count for the
-    /// neighbouring hour or wait for the next roll-up, but is never lost.
+    /// An addition that meets the turn of an hour may count for the neighbouring one, but is never
+    /// lost. Counts and the list's mark are sequentially consistent, which costs an addition
+    /// nothing on common machines: either a roll-up takes the addition, or the addition sees that
+    /// the app is not listed any more.
     pub(crate) fn add(&self, hour: i32, flow: Flow, count: u64) -> bool {
         if self.hour.load(Ordering::Relaxed) != hour {
             self.turn(hour);
@@ -74,7 +76,7 @@ impl Meters {
             Flow::FeedPolls => &self.feed_polls,
             Flow::BytesOut => &self.bytes_out,
         };
-        meter.fetch_add(count, Ordering::Relaxed);
+        meter.fetch_add(count, Ordering::SeqCst);
         self.list()
     }
 
@@ -101,7 +103,7 @@ impl Meters {
     }
 
     fn list(&self) -> bool {
-        !self.listed.load(Ordering::Relaxed) && !self.listed.swap(true, Ordering::AcqRel)
+        !self.listed.load(Ordering::SeqCst) && !self.listed.swap(true, Ordering::SeqCst)
     }
 
     /// Puts what was counted aside with its hour, and begins the next one.
@@ -114,7 +116,7 @@ impl Meters {
     }
 
     fn counted(&self) -> Flows {
-        let take = |meter: &AtomicU64| meter.swap(0, Ordering::Relaxed);
+        let take = |meter: &AtomicU64| meter.swap(0, Ordering::SeqCst);
         Flows {
             requests: take(&self.requests),
             row_writes: take(&self.row_writes),
@@ -127,7 +129,7 @@ impl Meters {
     /// Takes everything out, off the list.
     fn take(&self) -> Pending {
         // Before the counts, so that what is counted from here on lists the app again.
-        self.listed.store(false, Ordering::Release);
+        self.listed.store(false, Ordering::SeqCst);
         let mut pending = self.pending.lock();
         let flows = self.counted();
         pending.put(self.hour.load(Ordering::Relaxed), flows);
