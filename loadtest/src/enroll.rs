@@ -33,7 +33,7 @@ pub async fn enroll(api: &Api, identity: &Identity) -> Result<Api> {
         Some(session) => session_cookie(api, session),
         None => sign_in(api, &identity.email).await?,
     };
-    let origin = api.endpoint().origin().to_owned();
+    let origin = public_origin(api).await?;
     let human = api.with(&[("cookie", &cookie), ("origin", &origin)]);
 
     let name = json!({"name": "rookery-load"});
@@ -43,6 +43,14 @@ pub async fn enroll(api: &Api, identity: &Identity) -> Result<Api> {
     let code = text(&minted, "/code", "POST /v1/self/claim-codes")?;
     agent.expect("POST", "/v1/agents/claim", Some(&json!({"code": code}))).await?;
     Ok(agent)
+}
+
+/// Where browsers reach the service: what a human's requests must name as their origin, whatever
+/// address they are sent to. The service's own document says it.
+async fn public_origin(api: &Api) -> Result<String> {
+    let document = api.expect("GET", "/v1/openapi.json", None).await?;
+    let told = document.pointer("/servers/0/url").and_then(serde_json::Value::as_str);
+    Ok(told.unwrap_or(api.endpoint().origin()).trim_end_matches('/').to_owned())
 }
 
 fn as_agent(api: &Api, key: &str) -> Api {

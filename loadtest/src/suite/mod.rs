@@ -64,7 +64,7 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
     for round in 1..=context.load.runs {
         measure_round(context, options, round, &one, &many).await?;
     }
-    ceiling_of(context, options, context.load.runs + 1).await?;
+    ceiling_of(context, options, 2 * context.load.runs + 1).await?;
     let fresh = context.another_target(&[]).await?;
     let main = std::mem::replace(&mut context.target, fresh);
     // The apps of both targets must be purged, whatever happens between.
@@ -99,10 +99,10 @@ fn closed(context: &Context, options: &Options) -> Plan {
     }
 }
 
-async fn ceiling_of(context: &mut Context, options: &Options, round: usize) -> Result<f64> {
+async fn ceiling_of(context: &mut Context, options: &Options, run: usize) -> Result<f64> {
     let plan = closed(context, options);
     let workload = Arc::new(ceiling::workload(&context.target.api));
-    Ok(context.measure("ceiling", round, &plan, workload).await?.throughput)
+    Ok(context.measure("ceiling", run, &plan, workload).await?.throughput)
 }
 
 async fn measure_round(
@@ -114,7 +114,7 @@ async fn measure_round(
 ) -> Result<()> {
     let api = context.target.api.clone();
     let mut found = Vec::new();
-    let before = ceiling_of(context, options, round).await?;
+    let before = ceiling_of(context, options, 2 * round - 1).await?;
     let work = |apps: &[App], operation| Arc::new(row_work(&api, apps, operation, ROWS));
     let one = std::slice::from_ref(one);
     let cases = [
@@ -141,7 +141,7 @@ async fn measure_round(
     let case = format!("update at {:.0}/s", options.moderate_rate);
     context.measure(&case, round, &plan, work(one, Operation::Update)).await?;
 
-    let after = ceiling_of(context, options, round).await?;
+    let after = ceiling_of(context, options, 2 * round).await?;
     let ceiling = f64::midpoint(before, after);
     for Measurement { case, throughput, .. } in &found {
         let name = format!("{case}: share of ceiling");
