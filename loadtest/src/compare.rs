@@ -118,6 +118,7 @@ fn verdict(judgement: &Judgement) -> String {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "WORSE".to_owned(),
         Verdict::TooFewRuns => format!("too few runs to judge (at least {RUNS_MIN} each)"),
+        Verdict::WithinNoise if judgement.before == judgement.after => "no difference".to_owned(),
         Verdict::WithinNoise if judgement.noise >= judgement.change.abs() => {
             "within noise: the noise is larger than the difference".to_owned()
         }
