@@ -9,6 +9,7 @@ mod docs;
 mod errors;
 mod harness;
 mod http;
+mod load;
 mod operator;
 mod pages;
 mod process;

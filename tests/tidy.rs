@@ -115,6 +115,7 @@ fn dependencies_point_one_way() {
         ("domain", &["rookery-storage", "rookery-actors", "tokio", "sqlx", "axum", "ractor"][..]),
         ("storage", &["rookery-actors", "axum", "ractor"][..]),
         ("actors", &["axum", "sqlx", "rusqlite"][..]),
+        ("loadtest", &["rookery-storage", "rookery-actors", "rookery", "axum", "sqlx"][..]),
     ];
     let mut offenders = Vec::new();
     for (room, others) in forbidden {

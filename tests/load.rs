@@ -1,0 +1,215 @@
+//! The load generator against real servers: every scenario runs for a moment and leaves a result
+//! that can be read, and nothing else. What it measures is not judged here.
+
+use std::path::Path;
+
+use clap::Parser as _;
+use rookery_load::{cli::Cli, command::carry_out, result::ResultFile};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::harness::process::Process;
+
+/// Runs a command line; what it left behind.
+async fn run(args: &[&str]) -> (ResultFile, TempDir) {
+    let out = tempfile::tempdir().expect("a folder");
+    let folder = out.path().to_str().expect("text");
+    let common = ["--duration", "1s", "--warmup", "100ms", "--runs", "1", "--out", folder];
+    let words = ["rookery-load"].into_iter().chain(args.iter().copied()).chain(common);
+    let cli = Cli::try_parse_from(words).expect("the command line is understood");
+    carry_out(&cli.command).await.expect("it is carried out");
+    let result = ResultFile::read(&out.path().join("result.json")).expect("a result");
+    (result, out)
+}
+
+/// The same on a server of its own.
+async fn run_spawned(args: &[&str]) -> (ResultFile, TempDir) {
+    let spawn = ["--spawn", "--server-bin", env!("CARGO_BIN_EXE_rookery")];
+    run(&[args, &spawn].concat()).await
+}
+
+/// What every result must hold: something was measured, answered, and written down.
+fn check(result: &ResultFile, out: &Path) {
+    assert!(!result.interrupted);
+    assert!(!result.measurements.is_empty());
+    assert!(!result.figures.is_empty());
+    for measurement in &result.measurements {
+        let case = &measurement.case;
+        assert!(measurement.ok > 0, "{case}: {:?}", measurement.errors);
+        assert_eq!(measurement.intended, measurement.sent + measurement.dropped, "{case}");
+        let failed: u64 = measurement.errors.values().sum();
+        assert_eq!(measurement.sent, measurement.ok + failed, "{case}");
+    }
+    let names = std::fs::read_dir(out).expect("the folder").flatten().map(|file| file.file_name());
+    let names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    assert!(names.iter().any(|name| name.ends_with(".hgrm")), "{names:?}");
+    let report = std::fs::read_to_string(out.join("report.html")).expect("a report");
+    assert!(report.contains("<svg ") && !report.contains("<script"));
+}
+
+/// No request may have failed in these.
+fn check_all_answered(result: &ResultFile) {
+    for measurement in &result.measurements {
+        assert!(measurement.errors.is_empty(), "{}: {:?}", measurement.case, measurement.errors);
+    }
+}
+
+#[tokio::test]
+async fn one_hot_app_takes_every_operation() {
+    for operation in ["create", "update", "get", "list", "mixed"] {
+        let args = ["hot-app", "--op", operation, "--rate", "200", "--rows", "100"];
+        let (result, out) = run_spawned(&args).await;
+        check(&result, out.path());
+        check_all_answered(&result);
+        let measured = &result.measurements[0];
+        assert!(measured.corrected.is_some(), "an open loop is corrected");
+        assert!((199..=201).contains(&measured.intended), "{}", measured.intended);
+    }
+}
+
+#[tokio::test]
+async fn a_closed_loop_is_labelled_and_has_no_corrected_latency() {
+    let (result, out) = run_spawned(&["hot-app", "--closed", "4"]).await;
+    check(&result, out.path());
+    let measured = &result.measurements[0];
+    assert_eq!(measured.corrected, None);
+    assert!(measured.timing.label().contains("not for latency"));
+}
+
+#[tokio::test]
+async fn a_search_tries_rates_until_a_bound_breaks() {
+    let bound = ["--bound-p99", "20ms", "--duration", "200ms"];
+    let out = tempfile::tempdir().expect("a folder");
+    let words = ["rookery-load", "ceiling", "--spawn", "--search", "--rate", "3000", "--warmup"];
+    let words = words.into_iter().chain(["50ms", "--out", out.path().to_str().expect("text")]);
+    let words = words.chain(["--server-bin", env!("CARGO_BIN_EXE_rookery")]).chain(bound);
+    let cli = Cli::try_parse_from(words).expect("the command line is understood");
+    carry_out(&cli.command).await.expect("it is carried out");
+    let result = ResultFile::read(&out.path().join("result.json")).expect("a result");
+    let search = &result.searches[0];
+    assert!(search.steps.iter().any(|step| step.broke.is_some()), "{search:?}");
+}
+
+#[tokio::test]
+async fn many_apps_are_told_apart() {
+    for skew in ["uniform", "zipf"] {
+        let args = ["many-apps", "--apps", "5", "--rows", "10", "--skew", skew, "--rate", "400"];
+        let (result, out) = run_spawned(&args).await;
+        check(&result, out.path());
+        check_all_answered(&result);
+        let fairness = result.measurements[0].fairness.as_ref().expect("several apps");
+        assert_eq!((fairness.apps, fairness.by_app.len()), (5, 5));
+        assert!(fairness.jain.is_some_and(|jain| jain > 0.5 && jain <= 1.0), "{fairness:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_sweep_tells_latency_and_memory_by_the_number_of_apps() {
+    let (result, out) = run_spawned(&["sweep", "--apps-max", "20", "--rate", "100"]).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+    let sizes: Vec<f64> = result.series[0].points.iter().map(|(size, _)| *size).collect();
+    assert_eq!(sizes, [1.0, 10.0, 20.0]);
+}
+
+#[tokio::test]
+async fn apps_that_are_woken_were_asleep() {
+    let (result, out) = run_spawned(&["wake", "--apps", "5", "--rows", "200"]).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+    assert_eq!(result.measurements[0].ok, 5);
+    assert!(result.warnings.is_empty(), "{:?}", result.warnings);
+}
+
+#[tokio::test]
+async fn every_follower_hears_of_every_commit() {
+    for way in ["long-poll", "sse"] {
+        let args = ["feed", "--way", way, "--followers", "20", "--commits-per-second", "5"];
+        let (result, out) = run_spawned(&args).await;
+        check(&result, out.path());
+        let missed = format!("feed/{way}-20: missed");
+        let missed = result.figures.iter().find(|figure| figure.name == missed);
+        assert_eq!(missed.expect("a figure").values, [0.0], "{way}");
+    }
+}
+
+#[tokio::test]
+async fn quiet_apps_are_measured_alone_and_beside_a_flood() {
+    let rates = ["--quiet-rate", "50", "--flood-rate", "2000"];
+    let (result, out) = run_spawned(&[&["noisy", "--quiet-apps", "3"], &rates[..]].concat()).await;
+    check(&result, out.path());
+    let cases: Vec<&str> = result.measurements.iter().map(|found| found.case.as_str()).collect();
+    assert_eq!(cases, ["noisy/quiet-alone", "noisy/quiet-beside", "noisy/flooded"]);
+}
+
+#[tokio::test]
+async fn a_budget_for_anonymous_visitors_is_seen_to_hold() {
+    let args = ["anonymous", "--visitors", "4", "--budget", "50", "--rate", "100"];
+    let (result, out) = run_spawned(&args).await;
+    check(&result, out.path());
+    assert!(
+        result.warnings.iter().all(|warning| !warning.contains("budget")),
+        "{:?}",
+        result.warnings
+    );
+    let bound = &result.measurements[1];
+    assert_eq!(
+        (bound.ok, &bound.errors),
+        (50, &[("collection_write_budget_exceeded".to_owned(), 50)].into())
+    );
+}
+
+#[tokio::test]
+async fn the_ceiling_is_an_answer_and_nothing_else() {
+    let (result, out) = run_spawned(&["ceiling", "--rate", "500"]).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+}
+
+#[tokio::test]
+async fn the_suite_prints_the_table_of_the_performance_page() {
+    let short = ["--case-duration", "200ms", "--moderate-rate", "100", "--loop-connections", "8"];
+    let (result, out) =
+        run_spawned(&[&["suite", "--grow-to", "500", "--wakes", "3"], &short[..]].concat()).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+    let table = std::fs::read_to_string(out.path().join("suite.md")).expect("the table");
+    for figure in
+        ["ceiling", "update, one app", "create, over 100 apps", "get", "list", "growing to 500"]
+    {
+        assert!(
+            table.contains(&format!("| {figure}")) || table.contains(figure),
+            "{figure}: {table}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_run_on_somebody_elses_server_leaves_no_app_behind() {
+    let data = tempfile::tempdir().expect("a folder");
+    let server = Process::start(data.path(), &[]);
+    let key = server.enroll("owner@example.com").await;
+    let (result, out) = run(&[
+        "many-apps",
+        "--apps",
+        "3",
+        "--rows",
+        "5",
+        "--url",
+        &server.url,
+        "--agent-key",
+        &key,
+    ])
+    .await;
+    check(&result, out.path());
+    for path in ["/v1/apps", "/v1/apps?status=deleted"] {
+        assert_eq!(server.get(path, &key).await["items"], json!([]), "{path}");
+    }
+    assert!(!result.to_json().contains(&key), "no secret in a result");
+
+    // Without a key it signs in through the mailbox, by whichever name it reaches the server.
+    let address = server.url.replace("localhost", "127.0.0.1");
+    let (result, _out) =
+        run(&["hot-app", "--op", "create", "--rate", "50", "--url", &address]).await;
+    check_all_answered(&result);
+}
