@@ -6,6 +6,7 @@ mod directory;
 mod drain;
 mod hibernation;
 mod hub;
+mod observe;
 mod rows;
 mod seeded;
 mod support;
