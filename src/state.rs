@@ -13,6 +13,7 @@ use crate::{
     http::{auth::Authenticator, waiters::Waiters},
     mail::Mailer,
     openapi::Reference,
+    ops::Ops,
     pages::origin::Origins,
     routes::page::PageCache,
 };
@@ -41,6 +42,8 @@ pub struct State {
     pub authenticator: Arc<dyn Authenticator>,
     /// Open polls of the feed, per client network.
     pub feed_waiters: Arc<Waiters>,
+    /// What operators see.
+    pub ops: Ops,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

@@ -10,6 +10,7 @@ mod errors;
 mod harness;
 mod http;
 mod operator;
+mod ops;
 mod pages;
 mod process;
 mod routes;

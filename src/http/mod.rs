@@ -9,6 +9,7 @@ pub mod conditional;
 pub mod csrf;
 pub mod cursor;
 pub mod edge;
+pub mod figures;
 pub mod headers;
 pub mod idempotency;
 pub mod params;

@@ -70,9 +70,7 @@ impl Distribution {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
-            buckets: std::array::from_fn(|i| {
-                self.buckets[i].saturating_sub(earlier.buckets[i])
-            }),
+            buckets: std::array::from_fn(|i| self.buckets[i].saturating_sub(earlier.buckets[i])),
             sum_us: self.sum_us.saturating_sub(earlier.sum_us),
         }
     }

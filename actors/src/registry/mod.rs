@@ -306,8 +306,7 @@ impl AppHandle {
     ) -> Result<Reply> {
         self.slot.touch(self.env().uptime());
         let deadline = message.began + self.env().options.request_timeout;
-        let mut ask =
-            Box::new(Ask { caller, op, idempotency, deadline, queued_at: message.began });
+        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at: message.began });
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
         for _ in 0..INCARNATIONS_TRIED_MAX {
             let live = tokio::time::timeout_at(deadline, self.live())

@@ -94,12 +94,8 @@ impl Tree {
     /// # Errors
     /// When ractor cannot spawn.
     pub(crate) async fn start(observer: Arc<Observer>, clock: Clock) -> Result<Self, SpawnErr> {
-        let children = Replaceable {
-            shards: Arc::default(),
-            workers: Arc::default(),
-            observer,
-            clock,
-        };
+        let children =
+            Replaceable { shards: Arc::default(), workers: Arc::default(), observer, clock };
         let (root, _) = Actor::spawn(None, Root, children.clone()).await?;
         let shards = Arc::new(Shards::start(&root.get_cell()).await?);
         // Set once, here.

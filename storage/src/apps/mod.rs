@@ -283,7 +283,6 @@ pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result
 /// # Errors
 /// Any [`StorageError`].
 pub async fn count(db: &Db) -> Result<u64> {
-    let (apps,): (i64,) =
-        db.one("select count(*) from apps where status <> 3", args![]).await?;
+    let (apps,): (i64,) = db.one("select count(*) from apps where status <> 3", args![]).await?;
     decode::number("count of apps", apps)
 }
