@@ -213,7 +213,8 @@ impl Lifecycle {
     pub(crate) fn crashed(&self, mut crash: Restart) {
         self.restarts[crash.decision as usize].fetch_add(1, Relaxed);
         if crash.cause.len() > CAUSE_BYTES_MAX {
-            let end = crash.cause.floor_char_boundary(CAUSE_BYTES_MAX);
+            let mut ends = (0..=CAUSE_BYTES_MAX).rev();
+            let end = ends.find(|at| crash.cause.is_char_boundary(*at)).unwrap_or(0);
             crash.cause.truncate(end);
         }
         let mut ring = self.ring.lock();

@@ -163,7 +163,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
     let ok = |ok: bool| if ok { "running" } else { "down" }.to_owned();
     let mut rows =
         vec![Row { expanded: "true", ..node(1, ["root".into(), ok(true), String::new()]) }];
-    let writer = format!("writer ({} lanes)", tree.writer.lanes);
+    let writer = format!("writer, lanes: {}", tree.writer.lanes);
     rows.push(node(2, [writer, ok(tree.writer.ok), tree.writer.queued.to_string()]));
     for worker in &tree.workers {
         let went = if worker.last_error.is_some() { "last round failed" } else { "running" };
@@ -180,7 +180,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
     }
     for shard in &tree.shards {
         let open = asked.shard == Some(shard.shard as usize);
-        let name = format!("shard {} ({} apps)", shard.shard, shard.apps);
+        let name = format!("shard {}, apps: {}", shard.shard, shard.apps);
         let mut row = node(2, [name, ok(true), String::new()]);
         row.cells[4] = number(shard.resident_rows as f64);
         row.cells[5] = bytes(shard.resident_bytes as f64);
@@ -322,7 +322,7 @@ fn crashes(state: &AppState, asked: &Asked) -> View {
 fn one(app: &AppDetail) -> View {
     let line = &app.line;
     let optional = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), |n| n.to_string());
-    let mut figures = vec![
+    let figures = vec![
         ("State", line.state.clone()),
         ("In it for", time(app.state_age_ms as f64 / 1e3)),
         ("Queued now", format!("{} of {}", line.queued, app.mailbox_limit)),
@@ -339,10 +339,8 @@ fn one(app: &AppDetail) -> View {
         ("Shard", app.shard.to_string()),
         ("Incarnation", optional(app.incarnation)),
         ("Newest event", optional(app.seq)),
+        ("Cause of quarantine", app.cause.clone().unwrap_or_else(|| "–".to_owned())),
     ];
-    if let Some(cause) = &app.cause {
-        figures.push(("Cause", cause.clone()));
-    }
     let values = |pick: fn(&super::app::AppSecond) -> f64| app.seconds.iter().map(pick).collect();
     let message = |message: &super::app::RecentMessage| {
         let took = time(message.took_seconds);
