@@ -17,6 +17,7 @@ use rookery_actors::{
     store::SqlStore,
 };
 use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
+use rookery_storage::faults::Faults;
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
 
@@ -62,15 +63,22 @@ pub struct Rooms {
 }
 
 impl Rooms {
-    /// Opens everything. `host` is the domain below which apps are served.
+    /// Opens everything. `host` is the domain below which apps are served; `faults` go wrong in
+    /// commits, in tests.
     ///
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
-    pub async fn open(config: &Config, clock: &Clock, host: &str) -> Result<Self, BootError> {
+    pub async fn open(
+        config: &Config,
+        clock: &Clock,
+        host: &str,
+        faults: Faults,
+    ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await?;
         let key = server_key(config)?;
         let epoch = db.next_epoch().await?;
-        let writer = Writer::start(&db, epoch, WriterOptions::default())?;
+        let writer =
+            Writer::start(&db, epoch, WriterOptions { faults, ..WriterOptions::default() })?;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let options = RuntimeOptions {
             mailbox_limit: config.apps.mailbox_limit,

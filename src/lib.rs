@@ -13,6 +13,7 @@ pub mod log;
 pub mod mail;
 pub mod openapi;
 pub mod operator;
+pub mod ops;
 pub mod pages;
 pub mod router;
 pub mod routes;

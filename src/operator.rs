@@ -10,7 +10,7 @@ use std::{
 };
 
 use rookery_domain::time::Clock;
-use rookery_storage::backup;
+use rookery_storage::{backup, faults::Faults};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ async fn alone(config: &Config, app: &str) -> Result<Closed, String> {
     if !config.data_dir.exists() {
         return Err(format!("no server answers, and {} has no data", config.data_dir.display()));
     }
-    let rooms = Rooms::open(config, &Clock::system(), &config.apps_domain).await;
+    let rooms = Rooms::open(config, &Clock::system(), &config.apps_domain, Faults::default()).await;
     let rooms = rooms.map_err(|error| error.to_string())?;
     let closed = rooms.close_app(app).await;
     rooms.close().await;

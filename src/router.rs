@@ -64,9 +64,19 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
 /// The routes of the operator's listener.
 #[must_use]
 pub fn ops() -> Routes {
-    Routes::new(OpenApiRouter::new())
+    Routes::new(operators_api())
         .get("/alive", health::alive)
         .get("/ready", health::ready)
+        .get("/metrics", ops::overview::prometheus)
+        .get("/ops", ops::pages::overview)
+        .get("/ops/tree", ops::pages::tree)
+        .get("/ops/hot", ops::pages::hot)
+        .get("/ops/restarts", ops::pages::restarts)
+        .get("/ops/apps/{id}", ops::pages::app)
+        .get("/ops/live", ops::pages::live)
+        .get("/ops/console.js", ops::pages::script)
+        .get("/ops/console.css", ops::pages::style)
+        .get("/ops/api/openapi.json", ops::document::document)
         .post("/ops/apps/{id}/close", ops::close::close)
 }
 
@@ -162,6 +172,18 @@ fn rows(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(feed::challenge::get_challenge, feed::challenge::ERRORS))
 }
 
+/// What operators see and do.
+fn operators_api() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::operators())
+        .routes(operation!(ops::overview::overview, ops::overview::ERRORS))
+        .routes(operation!(ops::tree::tree, ops::tree::ERRORS))
+        .routes(operation!(ops::hot::hot, ops::hot::ERRORS))
+        .routes(operation!(ops::restarts::restarts, ops::restarts::ERRORS))
+        .routes(operation!(ops::app::app, ops::app::ERRORS))
+        .routes(operation!(ops::act::act, ops::act::ERRORS))
+        .routes(operation!(ops::act::actions, ops::act::LIST_ERRORS))
+}
+
 /// Apps: part 4.2 and what 4.4 shows of a manifest.
 fn app_routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -211,15 +233,16 @@ impl Routes {
         self
     }
 
-    /// The router with its state, and the table of what it knows.
+    /// The router with its state, and the table of what it knows; answers are counted under
+    /// `name`.
     #[must_use]
-    pub fn into_table(self, state: &AppState) -> RouteTable {
+    pub fn into_table(self, name: &'static str, state: &AppState) -> RouteTable {
         let pages = self.pages;
         let router = self
             .router
             .fallback(|| async { ApiError::unknown_path() })
             .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
             .with_state(state.clone());
-        RouteTable::new(router, &self.document, &pages)
+        RouteTable::new(name, router, &self.document, &pages)
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     http::{auth::Authenticator, country::Countries, waiters::Waiters},
     mail::Mailer,
     openapi::Reference,
+    ops::Ops,
     pages::origin::Origins,
     routes::page::PageCache,
 };
@@ -43,6 +44,8 @@ pub struct State {
     pub feed_waiters: Arc<Waiters>,
     /// Which country a client is in.
     pub countries: Countries,
+    /// What operators see.
+    pub ops: Ops,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

@@ -11,6 +11,7 @@ mod harness;
 mod http;
 mod load;
 mod operator;
+mod ops;
 mod pages;
 mod process;
 mod routes;

@@ -9,7 +9,7 @@ use rookery_domain::{
 
 use tokio::time::Instant;
 
-use crate::{accounts::Accounts, store::AppStore};
+use crate::{accounts::Accounts, observe::Observer, store::AppStore};
 
 /// Settings of the runtime. Units are in the names.
 #[derive(Debug, Clone)]
@@ -68,6 +68,8 @@ pub(crate) struct Env {
     pub(crate) store: Arc<dyn AppStore>,
     pub(crate) accounts: Accounts,
     pub(crate) schemas: Schemas,
+    /// What operators see.
+    pub(crate) observer: Arc<Observer>,
     /// When the process started: idle times and crash streaks count from here.
     pub(crate) started: Instant,
 }

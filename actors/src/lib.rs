@@ -11,6 +11,7 @@ pub mod directory;
 mod env;
 pub mod feed;
 pub mod meters;
+pub mod observe;
 pub mod registry;
 mod runtime;
 pub mod store;

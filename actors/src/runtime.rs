@@ -13,6 +13,7 @@ use crate::{
     control::Control,
     env::{Env, RuntimeOptions, Schemas},
     meters::Whose,
+    observe::Observer,
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
@@ -126,7 +127,8 @@ pub(crate) async fn start_apps(
     clock: Clock,
     key: ServerKey,
 ) -> Result<(Tree, Apps), StartError> {
-    let tree = Tree::start().await?;
+    let observer = Arc::<Observer>::default();
+    let tree = Tree::start(observer.clone(), clock.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
     let env = Arc::new(Env {
         options,
@@ -136,6 +138,7 @@ pub(crate) async fn start_apps(
         store,
         accounts: Accounts::default(),
         schemas,
+        observer,
         started: Instant::now(),
     });
     let apps = Apps::new(env, tree.shards.clone());

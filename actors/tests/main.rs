@@ -7,6 +7,7 @@ mod drain;
 mod hibernation;
 mod hub;
 mod meters;
+mod observe;
 mod rows;
 mod seeded;
 mod support;

@@ -79,6 +79,8 @@ pub struct Ops {
     pub listen: SocketAddr,
     /// Bearer token; empty for none, on loopback only.
     pub token: SecretString,
+    /// Whether operators may wake, hibernate, restart and kill apps.
+    pub actions: bool,
 }
 
 /// The database.

@@ -5,15 +5,24 @@
 //! limit. Out: the error envelope, the headers of every answer, the log line. Credentials, bodies
 //! and everything behind them belong to extractors (docs/ARCHITECTURE.md, "A request's way in").
 
-use std::{convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, time::Instant};
+use std::{
+    convert::Infallible,
+    net::{IpAddr, SocketAddr},
+    panic::AssertUnwindSafe,
+    time::Instant,
+};
 
 use axum::{
     Router,
     body::Body,
     response::{IntoResponse as _, Response},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
-use http::{HeaderMap, Method, Request, StatusCode, Uri, header, request::Parts, uri::Authority};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts,
+    uri::Authority,
+};
 use rookery_domain::Error;
 use secrecy::{ExposeSecret as _, SecretString};
 use semver::Version;
@@ -54,6 +63,8 @@ pub struct Edge {
     /// The bearer that the operator's listener asks for.
     token: Option<SecretString>,
     https: bool,
+    /// Whether requests must name this machine: no token keeps foreign pages out.
+    local_only: bool,
 }
 
 impl Edge {
@@ -63,6 +74,7 @@ impl Edge {
         let config = &state.config;
         let limiter = Limiter::new(&config.rate_limit);
         let min_cli_version = Version::parse(&config.server.min_cli_version).ok();
+        state.ops.http.add(apps.figures().clone());
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
 
@@ -71,10 +83,12 @@ impl Edge {
     pub fn ops(state: AppState, routes: RouteTable) -> Self {
         let token = state.config.ops.token.clone();
         let token = Some(token).filter(|token| !token.expose_secret().is_empty());
-        Self { token, ..Self::bare(state, routes) }
+        let local_only = token.is_none();
+        Self { token, local_only, ..Self::bare(state, routes) }
     }
 
     fn bare(state: AppState, routes: RouteTable) -> Self {
+        state.ops.http.add(routes.figures().clone());
         Self {
             routes,
             app_routes: None,
@@ -84,6 +98,7 @@ impl Edge {
             min_cli_version: None,
             token: None,
             https: state.public_url.starts_with("https:"),
+            local_only: false,
             state,
         }
     }
@@ -126,6 +141,10 @@ impl Edge {
         };
 
         let code = self.state.envelope.seal(&mut response, &request_id);
+        if self.token.is_some() && response.status() == StatusCode::UNAUTHORIZED {
+            let browsers = HeaderValue::from_static("Basic realm=\"rookery operators\"");
+            response.headers_mut().append(header::WWW_AUTHENTICATE, browsers);
+        }
         if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
             limiter.write_headers(standing, response.headers_mut());
         }
@@ -141,16 +160,22 @@ impl Edge {
         headers::write(&mut response, request_id.clone(), private, self.https);
         let status = response.status();
         let now = Instant::now();
+        let took = now.saturating_duration_since(began);
+        let route = routes.number(uri.path());
+        routes.figures().record(route, &method, status, took);
+        if let Some(code) = code {
+            self.state.ops.http.count_error(code);
+        }
         if self.log.wants(status, now) {
             self.log.write(&Line {
                 method: &method,
-                route: routes.template(uri.path()).unwrap_or("unknown"),
+                route: routes.figures().template(route),
                 status,
                 code,
                 request_id: &request_id,
                 trace_id: trace.as_deref(),
                 client: address,
-                took: now.saturating_duration_since(began),
+                took,
             });
         }
         match metered {
@@ -173,11 +198,16 @@ impl Edge {
             let message = "the operator's listener asks for its bearer token";
             return Some(Error::new(rookery_domain::ErrorCode::Unauthorized, message).into());
         }
+        if self.local_only && !names_this_machine(headers) && !is_health(path) {
+            // A foreign page can have a name of its own lead here, and then read the answers.
+            let message = "without ops.token this listener answers under localhost or an IP only";
+            return Some(Error::new(rookery_domain::ErrorCode::Forbidden, message).into());
+        }
         if api && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref()) {
             return Some(error.into());
         }
         // A crowded address must not make a healthy service look dead to its load balancer.
-        if matches!(path, "/alive" | "/ready") {
+        if is_health(path) {
             return None;
         }
         standing.and_then(Standing::refusal)
@@ -236,8 +266,30 @@ async fn route(mut handlers: Router, request: Request<Body>) -> Response {
     }
 }
 
+fn is_health(path: &str) -> bool {
+    matches!(path, "/alive" | "/ready")
+}
+
+/// Whether `Host` is an address or `localhost`: what no foreign page can claim.
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    let host = host.and_then(|host| host.parse::<Authority>().ok());
+    host.is_some_and(|host| {
+        let name = host.host();
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+        name == "localhost" || bare.unwrap_or(name).parse::<IpAddr>().is_ok()
+    })
+}
+
+/// Whether the token is there, as a bearer or as the password that a browser asks for.
 fn bears(headers: &HeaderMap, token: &SecretString) -> bool {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+    let Some(given) = given else { return false };
+    let basic = given.strip_prefix("Basic ").and_then(|text| {
+        let pair = String::from_utf8(BASE64.decode(text).ok()?).ok()?;
+        pair.split_once(':').map(|(_, password)| password.to_owned())
+    });
+    let bearer = given.strip_prefix("Bearer ");
+    let given = basic.as_deref().or(bearer).unwrap_or_default();
     given.as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
 }

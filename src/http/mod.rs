@@ -10,6 +10,7 @@ pub mod country;
 pub mod csrf;
 pub mod cursor;
 pub mod edge;
+pub mod figures;
 pub mod headers;
 pub mod idempotency;
 pub mod metering;

@@ -1,31 +1,39 @@
 //! A router, and beside it which path and verb exists, which axum keeps to itself. The table is
-//! asked only on the side roads: to let "no such route" win over a refusal that comes later in the precedence, and
-//! to name the route in a log line (the path itself may hold a secret).
+//! asked to let "no such route" win over a refusal that comes later in the precedence, and which
+//! route an answer is counted and logged under (the path itself may hold a secret).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use http::Method;
 use matchit::Router;
 use utoipa::openapi::{OpenApi, PathItem};
+
+use super::figures::RouteFigures;
 
 /// The routes of one kind of origin.
 #[derive(Debug)]
 pub struct RouteTable {
     handlers: axum::Router,
     router: Router<Route>,
+    figures: Arc<RouteFigures>,
 }
 
 #[derive(Debug)]
 struct Route {
-    template: String,
+    /// Its place among the templates that answers are counted by.
+    number: usize,
     methods: BTreeSet<&'static str>,
 }
 
 impl RouteTable {
-    /// The routes of `handlers`: those of the API's `document`, and `pages` (path and verb), which
+    /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages` (path and verb), which
     /// are no part of it.
     #[must_use]
     pub fn new(
+        name: &'static str,
         handlers: axum::Router,
         document: &OpenApi,
         pages: &[(&'static str, &'static str)],
@@ -37,12 +45,13 @@ impl RouteTable {
         for (path, method) in pages {
             routes.entry(path).or_default().insert(method);
         }
+        let templates = routes.keys().map(|path| (*path).to_owned()).collect();
         let mut router = Router::new();
-        for (path, methods) in routes {
+        for (number, (path, methods)) in routes.into_iter().enumerate() {
             // The same paths are in axum's router, which has refused what contradicts itself.
-            let _ = router.insert(path, Route { template: path.to_owned(), methods });
+            let _ = router.insert(path, Route { number, methods });
         }
-        Self { handlers, router }
+        Self { handlers, router, figures: Arc::new(RouteFigures::new(name, templates)) }
     }
 
     /// The router, as cheap to clone as a pointer.
@@ -56,10 +65,16 @@ impl RouteTable {
         self.router.at(path).is_ok_and(|found| found.value.methods.contains(method.as_str()))
     }
 
-    /// The route's template (`/v1/apps/{id}`), if the path belongs to one.
+    /// The number of the route (`/v1/apps/{id}`) that the path belongs to, if there is one.
     #[must_use]
-    pub fn template(&self, path: &str) -> Option<&str> {
-        self.router.at(path).ok().map(|found| found.value.template.as_str())
+    pub fn number(&self, path: &str) -> Option<usize> {
+        self.router.at(path).ok().map(|found| found.value.number)
+    }
+
+    /// What is counted of the routes' answers.
+    #[must_use]
+    pub const fn figures(&self) -> &Arc<RouteFigures> {
+        &self.figures
     }
 }
 

@@ -40,6 +40,12 @@ impl Waiters {
         Ok(Waiting { waiters: Arc::clone(self), network })
     }
 
+    /// All open polls now.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.open.lock().values().sum()
+    }
+
     /// The open polls of `address` now.
     #[must_use]
     pub fn open(&self, address: IpAddr) -> usize {

@@ -40,6 +40,26 @@ pub fn skeleton() -> OpenApi {
     OpenApiBuilder::new().info(info.build()).components(Some(components())).build()
 }
 
+/// The document of the operator's listener, without routes.
+#[must_use]
+pub fn operators() -> OpenApi {
+    let info = InfoBuilder::new()
+        .title("Rookery for operators")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "The operator's listener (`ops.listen`). Where `ops.token` is set, every request needs \
+             it: as a bearer, or as the password of HTTP Basic.",
+        ));
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
+    let bearer = bearer.description(Some("`ops.token`, where it is set.")).build();
+    let components = ComponentsBuilder::new()
+        .schema("ErrorBody", ErrorBody::schema())
+        .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
+        .security_scheme(Scheme::OperatorToken.name(), SecurityScheme::Http(bearer))
+        .build();
+    OpenApiBuilder::new().info(info.build()).components(Some(components)).build()
+}
+
 fn components() -> Components {
     let bearer = |what: &str| {
         let http = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(what));

@@ -1,7 +1,6 @@
 //! `/alive` and `/ready`: for whoever restarts the process, and for whoever sends it requests.
 
 use axum::{Json, extract::State};
-use rookery_domain::Error;
 use serde::Serialize;
 
 use crate::{error::ApiResult, state::AppState};
@@ -17,16 +16,11 @@ pub async fn alive() -> Json<Health> {
     Json(Health { status: "alive" })
 }
 
-/// The service can do its work: it is not draining and its store is sound.
+/// The service can do its work: it is not draining, and a commit can be made.
 ///
 /// # Errors
 /// `unavailable`, with the reason.
 pub async fn ready(State(state): State<AppState>) -> ApiResult<Json<Health>> {
-    if state.drain.is_cancelled() {
-        return Err(Error::unavailable("the service is draining").into());
-    }
-    if state.rooms.runtime.is_broken() {
-        return Err(Error::unavailable("the store is broken").into());
-    }
+    state.ops.readiness.check(&state).await?;
     Ok(Json(Health { status: "ready" }))
 }

@@ -7,6 +7,7 @@ pub mod signal;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use rookery_domain::time::Clock;
+use rookery_storage::faults::Faults;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,6 +19,7 @@ use crate::{
     http::{auth::Authenticator, country::Countries, edge::Edge, waiters::Waiters},
     mail::Mailer,
     openapi::Reference,
+    ops::{self, Ops},
     pages::origin::Origins,
     router,
     routes::page::PageCache,
@@ -30,6 +32,8 @@ pub struct Hooks {
     pub clock: Clock,
     /// Who a credential belongs to, where that is not for the directory to say.
     pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// What goes wrong in commits; nothing, but in tests.
+    pub faults: Faults,
     /// Routes beside the site's own.
     pub routes: OpenApiRouter<AppState>,
     /// Routes beside those of apps' own origins.
@@ -41,6 +45,7 @@ impl Default for Hooks {
         Self {
             clock: Clock::system(),
             authenticator: None,
+            faults: Faults::default(),
             routes: OpenApiRouter::new(),
             app_routes: OpenApiRouter::new(),
         }
@@ -82,7 +87,7 @@ pub struct Server {
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
-    let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
+    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen).await?;
     let public_url = match config.server.public_url.as_str() {
         "" => format!("http://localhost:{}", site.port()),
         url => url.to_owned(),
@@ -98,7 +103,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         domain => domain,
     };
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
-    let rooms = Rooms::open(&config, &hooks.clock, host).await?;
+    let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
@@ -118,22 +123,24 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         rooms,
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
+        ops: Ops::default(),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
         drain: CancellationToken::new(),
         config,
     });
-    let site_table = routes.into_table(&state);
-    let apps_table = app_routes.into_table(&state);
+    let site_table = routes.into_table("site", &state);
+    let apps_table = app_routes.into_table("app", &state);
     let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
-    let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table(&state)));
+    let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table("ops", &state)));
+    tokio::spawn(ops::run(state.clone()));
     let drain = &state.drain;
     let listeners = vec![
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),
         tokio::spawn(accept::serve(ops_listener, ops_edge, limits, drain.clone())),
     ];
-    Ok(Server { state, site, ops, listeners })
+    Ok(Server { state, site, ops: ops_address, listeners })
 }
 
 impl Server {

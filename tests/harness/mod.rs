@@ -26,6 +26,7 @@ use rookery::{
     state::AppState,
 };
 use rookery_domain::{Timestamp, time::Clock};
+use rookery_storage::faults::Faults;
 use rookery_testkit::Database;
 use tempfile::TempDir;
 use utoipa_axum::router::OpenApiRouter;
@@ -56,6 +57,7 @@ pub struct Builder {
     routes: OpenApiRouter<AppState>,
     data_dir: Option<PathBuf>,
     sqlite: bool,
+    faults: Faults,
 }
 
 impl TestServer {
@@ -80,6 +82,7 @@ impl TestServer {
             routes: OpenApiRouter::new(),
             data_dir: None,
             sqlite: false,
+            faults: Faults::default(),
         }
     }
 
@@ -194,6 +197,12 @@ impl Builder {
         self
     }
 
+    /// Has these things go wrong in commits.
+    pub fn with_faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
     /// The settings that the server would get.
     pub fn config(&self) -> Config {
         let environment: Environment = self.settings.iter().cloned().collect();
@@ -222,6 +231,7 @@ impl Builder {
         let hooks = Hooks {
             clock: Clock::manual(START),
             authenticator: self.probes.then(|| Arc::clone(&directory) as _),
+            faults: self.faults,
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };

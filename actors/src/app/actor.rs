@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     env::Env,
+    observe::lifecycle::StopCause,
     registry::slot::{Live, Slot},
 };
 
@@ -49,6 +50,8 @@ pub(crate) struct App {
     seal_asked: bool,
     /// Requests that wait because the open group is full.
     stash: VecDeque<Box<Request>>,
+    /// It begins nothing more and leaves once what is begun has ended.
+    leaving: bool,
     retired: bool,
 }
 
@@ -73,6 +76,7 @@ impl Actor for AppActor {
             groups: 0,
             seal_asked: false,
             stash: VecDeque::new(),
+            leaving: false,
             retired: false,
         })
     }
@@ -102,6 +106,7 @@ impl Actor for AppActor {
             }
             Message::Settled(group, outcome) => app.settled(&myself, group, outcome),
             Message::Rest => app.rest(&myself),
+            Message::Restart => app.restart(&myself),
             #[cfg(feature = "faults")]
             Message::Panic => panic!("injected"),
         }
@@ -115,7 +120,7 @@ impl App {
             // Dropped: it bounces to the next incarnation.
             return;
         }
-        if !self.stash.is_empty() || self.working.open.is_full() {
+        if self.leaving || !self.stash.is_empty() || self.working.open.is_full() {
             self.stash.push_back(request);
             return;
         }
@@ -127,7 +132,10 @@ impl App {
     /// durable may have gone into it.
     fn begin(&mut self, request: Request) {
         let Some((ask, mut port)) = request.begin() else { return };
-        let answer = self.answer(*ask);
+        let began = Instant::now();
+        let waited = began.saturating_duration_since(ask.queued_at);
+        let answer = self.answer(*ask, began);
+        self.env.observer.handled(&self.slot, waited, began.elapsed());
         if self.in_flight.is_none() && !self.working.open.writes() {
             port.send(answer);
             return;
@@ -136,8 +144,8 @@ impl App {
         self.working.open.replies.push((port, answer));
     }
 
-    fn answer(&mut self, ask: Ask) -> Result<Reply> {
-        if ask.deadline <= Instant::now() {
+    fn answer(&mut self, ask: Ask, now: Instant) -> Result<Reply> {
+        if ask.deadline <= now {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
         if let Some(key) = &ask.idempotency
@@ -210,7 +218,7 @@ impl App {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
                 self.fail(in_flight, &Error::unavailable("the app moved; try again"));
-                self.leave(myself);
+                self.leave(myself, StopCause::CommitLost);
             }
             Outcome::Aborted(abort) => {
                 warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
@@ -221,7 +229,7 @@ impl App {
                 // The replies say "unknown" as they are dropped; the next incarnation reads the
                 // truth. The open group was never handed over.
                 drop(in_flight);
-                self.leave(myself);
+                self.leave(myself, StopCause::CommitLost);
             }
         }
     }
@@ -233,7 +241,8 @@ impl App {
         }
         let destroyed = root.record.status == AppStatus::Purging;
         if let Some(live) = &self.live {
-            live.root.store(root);
+            let before = live.root.swap(root);
+            self.env.observer.published(self.slot.id, Some(&before), Some(&live.root.load()));
         }
         release(replies);
         self.slot.hub.wake();
@@ -269,12 +278,29 @@ impl App {
 
     /// Takes requests that waited for room into the open group, and goes on.
     fn unstash(&mut self, myself: &ActorRef<Message>) {
-        while !self.working.open.is_full()
+        while !self.leaving
+            && !self.working.open.is_full()
             && let Some(request) = self.stash.pop_front()
         {
             self.begin(*request);
         }
         self.seal(myself);
+        self.leave_if_done(myself);
+    }
+
+    /// Begins nothing more; leaves now, or when what is begun has ended.
+    fn restart(&mut self, myself: &ActorRef<Message>) {
+        if !self.retired {
+            self.leaving = true;
+            self.seal(myself);
+            self.leave_if_done(myself);
+        }
+    }
+
+    fn leave_if_done(&mut self, myself: &ActorRef<Message>) {
+        if self.leaving && self.in_flight.is_none() {
+            self.leave(myself, StopCause::Restarted);
+        }
     }
 
     /// Stops, if nobody needs the app now.
@@ -288,14 +314,14 @@ impl App {
             || self.slot.hub.present() > 0;
         if !pending {
             debug!(app.id = %self.slot.id, "hibernates");
-            self.leave(myself);
+            self.leave(myself, StopCause::Hibernated);
         }
     }
 
     /// Leaves in order. What is still queued bounces to the next incarnation.
-    fn leave(&mut self, myself: &ActorRef<Message>) {
+    fn leave(&mut self, myself: &ActorRef<Message>, cause: StopCause) {
         self.retired = true;
-        self.slot.retire(self.incarnation);
+        self.slot.retire(self.incarnation, cause);
         // Answers that wait for a group which is never sent, and requests that were not begun:
         // they go now, not when ractor drops this state.
         self.working.open = Open::default();

@@ -37,6 +37,8 @@ pub(crate) enum Message {
     Settled(u64, Outcome),
     /// Stop, if nothing is pending and nobody waits.
     Rest,
+    /// Begin nothing more, finish what is begun, and stop.
+    Restart,
     /// Panic (a test's injected fault).
     #[cfg(feature = "faults")]
     Panic,
@@ -328,6 +330,8 @@ pub(crate) struct Ask {
     pub(crate) idempotency: Option<IdempotencyKey>,
     /// From then on it is not begun any more.
     pub(crate) deadline: Instant,
+    /// When it was sent to the present incarnation.
+    pub(crate) queued_at: Instant,
 }
 
 /// How a request ended.

@@ -37,6 +37,11 @@ use crate::{
     },
     env::Env,
     meters::Collector,
+    observe::{
+        Ended,
+        counters::{MessageKind, MessageOutcome},
+        lifecycle::StopCause,
+    },
 };
 use shards::Shards;
 pub use slot::SlotState;
@@ -147,12 +152,16 @@ impl Apps {
             return Err(Error::app_not_found());
         }
         let (id, slug) = (record.id, record.slug.clone());
-        let limit = self.inner.env.options.mailbox_limit;
+        let env = &self.inner.env;
+        let limit = env.options.mailbox_limit;
         let slot = self
             .part(id)
             .write()
             .entry(id)
-            .or_insert_with(|| Arc::new(Slot::new(Arc::new(record), limit)))
+            .or_insert_with(|| {
+                let record = Arc::new(record);
+                Arc::new(Slot::new(record, limit, env.observer.clone(), env.started))
+            })
             .clone();
         self.inner.slugs.write().insert(slug, id);
         self.present(slot)
@@ -285,14 +294,29 @@ impl AppHandle {
         idempotency: Option<IdempotencyKey>,
         bytes: usize,
     ) -> Result<Reply> {
+        let mut message = Counting::new(self, MessageKind::of(&op), bytes);
+        let answer = self.ask(caller, op, idempotency, bytes, &mut message).await;
+        message.answered(&answer);
+        answer
+    }
+
+    async fn ask(
+        &self,
+        caller: Caller,
+        op: Op,
+        idempotency: Option<IdempotencyKey>,
+        bytes: usize,
+        message: &mut Counting<'_>,
+    ) -> Result<Reply> {
         self.slot.touch(self.env().uptime());
-        let deadline = Instant::now() + self.env().options.request_timeout;
-        let mut ask = Box::new(Ask { caller, op, idempotency, deadline });
-        let mut permits = self.admit(bytes)?;
+        let deadline = message.began + self.env().options.request_timeout;
+        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at: message.began });
+        let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
         for _ in 0..INCARNATIONS_TRIED_MAX {
             let live = tokio::time::timeout_at(deadline, self.live())
                 .await
                 .map_err(|_| Error::unavailable("the app took too long to wake"))??;
+            ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
@@ -309,7 +333,7 @@ impl AppHandle {
                     let gone = self.slot.gone(live.incarnation);
                     if tokio::time::timeout(LEAVE_MAX, gone).await.is_err() {
                         // Its supervisor died with it.
-                        self.slot.retire(live.incarnation);
+                        self.slot.retire(live.incarnation, StopCause::Ended);
                     }
                 }
                 // Dropped unsent cannot happen: a port answers as it is dropped.
@@ -366,6 +390,46 @@ impl AppHandle {
             return Ok(live);
         }
         self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
+    }
+}
+
+/// A message that is on its way: counted when it ends, however it ends.
+struct Counting<'a> {
+    app: &'a AppHandle,
+    kind: MessageKind,
+    bytes: usize,
+    began: Instant,
+    /// It was not let into the queue.
+    shed: bool,
+    outcome: MessageOutcome,
+}
+
+impl<'a> Counting<'a> {
+    fn new(app: &'a AppHandle, kind: MessageKind, bytes: usize) -> Self {
+        let outcome = MessageOutcome::Abandoned;
+        Self { app, kind, bytes, began: Instant::now(), shed: false, outcome }
+    }
+
+    fn answered(&mut self, answer: &Result<Reply>) {
+        self.outcome = match answer {
+            Ok(_) => MessageOutcome::Ok,
+            Err(_) if self.shed => MessageOutcome::Shed,
+            Err(error) => MessageOutcome::of(error),
+        };
+    }
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        let env = self.app.env();
+        let message = Ended {
+            kind: self.kind,
+            outcome: self.outcome,
+            bytes: self.bytes,
+            took: self.began.elapsed(),
+            at: env.clock.now(),
+        };
+        env.observer.ended(&self.app.slot, message);
     }
 }
 

@@ -2,7 +2,8 @@
 //! supervisor, which tells the app's slot what happened and goes on: no exit ever stops a shard.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
+    ops::Bound,
     sync::{Arc, Weak},
 };
 
@@ -23,6 +24,7 @@ use crate::{
         actor::{AppActor, Birth},
         message::Message,
     },
+    observe::lifecycle::StopCause,
     supervision::{policy::Verdict, root::Never},
 };
 
@@ -39,7 +41,8 @@ struct Shard {
     children: Arc<Children>,
 }
 
-type Children = Mutex<HashMap<ActorId, Child>>;
+/// In the order in which the actors were spawned, so that they are listed in pages.
+type Children = Mutex<BTreeMap<ActorId, Child>>;
 
 struct Child {
     inner: Weak<Inner>,
@@ -72,7 +75,7 @@ impl Actor for Supervisor {
             SupervisionEvent::ActorTerminated(cell, _, _) => {
                 if let Some(child) = children.lock().remove(&cell.get_id()) {
                     // It left in order and has told its slot, unless shutdown stopped it.
-                    child.slot.retire(child.incarnation);
+                    child.slot.retire(child.incarnation, StopCause::Ended);
                 }
             }
             SupervisionEvent::ActorFailed(cell, cause) => {
@@ -108,8 +111,9 @@ impl Shards {
         match Shard::start(root).await {
             Ok(shard) => {
                 let old = place.swap(Arc::new(shard));
-                for (_, child) in old.children.lock().drain() {
-                    child.slot.retire(child.incarnation);
+                let children = std::mem::take(&mut *old.children.lock());
+                for child in children.into_values() {
+                    child.slot.retire(child.incarnation, StopCause::Ended);
                 }
             }
             // At shutdown the root takes no children any more.
@@ -151,6 +155,32 @@ impl Shards {
         self.shards.iter().map(|shard| shard.load().children.lock().len()).collect()
     }
 
+    /// Which shard this actor is.
+    pub(crate) fn number_of(&self, actor: ActorId) -> Option<usize> {
+        self.shards.iter().position(|shard| shard.load().actor.get_id() == actor)
+    }
+
+    /// Children of a shard behind the actor `after`, and where the next page begins.
+    pub(crate) fn page(
+        &self,
+        shard: usize,
+        after: u64,
+        limit: usize,
+    ) -> Option<(Vec<Arc<Slot>>, Option<u64>)> {
+        let shard = self.shards.get(shard)?.load_full();
+        let children = shard.children.lock();
+        let behind = (Bound::Excluded(ActorId::Local(after)), Bound::Unbounded);
+        let mut page = Vec::with_capacity(limit);
+        let mut last = None;
+        let mut rest = children.range(behind);
+        for (actor, child) in rest.by_ref().take(limit) {
+            page.push(child.slot.clone());
+            last = Some(actor.pid());
+        }
+        let more = rest.next().is_some();
+        Some((page, last.filter(|_| more)))
+    }
+
     /// The slots of all apps that are live now.
     pub(crate) fn live_slots(&self) -> Vec<Arc<Slot>> {
         let of_shard = |shard: &ArcSwap<Shard>| {
@@ -162,7 +192,7 @@ impl Shards {
     }
 
     fn of(&self, app: AppId) -> Arc<Shard> {
-        self.shards[usize::from(app.uuid().as_bytes()[14]) % self.shards.len()].load_full()
+        self.shards[crate::observe::shard_of(app)].load_full()
     }
 }
 
@@ -183,6 +213,7 @@ fn crashed(child: &Child, cause: &str) {
     let Some(verdict) = child.slot.crashed(child.incarnation, cause, uptime, jitter) else {
         return;
     };
+    inner.env.observer.lifecycle.crashed(child.slot.restart(cause, verdict, inner.env.clock.now()));
     error!(app.id = %child.slot.id, cause, ?verdict, "an app crashed");
     if verdict == Verdict::Restart {
         let app = Apps { inner }.handle(child.slot.clone());

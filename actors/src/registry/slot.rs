@@ -16,7 +16,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use ractor::ActorRef;
-use rookery_domain::{Error, Result, app::AppRecord, id::AppId};
+use rookery_domain::{Error, Result, Timestamp, app::AppRecord, id::AppId};
 use serde::Serialize;
 use tokio::{
     sync::{Notify, Semaphore},
@@ -28,6 +28,11 @@ use crate::{
     app::{message::Message, root::Root},
     feed::hub::Hub,
     meters::Meters,
+    observe::{
+        Observer,
+        lifecycle::{AppState, Decision, Restart, StopCause},
+        meter::Meter,
+    },
     supervision::policy::{CrashStreak, Verdict},
 };
 
@@ -73,11 +78,28 @@ enum Stage {
     Gone,
 }
 
+impl Stage {
+    /// The state as it is counted.
+    const fn counted(&self) -> Option<AppState> {
+        match self {
+            Self::Dormant | Self::Gone => None,
+            Self::Waking(_) => Some(AppState::Waking),
+            Self::Live => Some(AppState::Live),
+            Self::BackingOff(_) => Some(AppState::Restarting),
+            Self::Quarantined(_) => Some(AppState::Quarantined),
+        }
+    }
+}
+
 /// The place of one app in the registry.
 pub(crate) struct Slot {
     pub(crate) id: AppId,
     pub(crate) record: ArcSwap<AppRecord>,
     pub(crate) hub: Arc<Hub>,
+    /// What operators see of it.
+    pub(crate) meter: Meter,
+    observer: Arc<Observer>,
+    started: Instant,
     /// One permit for each message queued or uncommitted.
     pub(crate) mailbox: Arc<Semaphore>,
     mailbox_limit: usize,
@@ -97,11 +119,20 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(record: Arc<AppRecord>, mailbox_limit: usize) -> Self {
+    /// The place of the app with this record. `started` is when the process started.
+    pub(crate) fn new(
+        record: Arc<AppRecord>,
+        mailbox_limit: usize,
+        observer: Arc<Observer>,
+        started: Instant,
+    ) -> Self {
         Self {
             id: record.id,
             record: ArcSwap::new(record),
             hub: Arc::default(),
+            meter: Meter::default(),
+            observer,
+            started,
             mailbox: Arc::new(Semaphore::new(mailbox_limit)),
             mailbox_limit,
             meters: Meters::default(),
@@ -148,7 +179,7 @@ impl Slot {
                 }
                 Stage::Dormant | Stage::BackingOff(_) | Stage::Live => {
                     let waking = start();
-                    *stage = Stage::Waking(waking.clone());
+                    self.enter(&mut stage, Stage::Waking(waking.clone()));
                     waking
                 }
             }
@@ -162,7 +193,8 @@ impl Slot {
         if matches!(*stage, Stage::Gone) {
             return false;
         }
-        *stage = Stage::Live;
+        self.enter(&mut stage, Stage::Live);
+        self.observer.published(self.id, None, Some(&live.root.load()));
         self.live.store(Some(live));
         drop(stage);
         // What an earlier incarnation left with the writer may have been published by this load.
@@ -174,15 +206,48 @@ impl Slot {
     pub(crate) fn start_failed(&self) {
         let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Waking(_)) {
-            *stage = Stage::Dormant;
+            self.enter(&mut stage, Stage::Dormant);
         }
     }
 
-    /// A start crashed: that counts as every crash does.
-    pub(crate) fn start_crashed(&self, cause: &str, since_start: Duration, jitter: f64) {
+    /// A start crashed: that counts as every crash does. Returns what is to happen.
+    pub(crate) fn start_crashed(
+        &self,
+        cause: &str,
+        since_start: Duration,
+        jitter: f64,
+    ) -> Option<Verdict> {
         let mut stage = self.stage.lock();
-        if matches!(*stage, Stage::Waking(_)) {
-            *stage = self.verdict(cause, since_start, jitter).0;
+        if !matches!(*stage, Stage::Waking(_)) {
+            return None;
+        }
+        let (after, verdict) = self.verdict(cause, since_start, jitter);
+        self.enter(&mut stage, after);
+        Some(verdict)
+    }
+
+    /// Changes the state, and tells the observer.
+    fn enter(&self, stage: &mut Stage, next: Stage) {
+        let (from, to) = (stage.counted(), next.counted());
+        *stage = next;
+        self.meter.since_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.observer.moved(self, from, to);
+    }
+
+    /// A crash as it is remembered.
+    pub(crate) fn restart(&self, cause: &str, verdict: Verdict, at: Timestamp) -> Restart {
+        Restart {
+            number: 0,
+            at,
+            app: Some(self.id),
+            subject: self.record.load().slug.to_string(),
+            cause: cause.to_owned(),
+            decision: match verdict {
+                Verdict::Restart => Decision::Restart,
+                Verdict::Backoff(_) => Decision::Backoff,
+                Verdict::Quarantine => Decision::Quarantine,
+            },
+            crashes: self.crashes(),
         }
     }
 
@@ -198,11 +263,12 @@ impl Slot {
 
     /// The incarnation leaves in order (idle, unknown outcome, shutdown). Nothing it still has
     /// queued will be begun.
-    pub(crate) fn retire(&self, incarnation: u64) {
+    pub(crate) fn retire(&self, incarnation: u64, cause: StopCause) {
         let mut stage = self.stage.lock();
         if let Some(live) = self.live().filter(|live| live.incarnation == incarnation) {
-            *stage = Stage::Dormant;
+            self.enter(&mut stage, Stage::Dormant);
             self.part(&live);
+            self.observer.stopped(cause);
             drop(stage);
             self.left.notify_waiters();
         }
@@ -219,8 +285,9 @@ impl Slot {
         let mut stage = self.stage.lock();
         let live = self.live().filter(|live| live.incarnation == incarnation)?;
         let (after, verdict) = self.verdict(cause, since_start, jitter);
-        *stage = after;
+        self.enter(&mut stage, after);
         self.part(&live);
+        self.observer.stopped(StopCause::Crashed);
         drop(stage);
         self.left.notify_waiters();
         Some(verdict)
@@ -231,7 +298,7 @@ impl Slot {
         let mut stage = self.stage.lock();
         let held = matches!(*stage, Stage::Quarantined(_) | Stage::BackingOff(_));
         if held {
-            *stage = Stage::Dormant;
+            self.enter(&mut stage, Stage::Dormant);
             *self.crashes.lock() = CrashStreak::default();
         }
         held
@@ -240,8 +307,13 @@ impl Slot {
     /// The app is destroyed: nothing wakes it any more.
     pub(crate) fn destroy(&self) {
         let mut stage = self.stage.lock();
-        *stage = Stage::Gone;
-        let closed = self.live.swap(None).and_then(|live| live.account.close(0));
+        self.enter(&mut stage, Stage::Gone);
+        let live = self.live.swap(None);
+        if let Some(live) = &live {
+            self.observer.published(self.id, Some(&live.root.load()), None);
+            self.observer.stopped(StopCause::Destroyed);
+        }
+        let closed = live.and_then(|live| live.account.close(0));
         let settled = self.settled.lock().take();
         if let (None, Some((account, rows))) = (closed, settled) {
             account.add(-rows);
@@ -254,7 +326,9 @@ impl Slot {
     /// Lets an incarnation go: what it reserved and never published is given back.
     fn part(&self, live: &Live) {
         self.live.store(None);
-        let rows = live.root.load().totals.rows() as i64;
+        let root = live.root.load();
+        self.observer.published(self.id, Some(&root), None);
+        let rows = root.totals.rows() as i64;
         if let Some(rows) = live.account.close(rows) {
             self.settle(live.account.account(), rows);
         }

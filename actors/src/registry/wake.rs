@@ -31,16 +31,24 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
         let woken = woken.unwrap_or_else(|_| {
             tracing::error!(app.id = %slot.id, "an app crashed while it was loaded");
             let uptime = apps.inner.env.uptime();
-            slot.start_crashed("it crashed while it was loaded", uptime, jitter(uptime));
+            let cause = "it crashed while it was loaded";
+            if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
+                let env = &apps.inner.env;
+                let restart = slot.restart(cause, verdict, env.clock.now());
+                env.observer.lifecycle.crashed(restart);
+            }
             Err(Error::internal(false))
         });
         match &woken {
-            Ok(_) => tracing::debug!(
-                app.id = %slot.id,
-                wake.micros = started.elapsed().as_micros() as u64,
-                "woke"
-            ),
-            Err(_) => slot.start_failed(),
+            Ok(_) => {
+                let took = started.elapsed();
+                apps.inner.env.observer.woke(&slot, took);
+                tracing::debug!(app.id = %slot.id, wake.micros = took.as_micros() as u64, "woke");
+            }
+            Err(_) => {
+                apps.inner.env.observer.lifecycle.start_failed();
+                slot.start_failed();
+            }
         }
         woken
     });

@@ -4,9 +4,10 @@
 use std::sync::{Arc, OnceLock};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use rookery_domain::time::Clock;
 use tracing::error;
 
-use crate::{registry::shards::Shards, workers::Workers};
+use crate::{observe::Observer, registry::shards::Shards, workers::Workers};
 
 /// The root is sent nothing: it lives on supervision events.
 pub(crate) enum Never {}
@@ -14,10 +15,12 @@ pub(crate) enum Never {}
 struct Root;
 
 /// The root's children, once they exist: it replaces those that end.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Replaceable {
     shards: Arc<OnceLock<Arc<Shards>>>,
     workers: Arc<OnceLock<Arc<Workers>>>,
+    observer: Arc<Observer>,
+    clock: Clock,
 }
 
 impl Actor for Root {
@@ -42,6 +45,8 @@ impl Actor for Root {
         match event {
             SupervisionEvent::ActorFailed(cell, cause) => {
                 error!(actor.id = %cell.get_id(), %cause, "a subsystem crashed");
+                let part = children.name_of(&cell);
+                children.observer.part_crashed(children.clock.now(), part, cause.to_string());
                 replace(children, &cell, &myself).await;
             }
             SupervisionEvent::ActorTerminated(cell, _, _) => {
@@ -62,6 +67,20 @@ async fn replace(children: &Replaceable, child: &ActorCell, root: &ActorRef<Neve
     }
 }
 
+impl Replaceable {
+    /// What operators call this child.
+    fn name_of(&self, child: &ActorCell) -> String {
+        let id = child.get_id();
+        let shard = self.shards.get().and_then(|shards| shards.number_of(id));
+        let worker = || self.workers.get().and_then(|workers| workers.kind_of(id));
+        match (shard, worker()) {
+            (Some(shard), _) => format!("shard {shard}"),
+            (None, Some(kind)) => format!("worker {kind:?}"),
+            (None, None) => "directory".to_owned(),
+        }
+    }
+}
+
 /// The running root.
 pub(crate) struct Tree {
     root: ActorRef<Never>,
@@ -74,8 +93,9 @@ impl Tree {
     ///
     /// # Errors
     /// When ractor cannot spawn.
-    pub(crate) async fn start() -> Result<Self, SpawnErr> {
-        let children = Replaceable::default();
+    pub(crate) async fn start(observer: Arc<Observer>, clock: Clock) -> Result<Self, SpawnErr> {
+        let children =
+            Replaceable { shards: Arc::default(), workers: Arc::default(), observer, clock };
         let (root, _) = Actor::spawn(None, Root, children.clone()).await?;
         let shards = Arc::new(Shards::start(&root.get_cell()).await?);
         // Set once, here.

@@ -282,6 +282,12 @@ impl Workers {
         self.0.iter().map(|(place, _)| place.status.lock().clone()).collect()
     }
 
+    /// Which worker this actor is.
+    pub(crate) fn kind_of(&self, actor: ActorId) -> Option<WorkerKind> {
+        let is = |(_, place): &&(Place, ArcSwap<ActorRef<Work>>)| place.load().get_id() == actor;
+        self.0.iter().find(is).map(|(place, _)| place.kind)
+    }
+
     /// Makes a worker panic.
     #[cfg(feature = "faults")]
     #[doc(hidden)]

@@ -30,6 +30,8 @@ pub enum Scheme {
     ParticipantToken,
     /// The cookie with a participant's token, on an app's origin.
     ParticipantCookie,
+    /// `Authorization: Bearer` with the token of the operator's listener.
+    OperatorToken,
 }
 
 impl Scheme {
@@ -42,6 +44,7 @@ impl Scheme {
             Self::ServiceCredential => "service_credential",
             Self::ParticipantToken => "participant_token",
             Self::ParticipantCookie => "participant_cookie",
+            Self::OperatorToken => "ops_token",
         }
     }
 }

@@ -277,3 +277,12 @@ pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result
         .await?;
     Ok(rows.into_iter().map(|(data,)| data).collect())
 }
+
+/// How many apps there are, those in the trash included and those being destroyed not.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn count(db: &Db) -> Result<u64> {
+    let (apps,): (i64,) = db.one("select count(*) from apps where status <> 3", args![]).await?;
+    decode::number("count of apps", apps)
+}

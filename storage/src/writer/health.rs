@@ -50,6 +50,8 @@ pub struct WriterHealth {
     pub last_commit_us: u64,
     /// Commits by duration: one count for each of [`COMMIT_BUCKETS_US`], and one for longer ones.
     pub commit_times: [u64; COMMIT_BUCKETS_US.len() + 1],
+    /// How long all commits took together, in microseconds.
+    pub commit_us_sum: u64,
     /// Checkpoints done (SQLite).
     pub checkpoints: u64,
     /// Bytes of log that the last checkpoint found (SQLite).
@@ -72,6 +74,7 @@ pub(super) struct Counters {
     unknown: AtomicU64,
     last_commit_us: AtomicU64,
     commit_times: [AtomicU64; COMMIT_BUCKETS_US.len() + 1],
+    commit_us_sum: AtomicU64,
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
 }
@@ -96,6 +99,7 @@ impl Counters {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.batches.fetch_add(1, Relaxed);
         self.last_commit_us.store(micros, Relaxed);
+        self.commit_us_sum.fetch_add(micros, Relaxed);
         let bucket = COMMIT_BUCKETS_US.partition_point(|bound| *bound < micros);
         self.commit_times[bucket].fetch_add(1, Relaxed);
     }
@@ -137,6 +141,7 @@ impl Counters {
             unknown: self.unknown.load(Relaxed),
             last_commit_us: self.last_commit_us.load(Relaxed),
             commit_times: std::array::from_fn(|i| self.commit_times[i].load(Relaxed)),
+            commit_us_sum: self.commit_us_sum.load(Relaxed),
             checkpoints: self.checkpoints.load(Relaxed),
             wal_bytes,
             wal_alarm: wal_bytes > alarm,

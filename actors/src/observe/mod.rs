@@ -1,0 +1,199 @@
+//! What operators see of the runtime, kept up by counting: per shard, per active app, and for
+//! apps that come and go. Nothing here walks all apps, and nothing locks for a message.
+//!
+//! What is not here: rates over time for pages and how they are shown (the server's `ops`), the
+//! writer's own figures (`rookery_storage`), and HTTP.
+
+pub mod counters;
+pub mod histogram;
+pub mod hot;
+pub mod lifecycle;
+pub mod meter;
+pub mod view;
+
+use std::{
+    sync::{Arc, Weak, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use rookery_domain::{Timestamp, id::AppId};
+use serde::Serialize;
+
+use self::{
+    counters::{MessageKind, MessageOutcome, ShardCounters, ShardTotals},
+    hot::HotApps,
+    lifecycle::{AppState, Decision, Lifecycle, LifecycleTotals, Restart, StopCause},
+    meter::SeenMessage,
+};
+use crate::{
+    app::root::Root,
+    registry::{shards::SHARDS, slot::Slot},
+};
+
+/// Apps of one shard that one tick looks at; further ones are taken by the next tick.
+const ACTIVE_MAX: usize = 8_192;
+/// Apps that are watched at a time; the one watched longest ago goes first.
+const WATCHED_MAX: usize = 64;
+
+/// Counts for operators. One per runtime.
+#[derive(Default)]
+pub(crate) struct Observer {
+    shards: [ShardCounters; SHARDS],
+    /// Apps of each shard that did something since the last tick.
+    active: [Mutex<Vec<Arc<Slot>>>; SHARDS],
+    pub(crate) lifecycle: Lifecycle,
+    hot: Mutex<HotApps>,
+    watched: Mutex<Vec<Weak<Slot>>>,
+}
+
+/// Everything counted, at one time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RuntimeTotals {
+    /// What each shard counted.
+    pub shards: Vec<ShardTotals>,
+    /// The shards together.
+    pub all: ShardTotals,
+    /// Apps coming and going.
+    pub lifecycle: LifecycleTotals,
+}
+
+impl Observer {
+    /// A message of `slot`'s app ended.
+    pub(crate) fn ended(&self, slot: &Arc<Slot>, message: Ended) {
+        let Ended { kind, outcome, bytes, took, at } = message;
+        let shard = shard_of(slot.id);
+        self.shards[shard].ended(kind, outcome);
+        if slot.meter.ended(outcome, bytes) {
+            let mut active = self.active[shard].lock();
+            if active.len() < ACTIVE_MAX {
+                active.push(slot.clone());
+            } else {
+                slot.meter.unlist();
+            }
+        }
+        if let Some(watch) = &*slot.meter.watch.load() {
+            let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            watch.ended(SeenMessage { at, kind, outcome, took_us }, slot.queued());
+        }
+    }
+
+    /// An actor has decided a message.
+    pub(crate) fn handled(&self, slot: &Slot, waited: Duration, took: Duration) {
+        self.shards[shard_of(slot.id)].handled(waited, took);
+        slot.meter.handled(waited, took);
+    }
+
+    /// `after` is resident in the place of `before`.
+    pub(crate) fn published(&self, app: AppId, before: Option<&Root>, after: Option<&Root>) {
+        self.shards[shard_of(app)].published(before, after);
+    }
+
+    /// Ends a second: takes what active apps did. `uptime` is the time since process start.
+    pub(crate) fn tick(&self, uptime: Duration) {
+        let now = uptime.as_secs_f64();
+        for active in &self.active {
+            let active = std::mem::take(&mut *active.lock());
+            if active.is_empty() {
+                continue;
+            }
+            let mut hot = self.hot.lock();
+            for slot in active {
+                let taken = slot.meter.take();
+                hot.add(slot, taken, now);
+            }
+            hot.prune(now);
+        }
+        self.watched.lock().retain(|slot| {
+            let Some(slot) = slot.upgrade() else { return false };
+            let Some(watch) = slot.meter.watch.load_full() else { return false };
+            let over = watch.is_over(uptime.as_secs());
+            if over {
+                slot.meter.watch.store(None);
+            } else {
+                watch.tick();
+            }
+            !over
+        });
+    }
+
+    /// Somebody looks at this app.
+    pub(crate) fn watch(&self, slot: &Arc<Slot>, uptime: Duration) -> meter::Watched {
+        let (watch, new) = meter::watch_of(&slot.meter);
+        watch.asked(uptime.as_secs());
+        if new {
+            let mut watched = self.watched.lock();
+            if watched.len() == WATCHED_MAX {
+                let oldest = watched.remove(0);
+                if let Some(slot) = oldest.upgrade() {
+                    slot.meter.watch.store(None);
+                }
+            }
+            watched.push(Arc::downgrade(slot));
+        }
+        watch.read()
+    }
+
+    /// A part of the service, not an app, crashed and is replaced.
+    pub(crate) fn part_crashed(&self, at: Timestamp, subject: String, cause: String) {
+        self.lifecycle.crashed(Restart {
+            number: 0,
+            at,
+            app: None,
+            subject,
+            cause,
+            decision: Decision::Restart,
+            crashes: 1,
+        });
+    }
+
+    /// A slot's state changed.
+    pub(crate) fn moved(&self, slot: &Slot, from: Option<AppState>, to: Option<AppState>) {
+        self.lifecycle.moved(slot.id, from, to);
+    }
+
+    /// An incarnation ended.
+    pub(crate) fn stopped(&self, cause: StopCause) {
+        self.lifecycle.stopped(cause);
+    }
+
+    /// An incarnation started.
+    pub(crate) fn woke(&self, slot: &Slot, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        slot.meter.wake_us.store(micros, Relaxed);
+        self.lifecycle.woke(took);
+    }
+
+    pub(crate) fn read(&self) -> RuntimeTotals {
+        let shards: Vec<_> = self.shards.iter().map(ShardCounters::read).collect();
+        let mut all = ShardTotals::default();
+        for shard in &shards {
+            all.add(shard);
+        }
+        RuntimeTotals { shards, all, lifecycle: self.lifecycle.read() }
+    }
+
+    pub(crate) fn top(
+        &self,
+        measure: hot::Measure,
+        window: hot::Window,
+        uptime: Duration,
+        limit: usize,
+    ) -> Vec<(Arc<Slot>, hot::Rates)> {
+        self.hot.lock().top(measure, window, uptime.as_secs_f64(), limit)
+    }
+}
+
+/// A message that ended.
+pub(crate) struct Ended {
+    pub(crate) kind: MessageKind,
+    pub(crate) outcome: MessageOutcome,
+    pub(crate) bytes: usize,
+    pub(crate) took: Duration,
+    pub(crate) at: Timestamp,
+}
+
+/// The shard of an app.
+pub(crate) fn shard_of(app: AppId) -> usize {
+    usize::from(app.uuid().as_bytes()[14]) % SHARDS
+}

@@ -1,0 +1,181 @@
+//! What the registry answers operators: totals, the hottest apps, crashes, the tree in pages, one
+//! app; and what operators may do to an app.
+
+use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
+
+use rookery_domain::{Error, ErrorCode, Result, id::AppId};
+use serde::Serialize;
+use tokio::time::timeout;
+
+use super::{
+    RuntimeTotals,
+    hot::{HOT_MAX, Measure, Rates, Window},
+    lifecycle::Restart,
+    meter::Watched,
+};
+use crate::{
+    app::message::Message,
+    registry::{AppHandle, Apps, Observation},
+};
+
+/// Apps in one page of the tree.
+pub const TREE_PAGE_MAX: usize = 200;
+/// How long an operator waits for an actor to leave.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
+
+/// A hot app.
+#[derive(Debug, Clone)]
+pub struct HotApp {
+    /// The app.
+    pub app: AppHandle,
+    /// What it did.
+    pub rates: Rates,
+}
+
+/// A shard of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ShardSize {
+    /// Its number, from 0.
+    pub shard: usize,
+    /// Live apps under it.
+    pub apps: usize,
+}
+
+/// A page of a shard's apps.
+#[derive(Debug, Clone)]
+pub struct ShardPage {
+    /// The apps, in the order in which their actors started.
+    pub apps: Vec<AppHandle>,
+    /// Where the next page begins.
+    pub next: Option<u64>,
+}
+
+impl Apps {
+    /// Everything counted so far. Costs the same however many apps there are.
+    #[must_use]
+    pub fn totals(&self) -> RuntimeTotals {
+        self.inner.env.observer.read()
+    }
+
+    /// Ends a second of observation: the server calls it once a second.
+    pub fn tick(&self) {
+        self.inner.env.observer.tick(self.inner.env.uptime());
+    }
+
+    /// The hottest apps, hottest first, at most [`HOT_MAX`].
+    #[must_use]
+    pub fn hot(&self, measure: Measure, window: Window) -> Vec<HotApp> {
+        let uptime = self.inner.env.uptime();
+        let top = self.inner.env.observer.top(measure, window, uptime, HOT_MAX);
+        let there = top.into_iter().filter(|(slot, _)| !slot.is_gone());
+        there.map(|(slot, rates)| HotApp { app: self.handle(slot), rates }).collect()
+    }
+
+    /// The last crashes, newest first, with numbers below `before`.
+    #[must_use]
+    pub fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Restart> {
+        self.inner.env.observer.lifecycle.restarts(before, limit)
+    }
+
+    /// Apps that are held back after crashes: waiting to restart, or quarantined.
+    #[must_use]
+    pub fn held(&self, limit: usize) -> Vec<AppHandle> {
+        let ids = self.inner.env.observer.lifecycle.held(limit);
+        ids.into_iter().filter_map(|id| self.known(id)).map(|slot| self.handle(slot)).collect()
+    }
+
+    /// The shards and how many apps live under each.
+    #[must_use]
+    pub fn shard_sizes(&self) -> Vec<ShardSize> {
+        let sizes = self.inner.shards.sizes().into_iter().enumerate();
+        sizes.map(|(shard, apps)| ShardSize { shard, apps }).collect()
+    }
+
+    /// A page of the live apps under a shard, behind `after`. `None` when there is no such shard.
+    #[must_use]
+    pub fn shard_page(&self, shard: usize, after: u64, limit: usize) -> Option<ShardPage> {
+        let (slots, next) = self.inner.shards.page(shard, after, limit.min(TREE_PAGE_MAX))?;
+        let apps = slots.into_iter().map(|slot| self.handle(slot)).collect();
+        Some(ShardPage { apps, next })
+    }
+
+    /// The app with this id, if somebody has asked for it since the process started.
+    #[must_use]
+    pub fn known_app(&self, id: AppId) -> Option<AppHandle> {
+        self.known(id).map(|slot| self.handle(slot))
+    }
+}
+
+/// One app, as an operator who looks at it sees it.
+#[derive(Debug, Clone, Serialize)]
+pub struct AppView {
+    /// Its observable state.
+    pub observation: Observation,
+    /// The shard it belongs to.
+    pub shard: usize,
+    /// Milliseconds that it has been in this state.
+    pub state_age_ms: u64,
+    /// Messages that may be queued or uncommitted.
+    pub mailbox_limit: usize,
+    /// What its last wake cost, in microseconds; `None` if it has not woken since the start.
+    pub last_wake_us: Option<u64>,
+    /// What is seen of it since somebody looks.
+    pub watched: Watched,
+}
+
+impl AppHandle {
+    /// What an operator who looks at the app sees. From now on it is watched message by message,
+    /// until nobody has looked for half a minute.
+    #[must_use]
+    pub fn watch(&self) -> AppView {
+        let env = self.env();
+        let uptime = env.uptime();
+        let meter = &self.slot.meter;
+        let since = Duration::from_millis(meter.since_ms.load(Relaxed));
+        AppView {
+            observation: self.observe(),
+            shard: super::shard_of(self.id()),
+            state_age_ms: uptime.saturating_sub(since).as_millis() as u64,
+            mailbox_limit: env.options.mailbox_limit,
+            last_wake_us: Some(meter.wake_us.load(Relaxed)).filter(|us| *us > 0),
+            watched: env.observer.watch(&self.slot, uptime),
+        }
+    }
+
+    /// Asks the app's actor to rest and waits until it has left.
+    ///
+    /// # Errors
+    /// `conflict` while something is pending, or somebody follows the feed.
+    pub async fn hibernate(&self) -> Result<()> {
+        self.leave(|live| drop(live.actor.send_message(Message::Rest))).await
+    }
+
+    /// Has the app's actor finish what is begun and leave, then starts it again. What is queued
+    /// goes to the new incarnation.
+    ///
+    /// # Errors
+    /// Those of a wake; `conflict` when the actor did not leave in time.
+    pub async fn restart(&self) -> Result<()> {
+        self.leave(|live| drop(live.actor.send_message(Message::Restart))).await?;
+        self.live().await.map(drop)
+    }
+
+    /// Ends the app's actor at once, whatever it is doing. What was begun is answered as after a
+    /// crash, but it does not count as one.
+    ///
+    /// # Errors
+    /// `conflict` when the actor did not end in time.
+    pub async fn kill(&self) -> Result<()> {
+        self.leave(|live| live.actor.kill()).await
+    }
+
+    async fn leave(&self, ask: impl FnOnce(&Arc<crate::registry::slot::Live>)) -> Result<()> {
+        let Some(live) = self.slot.live() else { return Ok(()) };
+        ask(&live);
+        let gone = self.slot.gone(live.incarnation);
+        timeout(LEAVE_MAX, gone).await.map_err(|_| {
+            let message = format!("the app stays: {} messages wait in it", self.slot.queued());
+            Error::new(ErrorCode::Conflict, message)
+        })
+    }
+}

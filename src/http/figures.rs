@@ -1,0 +1,159 @@
+//! What is counted of answers: how long they took by route, verb and class, and errors by code.
+//! Recording is a few relaxed additions. Labels are templates, never paths: no id is in them.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use http::{Method, StatusCode};
+use parking_lot::Mutex;
+use rookery_actors::observe::histogram::{Distribution, Histogram};
+use rookery_domain::ErrorCode;
+
+/// Verbs that are told apart; the last one stands for all others.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "other"];
+/// Classes of statuses.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+type Cell = OnceLock<Box<Histogram>>;
+
+/// The answers of one kind of origin.
+#[derive(Debug)]
+pub struct RouteFigures {
+    /// `site`, `app` or `ops`.
+    listener: &'static str,
+    /// The templates; the last one stands for paths that no route has.
+    templates: Vec<String>,
+    cells: Vec<[[Cell; CLASSES.len()]; METHODS.len()]>,
+}
+
+/// Durations of one kind of answers.
+#[derive(Debug, Clone)]
+pub struct RouteReading<'a> {
+    /// `site`, `app` or `ops`.
+    pub listener: &'static str,
+    /// The route's template.
+    pub route: &'a str,
+    /// The verb.
+    pub method: &'static str,
+    /// The class of the status, `2xx`.
+    pub class: &'static str,
+    /// How long answers took, from the complete head to the answer's head.
+    pub took: Distribution,
+}
+
+impl RouteFigures {
+    /// For answers of these routes.
+    #[must_use]
+    pub fn new(listener: &'static str, mut templates: Vec<String>) -> Self {
+        templates.push("unknown".to_owned());
+        let cells = templates.iter().map(|_| Default::default()).collect();
+        Self { listener, templates, cells }
+    }
+
+    /// The template of this route; `unknown` for a path that no route has.
+    #[must_use]
+    pub fn template(&self, route: Option<usize>) -> &str {
+        &self.templates[route.unwrap_or(self.templates.len() - 1)]
+    }
+
+    /// Counts an answer.
+    pub fn record(
+        &self,
+        route: Option<usize>,
+        method: &Method,
+        status: StatusCode,
+        took: Duration,
+    ) {
+        let known = METHODS.iter().position(|name| *name == method.as_str());
+        let method = known.unwrap_or(METHODS.len() - 1);
+        let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
+        let route = route.unwrap_or(self.cells.len() - 1);
+        self.cells[route][method][class].get_or_init(Box::default).record(took);
+    }
+
+    /// What was counted, for each kind of answers that there were.
+    pub fn read(&self) -> impl Iterator<Item = RouteReading<'_>> {
+        self.templates.iter().zip(&self.cells).flat_map(move |(route, cells)| {
+            METHODS.iter().zip(cells).flat_map(move |(method, cells)| {
+                CLASSES.iter().zip(cells).filter_map(move |(class, cell)| {
+                    Some(RouteReading {
+                        listener: self.listener,
+                        route,
+                        method,
+                        class,
+                        took: cell.get()?.read(),
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// The answers of a server.
+#[derive(Debug)]
+pub struct HttpFigures {
+    routes: Mutex<Vec<Arc<RouteFigures>>>,
+    errors: [AtomicU64; ErrorCode::ALL.len()],
+}
+
+impl Default for HttpFigures {
+    fn default() -> Self {
+        Self { routes: Mutex::default(), errors: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+/// All answers of a server's site and apps together.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HttpTotals {
+    /// All of them.
+    pub all: Distribution,
+    /// Those with a status of 500 and above.
+    pub failed: u64,
+}
+
+impl HttpFigures {
+    /// Adds the routes of one kind of origin.
+    pub fn add(&self, routes: Arc<RouteFigures>) {
+        self.routes.lock().push(routes);
+    }
+
+    /// Counts an error answer.
+    pub fn count_error(&self, code: ErrorCode) {
+        // Codes are numbered in the order of `ALL`.
+        if let Some(counter) = self.errors.get(code as usize) {
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Every kind of origin.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Arc<RouteFigures>> {
+        self.routes.lock().clone()
+    }
+
+    /// Error answers by code, those that there were.
+    pub fn errors(&self) -> impl Iterator<Item = (ErrorCode, u64)> {
+        let counts = ErrorCode::ALL.iter().map(|code| (*code, &self.errors[*code as usize]));
+        counts.map(|(code, count)| (code, count.load(Relaxed))).filter(|(_, count)| *count > 0)
+    }
+
+    /// The answers of the public listener together.
+    #[must_use]
+    pub fn totals(&self) -> HttpTotals {
+        let mut totals = HttpTotals::default();
+        for routes in self.routes().iter().filter(|routes| routes.listener != "ops") {
+            for reading in routes.read() {
+                totals.all.add(&reading.took);
+                if reading.class == "5xx" {
+                    totals.failed += reading.took.count();
+                }
+            }
+        }
+        totals
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether the service can do its work: whether a commit can be made.
+//!
+//! Commits that succeed are the proof. Where none has since the last look, a small one is made to
+//! find out, at most one a second however many ask.
+
+use std::time::Duration;
+
+use rookery_domain::{Error, Result};
+use rookery_storage::meta;
+use tokio::{sync::Mutex, time::Instant};
+
+use crate::state::State;
+
+/// How long an answer is good for.
+const GOOD_FOR: Duration = Duration::from_secs(1);
+/// How long the proof may take.
+const PROBE_MAX: Duration = Duration::from_secs(2);
+/// The name under which the proof is written.
+const PROBE_KEY: &str = "readiness";
+
+/// What was found out last.
+#[derive(Debug, Default)]
+pub struct Readiness(Mutex<Last>);
+
+#[derive(Debug, Default)]
+struct Last {
+    looked: Option<(Instant, Result<()>)>,
+    commits: u64,
+}
+
+impl Readiness {
+    /// Succeeds when a commit can be made.
+    ///
+    /// # Errors
+    /// `unavailable`, with the reason.
+    pub async fn check(&self, state: &State) -> Result<()> {
+        if state.drain.is_cancelled() {
+            return Err(Error::unavailable("the service is draining"));
+        }
+        let rooms = &state.rooms;
+        let writer = rooms.writer.health();
+        if rooms.runtime.is_broken() || writer.broken {
+            return Err(Error::unavailable("the store is broken"));
+        }
+        if writer.dead_lanes > 0 {
+            return Err(Error::unavailable("a part of the writer is being restarted"));
+        }
+        let mut last = self.0.lock().await;
+        if let Some((at, found)) = &last.looked
+            && at.elapsed() < GOOD_FOR
+        {
+            return found.clone();
+        }
+        let committed = writer.batches > last.commits;
+        last.commits = writer.batches;
+        let found = if committed { Ok(()) } else { probe(state).await };
+        last.looked = Some((Instant::now(), found.clone()));
+        found
+    }
+}
+
+async fn probe(state: &State) -> Result<()> {
+    let now = state.clock.now().0.to_string();
+    let (db, value) = (state.rooms.db.clone(), now);
+    // A transaction runs to its end whatever becomes of whoever asked.
+    let written = tokio::spawn(async move { meta::set(&db, PROBE_KEY, &value).await });
+    match tokio::time::timeout(PROBE_MAX, written).await {
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(Ok(Err(error))) => {
+            tracing::warn!(%error, "not ready: a commit failed");
+            Err(Error::unavailable("a commit cannot be made now"))
+        }
+        Ok(Err(_)) | Err(_) => Err(Error::unavailable("a commit takes too long")),
+    }
+}

@@ -1,0 +1,183 @@
+//! `POST /ops/api/apps/:id/...`: what an operator may do to an app, and what was done.
+
+use std::str::FromStr;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use rookery_actors::AppHandle;
+use rookery_domain::{Error, ErrorCode, Result};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{
+    app::{AppLine, rfc3339},
+    operator::{ActingOperator, Operator},
+};
+use crate::{
+    error::ApiResult,
+    http::body::{BodyBound, RequestBody, StrictJson},
+    ops::audit,
+    state::AppState,
+};
+
+/// Errors of an action.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::AppNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+/// Errors of the list.
+pub const LIST_ERRORS: &[ErrorCode] = &[];
+/// Characters of a reason at most.
+const REASON_LEN_MAX: usize = 500;
+
+/// What an operator may do to an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Bring it up.
+    Wake,
+    /// Put it to rest, if nothing is pending.
+    Hibernate,
+    /// Let it finish what is begun, and start it again.
+    Restart,
+    /// Let it start again after crashes.
+    LiftQuarantine,
+    /// End its actor at once.
+    Kill,
+}
+
+impl Action {
+    /// Every action.
+    pub const ALL: [Self; 5] =
+        [Self::Wake, Self::Hibernate, Self::Restart, Self::LiftQuarantine, Self::Kill];
+
+    /// Its name, as in the path.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wake => "wake",
+            Self::Hibernate => "hibernate",
+            Self::Restart => "restart",
+            Self::LiftQuarantine => "lift-quarantine",
+            Self::Kill => "kill",
+        }
+    }
+}
+
+impl FromStr for Action {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|action| action.as_str() == name);
+        known.ok_or_else(|| {
+            Error::new(
+                ErrorCode::NotFound,
+                "no such action: wake, hibernate, restart, lift-quarantine or kill",
+            )
+        })
+    }
+}
+
+/// Why.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    /// Why it is done, 1 to 500 characters; it is written down.
+    #[schema(min_length = 1, max_length = 500)]
+    reason: String,
+}
+
+impl RequestBody for Why {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Does it. What was asked is written down with its outcome, also when it failed.
+#[utoipa::path(
+    post, path = "/ops/api/apps/{id}/actions/{action}", tag = "Operators", request_body = Why,
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("action" = String, Path,
+         description = "`wake`, `hibernate`, `restart`, `lift-quarantine` or `kill`"),
+    ),
+    responses((status = 200, description = "It is done; the app afterwards", body = AppLine)),
+)]
+pub async fn act(
+    _: ActingOperator,
+    State(state): State<AppState>,
+    Path((id, action)): Path<(String, String)>,
+    StrictJson(why): StrictJson<Why>,
+) -> ApiResult<Json<AppLine>> {
+    let action: Action = action.parse()?;
+    let reason = why.reason.trim().to_owned();
+    if reason.is_empty() || reason.chars().count() > REASON_LEN_MAX {
+        let message = format!("reason: must have 1 to {REASON_LEN_MAX} characters");
+        return Err(Error::invalid(message).into());
+    }
+    let app = state.rooms.apps().find(&id).await?;
+    // It runs to its end, and is written down, whatever becomes of whoever asked.
+    let task = tokio::spawn(async move {
+        let done = perform(&app, action).await;
+        state.ops.audit.record(audit::Action {
+            at: state.clock.now(),
+            action: action.as_str(),
+            app: app.id(),
+            reason,
+            outcome: done.as_ref().err().map_or("done", |error| error.code.as_str()),
+        });
+        done.map(|()| AppLine::of(&app))
+    });
+    Ok(Json(task.await.map_err(|_| Error::internal(true))??))
+}
+
+async fn perform(app: &AppHandle, action: Action) -> Result<()> {
+    match action {
+        Action::Wake => app.wake().await.map(drop),
+        Action::Hibernate => app.hibernate().await,
+        Action::Restart => app.restart().await,
+        Action::Kill => app.kill().await,
+        Action::LiftQuarantine if app.lift_quarantine() => Ok(()),
+        Action::LiftQuarantine => {
+            Err(Error::new(ErrorCode::Conflict, "the app is neither quarantined nor waiting"))
+        }
+    }
+}
+
+/// What operators did of late.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Actions {
+    /// Whether actions are switched on (`ops.actions`).
+    pub enabled: bool,
+    /// Newest first, at most 200.
+    pub items: Vec<ActionLine>,
+}
+
+/// One action.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ActionLine {
+    /// When it ended, RFC 3339.
+    pub at: String,
+    /// What was done.
+    pub action: String,
+    /// To which app.
+    pub app: String,
+    /// Why.
+    pub reason: String,
+    /// `done`, or the code of the error that it ended with.
+    pub outcome: String,
+}
+
+/// What operators did since the process started, and whether they may. The log has all of it.
+#[utoipa::path(
+    get, path = "/ops/api/actions", tag = "Operators",
+    responses((status = 200, description = "The last actions", body = Actions)),
+)]
+pub async fn actions(_: Operator, State(state): State<AppState>) -> ApiResult<Json<Actions>> {
+    let line = |action: audit::Action| ActionLine {
+        at: rfc3339(action.at),
+        action: action.action.to_owned(),
+        app: action.app.to_string(),
+        reason: action.reason,
+        outcome: action.outcome.to_owned(),
+    };
+    let items = state.ops.audit.last().into_iter().map(line).collect();
+    Ok(Json(Actions { enabled: state.config.ops.actions, items }))
+}

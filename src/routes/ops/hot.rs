@@ -1,0 +1,91 @@
+//! `GET /ops/api/hot`: the busiest apps, by what and over which time.
+
+use axum::{Json, extract::State};
+use rookery_actors::observe::{
+    hot::{Measure, Window},
+    view::HotApp as Hot,
+};
+use rookery_domain::ErrorCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{app::AppLine, operator::Operator};
+use crate::{error::ApiResult, http::params::StrictQuery, state::AppState};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// By what, and over which time.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct HotQuery {
+    /// `messages`, `wait`, `bytes` or `errors`.
+    #[serde(default = "by_messages")]
+    #[param(value_type = Option<String>, example = "messages")]
+    pub by: Measure,
+    /// `10s`, `1m` or `15m`.
+    #[serde(default = "over_ten_seconds")]
+    #[param(value_type = Option<String>, example = "10s")]
+    pub window: Window,
+}
+
+const fn by_messages() -> Measure {
+    Measure::Messages
+}
+
+const fn over_ten_seconds() -> Window {
+    Window::TenSeconds
+}
+
+/// The busiest apps.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct HotApps {
+    /// Busiest first, at most 50.
+    pub items: Vec<HotApp>,
+}
+
+/// A busy app. Rates are exponentially decaying averages over the window.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct HotApp {
+    #[serde(flatten)]
+    #[schema(inline)]
+    /// The app.
+    pub app: AppLine,
+    /// Messages a second.
+    pub messages_per_second: f64,
+    /// Seconds of mailbox wait a second.
+    pub wait_per_second: f64,
+    /// Bytes of requests a second.
+    pub bytes_per_second: f64,
+    /// Error answers a second.
+    pub errors_per_second: f64,
+}
+
+/// The busiest apps, as lines.
+#[must_use]
+pub fn lines(state: &AppState, query: HotQuery) -> Vec<HotApp> {
+    let hot = state.rooms.apps().hot(query.by, query.window);
+    hot.into_iter()
+        .map(|Hot { app, rates }| HotApp {
+            app: AppLine::of(&app),
+            messages_per_second: rates.messages,
+            wait_per_second: rates.wait,
+            bytes_per_second: rates.bytes,
+            errors_per_second: rates.errors,
+        })
+        .collect()
+}
+
+/// The busiest apps, at most 50. Apps that did nothing are not among them.
+#[utoipa::path(
+    get, path = "/ops/api/hot", tag = "Operators", params(HotQuery),
+    responses((status = 200, description = "The busiest apps", body = HotApps)),
+)]
+pub async fn hot(
+    _: Operator,
+    State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<HotQuery>,
+) -> ApiResult<Json<HotApps>> {
+    Ok(Json(HotApps { items: lines(&state, query) }))
+}

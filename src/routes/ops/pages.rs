@@ -1,0 +1,204 @@
+//! `/ops`: the pages for operators, and the stream of what changes on an open one. A page is whole
+//! without its script; with it, it stays current.
+
+use std::{collections::BTreeMap, convert::Infallible};
+
+use askama::Template;
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use futures::stream;
+use http::{HeaderName, HeaderValue, header};
+use rookery_domain::{Error, ErrorCode};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::{
+    act::Action,
+    views::{Asked, Which, make},
+};
+use crate::{
+    error::ApiResult,
+    http::params::StrictQuery,
+    ops::view::{POINTS, Part, Row, View, changes},
+    pages::shell,
+    state::AppState,
+};
+
+/// Own files only; nothing inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A page.
+#[derive(Template)]
+#[template(path = "ops/page.html")]
+struct Page<'a> {
+    view: &'a View,
+    present: Which,
+    /// The app that actions on this page are for.
+    acts_on: Option<&'a str>,
+    actions: &'a [Action],
+}
+
+impl Page<'_> {
+    /// The row in this place of a grid; an empty one where there is none.
+    fn row<'r>(&self, rows: &'r [Row], place: &usize) -> &'r Row {
+        static EMPTY: Row = Row { level: 0, href: String::new(), expanded: "", cells: Vec::new() };
+        rows.get(*place).unwrap_or(&EMPTY)
+    }
+
+    fn cell<'r>(&self, row: &'r Row, column: &usize) -> &'r str {
+        row.cells.get(*column).map_or("", String::as_str)
+    }
+
+    fn is(&self, which: &str) -> bool {
+        matches!(
+            (self.present, which),
+            (Which::Overview, "overview")
+                | (Which::Tree, "tree")
+                | (Which::Hot, "hot")
+                | (Which::Restarts, "restarts")
+        )
+    }
+
+    const fn points(&self) -> usize {
+        POINTS
+    }
+}
+
+async fn show(state: &AppState, asked: Asked) -> ApiResult<Response> {
+    let view = make(state, &asked).await?;
+    let acts_on = asked.id.as_deref().filter(|_| state.config.ops.actions);
+    let page = Page { view: &view, present: asked.view, acts_on, actions: &Action::ALL };
+    let mut response = shell::render(&page)?.into_response();
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+macro_rules! page {
+    ($(#[doc = $doc:literal])* $name:ident, $which:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// # Errors
+        /// `invalid_request`, `not_found`.
+        pub async fn $name(
+            State(state): State<AppState>,
+            StrictQuery(mut asked): StrictQuery<Asked>,
+        ) -> ApiResult<Response> {
+            asked.view = Which::$which;
+            show(&state, asked).await
+        }
+    };
+}
+
+page! {
+    /// Everything at one look.
+    overview, Overview
+}
+page! {
+    /// The supervision tree.
+    tree, Tree
+}
+page! {
+    /// The busiest apps.
+    hot, Hot
+}
+page! {
+    /// The last crashes.
+    restarts, Restarts
+}
+
+/// One app.
+///
+/// # Errors
+/// `app_not_found`.
+pub async fn app(State(state): State<AppState>, Path(id): Path<String>) -> ApiResult<Response> {
+    show(&state, Asked::app(id)).await
+}
+
+/// The script of the pages.
+pub async fn script() -> impl IntoResponse {
+    let script = include_str!("../../../templates/ops/console.js");
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], script)
+}
+
+/// The style of the pages.
+pub async fn style() -> impl IntoResponse {
+    let style = include_str!("../../../templates/ops/console.css");
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], style)
+}
+
+/// An open page.
+struct Live {
+    state: AppState,
+    asked: Asked,
+    ticks: watch::Receiver<u64>,
+    sent: BTreeMap<String, String>,
+    first: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+/// What changes on an open page, as an event stream: first every text of the page by its name,
+/// then each second those that are different.
+///
+/// # Errors
+/// Those of the page; `unavailable` when too many pages are open.
+pub async fn live(
+    State(state): State<AppState>,
+    StrictQuery(asked): StrictQuery<Asked>,
+) -> ApiResult<Response> {
+    let place = state
+        .ops
+        .streams
+        .clone()
+        .try_acquire_owned()
+        .map_err(|_| Error::new(ErrorCode::Unavailable, "too many live pages are open"))?;
+    // What is wrong with the request is answered before the stream begins.
+    make(&state, &asked).await?;
+    let ticks = state.ops.ticks();
+    let live = Live { state, asked, ticks, sent: BTreeMap::new(), first: true, _place: place };
+    let events = stream::unfold(live, |mut live| async move {
+        let event = live.next().await?;
+        Some((Ok::<_, Infallible>(event), live))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+impl Live {
+    /// The next changes; `None` when the server drains or the page is gone. A second without a
+    /// change is a comment, so that neither end takes the stream for dead.
+    async fn next(&mut self) -> Option<String> {
+        if !std::mem::take(&mut self.first) {
+            tokio::select! {
+                () = self.state.drain.cancelled() => return None,
+                ticked = self.ticks.changed() => ticked.ok()?,
+            }
+        }
+        let now = make(&self.state, &self.asked).await.ok()?.cells();
+        let changed = changes(&self.sent, &now);
+        // A map of texts serializes.
+        let data = serde_json::to_string(&changed).unwrap_or_default();
+        let event = match changed.is_empty() {
+            true => ":\n\n".to_owned(),
+            false => format!("data: {data}\n\n"),
+        };
+        self.sent = now;
+        Some(event)
+    }
+}

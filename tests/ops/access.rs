@@ -1,0 +1,69 @@
+//! Who may ask on the operator's listener.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+
+use crate::harness::{Answer, TestServer};
+
+const TOKEN: &str = "a-token-of-some-length";
+
+#[tokio::test]
+async fn every_page_and_figure_asks_for_the_token_where_one_is_set() {
+    let server = TestServer::builder().set("ROOKERY__OPS__TOKEN", TOKEN).start().await;
+    for path in ["/metrics", "/ops/api/overview", "/ops/api/openapi.json"] {
+        let plain = Answer::of(server.ops(Method::GET, path)).await;
+        plain.error(ErrorCode::Unauthorized);
+        // A browser asks its human for the password then.
+        let schemes: Vec<_> = plain.headers.get_all("www-authenticate").iter().collect();
+        assert!(schemes.iter().any(|s| s.to_str().unwrap().starts_with("Basic ")), "{schemes:?}");
+    }
+    for wrong in ["", "x", "a-token-of-some-lengtH"] {
+        let asked = server.ops(Method::GET, "/metrics").basic_auth("ops", Some(wrong));
+        Answer::of(asked).await.error(ErrorCode::Unauthorized);
+    }
+    let basic = server.ops(Method::GET, "/metrics").basic_auth("anybody", Some(TOKEN));
+    assert_eq!(Answer::of(basic).await.status, 200);
+    let bearer = server.ops(Method::GET, "/ops/api/overview").bearer_auth(TOKEN);
+    assert_eq!(Answer::of(bearer).await.status, 200);
+}
+
+#[tokio::test]
+async fn without_a_token_a_foreign_name_that_leads_here_gets_nothing() {
+    let server = TestServer::start().await;
+    for path in ["/metrics", "/ops/api/overview"] {
+        let asked = server.ops(Method::GET, path).header("host", "rebound.example");
+        Answer::of(asked).await.error(ErrorCode::Forbidden);
+        for host in ["localhost:8081", "127.0.0.1:8081", "[::1]:8081"] {
+            let asked = server.ops(Method::GET, path).header("host", host);
+            assert_eq!(Answer::of(asked).await.status, 200, "{path} {host}");
+        }
+    }
+    let health = server.ops(Method::GET, "/alive").header("host", "rookery.internal");
+    assert_eq!(Answer::of(health).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_public_listener_has_nothing_of_it() {
+    let server = TestServer::start().await;
+    for path in ["/metrics", "/ops/api/overview", "/ops/api/openapi.json"] {
+        server.get(path).await.error(ErrorCode::NotFound);
+    }
+}
+
+#[tokio::test]
+async fn the_document_names_every_operation_and_leads_somewhere() {
+    let server = TestServer::start().await;
+    let document = Answer::of(server.ops(Method::GET, "/ops/api/openapi.json")).await.expect(200);
+    for path in ["overview", "tree", "hot", "restarts", "actions", "apps/{id}"] {
+        let item = &document["paths"][format!("/ops/api/{path}")];
+        assert!(item["get"]["responses"]["200"].is_object(), "{path}");
+    }
+    let act = &document["paths"]["/ops/api/apps/{id}/actions/{action}"]["post"];
+    assert!(act["requestBody"].is_object());
+    assert_eq!(act["security"][0]["ops_token"], serde_json::json!([]));
+    let text = document.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().unwrap();
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+    }
+}

@@ -1,0 +1,9 @@
+//! The operator's listener: figures, lists, actions, readiness, and who may ask.
+
+mod access;
+mod actions;
+mod figures;
+mod metrics;
+mod pages;
+
+mod readiness;

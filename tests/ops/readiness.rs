@@ -1,0 +1,60 @@
+//! `/ready` means it: only while a commit can be made.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use rookery_storage::{
+    faults::{Fault, Faults, Point},
+    meta,
+};
+use serde_json::json;
+
+use crate::harness::{Answer, TestServer, apps::guestbook};
+
+#[tokio::test]
+async fn a_failed_fsync_ends_readiness_on_both_listeners_and_acknowledges_nothing() {
+    // The third commit through the writer finds the disk broken.
+    let faults = Faults::listed([(Point::AtCommit, 3, Fault::Fsync)]);
+    let server = TestServer::builder().on_sqlite().with_faults(faults.clone()).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    assert_eq!(server.get("/ready").await.status, 200);
+    let mut refused = None;
+    for n in 0..4 {
+        let path = app.path("/collections/entries");
+        let body = json!({"key": format!("k{n}"), "data": {"n": n}});
+        let answer = server.send(Method::POST, &owner, &path, &body).await;
+        if answer.status != 201 {
+            refused = Some(answer);
+            break;
+        }
+    }
+    let refused = refused.expect("a commit hit the fault");
+    assert!(refused.status >= 500, "{}", refused.text);
+    assert_eq!(faults.fired(), 1);
+    server.state().rooms.runtime.broken().await;
+    server.get("/ready").await.error(ErrorCode::Unavailable);
+    let on_ops = Answer::of(server.ops(Method::GET, "/ready")).await;
+    let error = on_ops.error(ErrorCode::Unavailable);
+    assert!(error["message"].as_str().unwrap().contains("broken"), "{error}");
+    assert_eq!(server.get("/alive").await.status, 200, "the process answers all the same");
+}
+
+#[tokio::test]
+async fn an_idle_server_proves_its_readiness_with_a_commit_of_its_own() {
+    let server = TestServer::start().await;
+    for _ in 0..3 {
+        assert_eq!(server.get("/ready").await.expect(200)["status"], "ready");
+    }
+    let db = &server.state().rooms.db;
+    assert!(meta::get(db, "readiness").await.unwrap().is_some(), "a commit was tried");
+}
+
+#[tokio::test]
+async fn a_draining_server_is_not_ready() {
+    let server = TestServer::start().await;
+    let state = server.state();
+    state.ops.readiness.check(state).await.unwrap();
+    state.drain.cancel();
+    let refusal = state.ops.readiness.check(state).await.unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::Unavailable);
+}
