@@ -8,6 +8,7 @@
 //! What changes nothing in memory (codes, links, grants, visitors) goes to storage directly. What
 //! is not here: HTTP, mail, and who may do what inside an app.
 
+mod account;
 mod agents;
 mod claims;
 mod core;
@@ -20,6 +21,7 @@ mod mutation;
 mod once;
 mod participants;
 mod session_grants;
+mod sessions;
 mod sign_in;
 mod touches;
 mod visitors;
@@ -43,6 +45,7 @@ pub use rookery_storage::{
     humans::Human,
     participants::{Participant, ParticipantKind},
 };
+pub use sessions::{SessionPosition, SessionRecord};
 pub use sign_in::{SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 
