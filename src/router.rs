@@ -104,6 +104,8 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(auth::verify::verify, auth::verify::ERRORS))
         .routes(operation!(auth::logout::logout, auth::logout::ERRORS))
         .routes(operation!(auth::status::status, auth::status::ERRORS))
+        .routes(operation!(auth::idp::begin_idp, auth::idp::ERRORS))
+        .routes(operation!(auth::idp_callback::finish_idp, auth::idp_callback::ERRORS))
         .routes(operation!(claim_codes::create::create, claim_codes::create::ERRORS))
         .routes(operation!(self_agents::list::list, self_agents::list::ERRORS))
         .routes(operation!(self_agents::rename::rename, self_agents::rename::ERRORS))

@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod edge;
 pub mod headers;
 pub mod idempotency;
+pub mod idp_cookie;
 pub mod params;
 pub mod participant_cookie;
 pub mod rate_limit;

@@ -16,8 +16,10 @@ use crate::{
     config::Config,
     error::Envelope,
     http::{auth::Authenticator, edge::Edge, waiters::Waiters},
+    idp::IdentityProvider,
     mail::Mailer,
     openapi::Reference,
+    outbound,
     pages::origin::Origins,
     router,
     routes::page::PageCache,
@@ -81,6 +83,7 @@ pub struct Server {
 /// # Errors
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
+    outbound::install_tls();
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
     let (ops_listener, ops) = listen("ops.listen", config.ops.listen).await?;
     let public_url = match config.server.public_url.as_str() {
@@ -98,6 +101,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         domain => domain,
     };
     let rooms = Rooms::open(&config, &hooks.clock, host).await?;
+    let idp = IdentityProvider::of(&config, &public_url)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
@@ -115,6 +119,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         origins,
         clock: hooks.clock,
         rooms,
+        idp,
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),

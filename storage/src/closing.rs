@@ -57,7 +57,6 @@ pub async fn close(
                 "delete from favorites where human = $1",
                 "delete from views where human = $1",
                 "delete from signup_sources where human = $1",
-                "delete from push_subscriptions where human = $1",
             ] {
                 tx.execute(sql, args![*human]).await?;
             }

@@ -22,6 +22,7 @@ pub mod feed;
 pub mod humans;
 pub mod idempotency;
 pub mod idempotency_global;
+pub mod identities;
 pub mod links;
 pub mod load;
 pub mod meta;

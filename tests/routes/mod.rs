@@ -14,6 +14,7 @@ mod events;
 mod feed;
 mod follow;
 mod idempotency;
+mod idp;
 mod keys;
 mod limits;
 mod precedence;

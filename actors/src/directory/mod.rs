@@ -14,6 +14,7 @@ mod claims;
 mod core;
 mod devices;
 mod guesses;
+mod identities;
 mod keeper;
 mod keys;
 mod memory;
@@ -34,6 +35,7 @@ use rookery_storage::Db;
 pub use agents::{AgentPosition, AgentRecord};
 pub use claims::ClaimCode;
 pub use devices::{DevicePolled, DeviceStart};
+pub use identities::{IdpFlow, IdpIdentity};
 pub use keys::{KeyHolder, MintedKey};
 pub use once::{Answered, FirstAnswer, Once};
 pub use rookery_storage::{

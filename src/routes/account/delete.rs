@@ -38,7 +38,7 @@ impl RequestBody for Confirmation {
 /// Deletes the account, and signs out.
 ///
 /// Its sessions and its agents' keys are refused from the very next request on; name, address,
-/// favorites, views and subscriptions are forgotten. Its apps are closed, and destroyed after the
+/// favorites and views are forgotten. Its apps are closed, and destroyed after the
 /// time that deleted apps are kept. What it wrote in the apps of others stays there, with its id.
 #[utoipa::path(
     delete, path = "/v1/self", tag = "Account", request_body = Confirmation,

@@ -42,14 +42,3 @@ create table idp_flows (
     expires_at bigint not null
 );
 create index idp_flows_expires on idp_flows (expires_at);
-
--- Browsers that take push messages, by the hash of their endpoint.
-create table push_subscriptions (
-    endpoint_hash bytea primary key not null,
-    id bytea not null,
-    human bytea not null references humans (id),
-    sealed text not null,
-    created_at bigint not null,
-    updated_at bigint not null
-);
-create index push_subscriptions_human on push_subscriptions (human, created_at);

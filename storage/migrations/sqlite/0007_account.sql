@@ -42,14 +42,3 @@ create table idp_flows (
     expires_at integer not null
 ) strict;
 create index idp_flows_expires on idp_flows (expires_at);
-
--- Browsers that take push messages, by the hash of their endpoint.
-create table push_subscriptions (
-    endpoint_hash blob primary key not null,
-    id blob not null,
-    human blob not null references humans (id),
-    sealed text not null,
-    created_at integer not null,
-    updated_at integer not null
-) strict;
-create index push_subscriptions_human on push_subscriptions (human, created_at);
