@@ -46,6 +46,7 @@ enum Asked {
 }
 
 async fn ask(config: &Config, app: &str) -> Asked {
+    crate::outbound::install_tls();
     let client = reqwest::Client::builder().no_proxy().timeout(ANSWER_TIMEOUT).build();
     let client = match client {
         Ok(client) => client,

@@ -13,8 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, ops, page,
-        register, self_agents, site as pages, usage, visitor,
+        account, agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys,
+        ops, page, register, self_agents, self_apps, site as pages, usage, visitor,
     },
     state::AppState,
 };
@@ -98,7 +98,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
-    rows(accounts(api)).merge(app_routes())
+    rows(accounts(api)).merge(account_routes()).merge(app_routes())
 }
 
 /// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
@@ -114,6 +114,8 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(auth::verify::verify, auth::verify::ERRORS))
         .routes(operation!(auth::logout::logout, auth::logout::ERRORS))
         .routes(operation!(auth::status::status, auth::status::ERRORS))
+        .routes(operation!(auth::idp::begin_idp, auth::idp::ERRORS))
+        .routes(operation!(auth::idp_callback::finish_idp, auth::idp_callback::ERRORS))
         .routes(operation!(claim_codes::create::create, claim_codes::create::ERRORS))
         .routes(operation!(self_agents::list::list, self_agents::list::ERRORS))
         .routes(operation!(self_agents::rename::rename, self_agents::rename::ERRORS))
@@ -123,6 +125,27 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
         .routes(operation!(usage::account::usage, usage::account::ERRORS))
         .routes(operation!(usage::series::series, usage::series::ERRORS))
+}
+
+/// The account of a signed-in human: the rest of part 4.7, and its sessions.
+fn account_routes() -> OpenApiRouter<AppState> {
+    use account::{delete, marketing_consent as consent, profile, sessions, signup_source};
+    use self_apps::{deleted, favorite, list, recent, view};
+    OpenApiRouter::new()
+        .routes(operation!(delete::delete_account, delete::ERRORS))
+        .routes(operation!(profile::read_profile, profile::READ_ERRORS))
+        .routes(operation!(profile::update_profile, profile::UPDATE_ERRORS))
+        .routes(operation!(consent::set_marketing_consent, consent::ERRORS))
+        .routes(operation!(signup_source::record_signup_source, signup_source::ERRORS))
+        .routes(operation!(sessions::list_sessions, sessions::LIST_ERRORS))
+        .routes(operation!(sessions::end_session, sessions::END_ERRORS))
+        .routes(operation!(sessions::end_sessions, sessions::END_ALL_ERRORS))
+        .routes(operation!(list::list_own_apps, list::ERRORS))
+        .routes(operation!(deleted::list_deleted_apps, deleted::ERRORS))
+        .routes(operation!(recent::list_recent_apps, recent::ERRORS))
+        .routes(operation!(favorite::add_favorite, favorite::ERRORS))
+        .routes(operation!(favorite::remove_favorite, favorite::ERRORS))
+        .routes(operation!(view::view, view::ERRORS))
 }
 
 /// By which an app's page speaks to its app.

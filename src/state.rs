@@ -11,6 +11,7 @@ use crate::{
     config::Config,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, waiters::Waiters},
+    idp::IdentityProvider,
     mail::Mailer,
     openapi::Reference,
     ops::Ops,
@@ -36,6 +37,8 @@ pub struct State {
     pub envelope: Envelope,
     /// The rooms behind the handlers.
     pub rooms: Rooms,
+    /// Who else may say who a human is.
+    pub idp: Option<IdentityProvider>,
     /// Sends mail.
     pub mailer: Mailer,
     /// Who a credential belongs to.

@@ -53,7 +53,6 @@ const WAITING: &[(&str, &[&str])] = &[
     ),
     ("service credentials", &["credential_scope_forbidden"]),
     ("template gallery", &["community_publish_disabled", "schema_incompatible_upgrade"]),
-    ("sign-in by an identity provider", &["not_implemented"]),
 ];
 
 #[test]

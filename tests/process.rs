@@ -41,6 +41,7 @@ async fn the_server_prints_three_lines_and_ends_with_0_at_sigterm() {
     assert!(next.starts_with("Next: "), "{next}");
 
     // A connection that is kept alive does not hold the drain up.
+    rookery::outbound::install_tls();
     let client = reqwest::Client::new();
     let answer = Answer::of(client.get(format!("http://{address}/alive"))).await;
     assert_eq!(answer.status, 200);
@@ -59,6 +60,7 @@ async fn a_request_has_one_line_that_names_its_route_and_trace_but_not_its_path(
     let address = listens.strip_prefix("Rookery listens on http://").unwrap();
     let address = address.split(' ').next().unwrap().to_owned();
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    rookery::outbound::install_tls();
     let client = reqwest::Client::new();
     for path in ["/reference/errors?token=canary", "/v1/unknown/canary"] {
         let request = client.get(format!("http://{address}{path}"));

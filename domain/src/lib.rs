@@ -16,6 +16,7 @@ pub mod compat;
 pub mod email;
 pub mod error;
 pub mod event;
+pub mod human_name;
 pub mod id;
 pub mod json;
 pub mod limits;

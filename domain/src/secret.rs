@@ -67,6 +67,8 @@ secret_kinds! {
     SessionGrant = "rk_sgr_";
     /// The device code of RFC 8628, which the device polls with.
     Device = "rk_dev_";
+    /// State, nonce and verifier of a sign-in at an identity provider.
+    IdpFlow = "rk_idp_";
     /// A test-session token, redeemed once by a headless client.
     TestSession = "rk_test_";
 }

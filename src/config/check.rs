@@ -41,6 +41,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.mail.from.parse::<lettre::message::Mailbox>().is_err() {
         return fail("mail.from: must be an address such as Rookery <rookery@example.org>");
     }
+    idp(config)?;
     let counters = config.rate_limit.counters;
     if !counters.is_power_of_two() || counters > COUNTERS_MAX {
         return fail("rate_limit.counters: must be a power of two, at most 16777216");
@@ -65,6 +66,27 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     positive("limits.batch_rows_max", config.limits.batch_rows_max as u64)?;
     if crate::log::filter(&config.log.level).is_none() {
         return fail("log.level: must be a level or filter directives");
+    }
+    Ok(())
+}
+
+fn idp(config: &Config) -> Result<(), ConfigError> {
+    let idp = &config.idp;
+    if idp.issuer.is_empty() {
+        return Ok(());
+    }
+    let sound = Url::parse(&idp.issuer).is_ok_and(|url| {
+        let loopback = url.scheme() == "http" && crate::mail::is_loopback_address(&idp.issuer);
+        (url.scheme() == "https" || loopback)
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+    });
+    if !sound {
+        return fail("idp.issuer: must be an https address without query and fragment");
+    }
+    if idp.client_id.is_empty() {
+        return fail("idp.client_id: needed, because idp.issuer is set");
     }
     Ok(())
 }

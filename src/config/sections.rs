@@ -36,6 +36,8 @@ pub struct Config {
     pub rate_limit: RateLimit,
     /// Who may enroll.
     pub registration: Registration,
+    /// Sign-in by an identity provider.
+    pub idp: Idp,
     /// Outgoing mail.
     pub mail: Mail,
     /// Operators of the template gallery.
@@ -180,6 +182,18 @@ pub enum RegistrationMode {
     Open,
     /// Agents come through device authorization only.
     Closed,
+}
+
+/// Sign-in by an identity provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Idp {
+    /// The provider's issuer identifier; empty for none.
+    pub issuer: String,
+    /// What the provider calls this service.
+    pub client_id: String,
+    /// What proves it to the provider; empty for a public client.
+    pub client_secret: SecretString,
 }
 
 /// Outgoing mail.

@@ -66,6 +66,7 @@ pub enum DemoError {
 /// # Errors
 /// [`DemoError`], at the first answer that is not the promised one.
 pub async fn run(base: &str) -> Result<(), DemoError> {
+    crate::outbound::install_tls();
     let client = reqwest::Client::builder()
         .timeout(TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())

@@ -13,6 +13,7 @@ pub mod edge;
 pub mod figures;
 pub mod headers;
 pub mod idempotency;
+pub mod idp_cookie;
 pub mod metering;
 pub mod params;
 pub mod participant_cookie;

@@ -40,7 +40,8 @@ impl Mailer {
     pub fn start(config: &Config, public_url: &str, clock: Clock) -> Result<Self, BootError> {
         let url = config.mail.smtp_url.expose_secret();
         if url.is_empty() {
-            let readable = config.server.listen.ip().is_loopback() && is_loopback_url(public_url);
+            let readable =
+                config.server.listen.ip().is_loopback() && is_loopback_address(public_url);
             return Ok(Self { route: Route::Mailbox(Arc::new(Mailbox::new(clock))), readable });
         }
         let smtp = Smtp::start(url, &config.mail.from)?;
@@ -80,7 +81,7 @@ impl Mailer {
 }
 
 /// Whether an address leads to this machine by its name or number.
-fn is_loopback_url(url: &str) -> bool {
+pub(crate) fn is_loopback_address(url: &str) -> bool {
     let url = Url::parse(url).ok();
     match url.as_ref().and_then(Url::host) {
         Some(Host::Domain(name)) => is_loopback_name(name),
@@ -94,7 +95,7 @@ fn is_loopback_url(url: &str) -> bool {
 /// localhost are apps, so they do not count.
 #[must_use]
 pub fn is_loopback_host(host: &str) -> bool {
-    is_loopback_url(&format!("http://{host}/"))
+    is_loopback_address(&format!("http://{host}/"))
 }
 
 fn is_loopback_name(name: &str) -> bool {

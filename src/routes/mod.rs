@@ -5,6 +5,7 @@
 //! permission and of every route are added), and the handler. The handler's first argument is its
 //! permission, its last the body. It enters `router` by one line: `operation!`.
 
+pub mod account;
 pub mod agents;
 pub mod apps;
 pub mod auth;
@@ -19,6 +20,7 @@ pub mod ops;
 pub mod page;
 pub mod register;
 pub mod self_agents;
+pub mod self_apps;
 pub mod site;
 pub mod usage;
 pub mod visitor;

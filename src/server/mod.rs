@@ -17,9 +17,11 @@ use crate::{
     config::Config,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, edge::Edge, waiters::Waiters},
+    idp::IdentityProvider,
     mail::Mailer,
     openapi::Reference,
     ops::{self, Ops},
+    outbound,
     pages::origin::Origins,
     router,
     routes::page::PageCache,
@@ -86,6 +88,7 @@ pub struct Server {
 /// # Errors
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
+    outbound::install_tls();
     let (site_listener, site) = listen("server.listen", config.server.listen).await?;
     let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen).await?;
     let public_url = match config.server.public_url.as_str() {
@@ -104,6 +107,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     };
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
+    let idp = IdentityProvider::of(&config, &public_url)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
@@ -121,6 +125,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         origins,
         clock: hooks.clock,
         rooms,
+        idp,
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),

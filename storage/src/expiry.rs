@@ -29,6 +29,8 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
              (select hash from session_grants where expires_at < $1 limit $2)",
         "delete from participants where id in
              (select id from participants where expires_at < $1 limit $2)",
+        "delete from idp_flows where hash in
+             (select hash from idp_flows where expires_at < $1 limit $2)",
     ];
     let mut more = false;
     for sql in statements {

@@ -146,6 +146,26 @@ pub async fn set_name(
     .transpose()
 }
 
+/// Records the one-time answer on how a human heard of the service; `false` when there is one.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn record_signup_source(
+    db: &Db,
+    id: HumanId,
+    source: &str,
+    now: Timestamp,
+) -> Result<bool> {
+    let inserted = db
+        .execute(
+            "insert into signup_sources (human, source, created_at) values ($1, $2, $3)
+             on conflict (human) do nothing",
+            args![id, source, now],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
 /// Records whether marketing mail is welcome; `None` when there is no such open account.
 ///
 /// # Errors

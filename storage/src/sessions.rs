@@ -143,6 +143,49 @@ pub async fn revoke(db: &Db, id: SessionId) -> Result<bool> {
     Ok(db.execute("delete from sessions where id = $1", args![id]).await? == 1)
 }
 
+/// Ends one session of a human; the hash of its cookie, when there was such a session.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn revoke_of(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 32]>> {
+    let hash: Option<(Vec<u8>,)> = db
+        .returning(
+            "delete from sessions where id = $1 and human = $2 returning hash",
+            args![id, human],
+        )
+        .await?;
+    hash.map(|(hash,)| decode::fixed("sessions.hash", &hash)).transpose()
+}
+
+/// The open sessions of a human, the newest first, behind the one at `after`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn of_human(
+    db: &Db,
+    human: HumanId,
+    after: Option<(Timestamp, SessionId)>,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<Session>> {
+    // Larger than any id, so that the first page needs no statement of its own.
+    let (at, id) = match after {
+        Some((at, id)) => (at, id.uuid().into_bytes()),
+        None => (Timestamp(i64::MAX), [0xff; 16]),
+    };
+    db.all(
+        "select id, hash, human, created_at, seen_at, expires_at from sessions
+         where human = $1 and expires_at > $2
+           and (created_at < $3 or (created_at = $3 and id < $4))
+         order by created_at desc, id desc limit $5",
+        args![human, now, at, id, limit],
+    )
+    .await?
+    .into_iter()
+    .map(Session::decode)
+    .collect()
+}
+
 /// Ends all sessions of a human; how many there were.
 ///
 /// # Errors

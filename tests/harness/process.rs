@@ -47,6 +47,7 @@ impl Process {
         let line = BufReader::new(stdout).lines().next().expect("a line").expect("text");
         let address = line.strip_prefix("Rookery listens on http://").expect("where it listens");
         let (_, port) = address.split(' ').next().and_then(|a| a.rsplit_once(':')).expect("a port");
+        rookery::outbound::install_tls();
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let url = format!("http://localhost:{port}");
         Self { child, url, client: client.expect("an HTTP client") }

@@ -1,6 +1,7 @@
 //! Each route, well and badly used; one module for each noun, as in `src/routes`. `rows` holds the
 //! app that the tests of rows and feed use.
 
+mod account;
 mod agents;
 mod apps;
 mod auth;
@@ -13,6 +14,7 @@ mod events;
 mod feed;
 mod follow;
 mod idempotency;
+mod idp;
 mod keys;
 mod limits;
 mod precedence;
@@ -21,4 +23,5 @@ mod retention;
 mod rows;
 mod secrecy;
 mod self_agents;
+mod self_apps;
 mod standing;

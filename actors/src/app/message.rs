@@ -197,6 +197,8 @@ pub enum AppOp {
     Restore,
     /// Take it down.
     Close,
+    /// Take it down and have it destroyed after the time in the trash: its account is gone.
+    Abandon,
     /// Record that `POST wake` woke it.
     Woken,
     /// Prune rows beyond their retention bounds.

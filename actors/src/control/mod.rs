@@ -3,6 +3,7 @@
 //! prepared before, and finished after.
 
 mod advisories;
+mod closing;
 mod create;
 mod deploy;
 mod detail;

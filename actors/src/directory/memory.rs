@@ -14,7 +14,10 @@ use rookery_domain::{
     secret::SecretHash,
 };
 use rookery_storage::{
-    agents::{Agent, keys::Key},
+    agents::{
+        Agent,
+        keys::{Key, KeyState},
+    },
     directory::Entry,
     humans::Human,
     sessions::Session,
@@ -125,6 +128,24 @@ impl Memory {
         self.sessions.remove(&hash);
     }
 
+    /// Ends every session of a human.
+    pub(super) fn remove_sessions_of(&mut self, human: HumanId) {
+        self.sessions.retain(|_, session| session.human != human);
+    }
+
+    /// Revokes every key of every agent of a human.
+    pub(super) fn revoke_keys_of(&mut self, human: HumanId) {
+        let records = |entry: &AgentEntry| entry.keys.iter().map(|key| key.record()).collect();
+        let agents: Vec<(AgentId, Vec<Key>)> =
+            self.agents_of(human, None).map(|entry| (entry.agent.id, records(entry))).collect();
+        for (agent, mut keys) in agents {
+            for key in &mut keys {
+                key.state = KeyState::Revoked;
+            }
+            self.put_keys(agent, keys);
+        }
+    }
+
     /// Forgets sessions that have ended.
     pub(super) fn prune(&mut self, now: Timestamp) {
         self.sessions.retain(|_, session| session.is_open(now));
@@ -183,7 +204,12 @@ impl KeyEntry {
 impl SessionEntry {
     /// Whether it was used within the last 30 days.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
-        now < Timestamp(self.seen_at.load(Ordering::Relaxed)).plus_seconds(SESSION_TTL_S)
+        now < self.seen_at().plus_seconds(SESSION_TTL_S)
+    }
+
+    /// When it was used last.
+    pub(super) fn seen_at(&self) -> Timestamp {
+        Timestamp(self.seen_at.load(Ordering::Relaxed))
     }
 
     /// Notes a use; whether it is worth writing down.

@@ -8,11 +8,13 @@
 //! What changes nothing in memory (codes, links, grants, visitors) goes to storage directly. What
 //! is not here: HTTP, mail, and who may do what inside an app.
 
+mod account;
 mod agents;
 mod claims;
 mod core;
 mod devices;
 mod guesses;
+mod identities;
 mod keeper;
 mod keys;
 mod memory;
@@ -20,6 +22,7 @@ mod mutation;
 mod once;
 mod participants;
 mod session_grants;
+mod sessions;
 mod sign_in;
 mod touches;
 mod visitors;
@@ -32,6 +35,7 @@ use rookery_storage::Db;
 pub use agents::{AgentPosition, AgentRecord};
 pub use claims::ClaimCode;
 pub use devices::{DevicePolled, DeviceStart};
+pub use identities::{IdpFlow, IdpIdentity};
 pub use keys::{KeyHolder, MintedKey};
 pub use once::{Answered, FirstAnswer, Once};
 pub use rookery_storage::{
@@ -43,6 +47,7 @@ pub use rookery_storage::{
     humans::Human,
     participants::{Participant, ParticipantKind},
 };
+pub use sessions::{SessionPosition, SessionRecord};
 pub use sign_in::{SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 

@@ -12,7 +12,7 @@ use rookery_domain::{
 use rookery_storage::{
     humans::Human,
     links::{self, NewLink},
-    participants, session_grants, sessions,
+    sessions,
 };
 
 use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
@@ -161,11 +161,7 @@ impl Directory {
             let Some((session, human)) = found else { return Ok(()) };
             sessions::revoke(&core.db, session).await?;
             core.write(|memory| memory.remove_session(hash));
-            // First what could still become a visit, then the visits.
-            session_grants::revoke_of_human(&core.db, human).await?;
-            participants::revoke_of_human(&core.db, human).await?;
-            core.participants.forget_all();
-            Ok(())
+            Ok(core.end_visits(human).await?)
         })
         .await
     }

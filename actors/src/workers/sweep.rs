@@ -30,6 +30,7 @@ pub(super) async fn round(context: &Context) -> Result<u64> {
         context.control.finish_purge(app).await?;
         done += 1;
     }
+    done += context.control.abandon_orphans().await?;
     done += due_apps(context).await?;
     done += due_rows(context).await?;
     expired(context).await?;

@@ -184,6 +184,16 @@ pub struct HumanOwner<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
+/// The owner or a member of the app in the path, in person: an agent does not do.
+#[derive(Debug, Clone)]
+pub struct HumanMember<L = Readable> {
+    /// The app.
+    pub app: AppHandle,
+    /// Who asked.
+    pub human: HumanId,
+    lifecycle: PhantomData<L>,
+}
+
 /// Whoever may ask the app in the path for rows: its owner, a member, a service credential of it.
 /// What they may do there is the app's to decide.
 #[derive(Debug, Clone)]
@@ -281,6 +291,15 @@ optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state)?;
     let caller = Caller::Human { human, share: None };
     let sees = |app: &AppRecord| resolve::owner_only(app, human, &caller, state);
+    let app = resolve::app::<L>(parts, state, sees).await?;
+    Self { app, human, lifecycle: PhantomData }
+});
+permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
+[Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
+optional false, |parts, state| {
+    let HumanSession { human, .. } = resolve::human(parts, state)?;
+    let caller = Caller::Human { human, share: None };
+    let sees = |app: &AppRecord| resolve::owner_or_member(app, human, &caller, state);
     let app = resolve::app::<L>(parts, state, sees).await?;
     Self { app, human, lifecycle: PhantomData }
 });

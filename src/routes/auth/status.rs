@@ -25,5 +25,5 @@ pub struct SignInStatus {
     responses((status = 200, description = "The ways of signing in", body = SignInStatus)),
 )]
 pub async fn status(_: Public, State(state): State<AppState>) -> ApiResult<Json<SignInStatus>> {
-    Ok(Json(SignInStatus { magic_link: state.mailer.reaches_anybody(), idp: false }))
+    Ok(Json(SignInStatus { magic_link: state.mailer.reaches_anybody(), idp: state.idp.is_some() }))
 }

@@ -36,6 +36,14 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath> {
     text.map_or_else(|| Ok(ReturnPath::default()), |text| ReturnPath::parse("redirect_to", text))
 }
 
+/// Where signing in with the identity provider starts.
+fn idp_href(path: &ReturnPath) -> String {
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("redirect_to", path.as_str())
+        .finish();
+    format!("/v1/auth/idp?{query}")
+}
+
 fn ask(
     state: &Shared,
     status: StatusCode,
@@ -49,7 +57,7 @@ fn ask(
         redirect_to: path.to_string(),
         app_name: None,
         error,
-        idp_href: None,
+        idp_href: state.idp.as_ref().map(|_| idp_href(path)),
     };
     show(state, status, &page)
 }

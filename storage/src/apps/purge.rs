@@ -107,6 +107,10 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select day, kind, name from app_sources where app_id = $1 limit $2)",
         "delete from visitor_sketches where app_id = $1 and (kind, period) in
              (select kind, period from visitor_sketches where app_id = $1 limit $2)",
+        "delete from favorites where app_id = $1 and human in
+             (select human from favorites where app_id = $1 limit $2)",
+        "delete from views where app_id = $1 and human in
+             (select human from views where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
         "delete from versions where app_id = $1 and number in

@@ -32,6 +32,7 @@ impl Decision<'_> {
             AppOp::Delete => return self.trash_app(),
             AppOp::Restore => return self.restore_app(),
             AppOp::Close => return self.close(),
+            AppOp::Abandon => return self.abandon(),
             AppOp::Destroy => return self.destroy(),
             AppOp::PurgeTrash(rows) => return Ok(Reply::Count(self.purge_trash(&rows))),
             _ => writable(&self.working.root.record)?,
@@ -141,6 +142,24 @@ impl Decision<'_> {
         }
         let mut record = AppRecord::clone(record);
         record.status = AppStatus::Closed;
+        let data = json!({"status": "closed"}).to_string().into();
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
+    }
+
+    /// Nobody is left who could open it again: the sweeper takes it when its time is over.
+    fn abandon(&mut self) -> Result<Reply> {
+        let record = &self.working.root.record;
+        match record.status {
+            AppStatus::Purging => return Err(Error::app_not_found()),
+            AppStatus::Live | AppStatus::Deleted | AppStatus::Closed => {}
+        }
+        if record.status != AppStatus::Live && record.purge_at.is_some() {
+            return Ok(Reply::App(record.clone()));
+        }
+        let mut record = AppRecord::clone(record);
+        let days = i64::from(self.env.limits.deleted_app_retention_days);
+        record.status = AppStatus::Closed;
+        record.purge_at = Some(self.now.plus_seconds(days * 86_400));
         let data = json!({"status": "closed"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }

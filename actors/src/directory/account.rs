@@ -1,0 +1,99 @@
+//! A human's own account: its name, its consent to mail, where it came from, and its end.
+
+use std::sync::Arc;
+
+use rookery_domain::{Error, ErrorCode, Result, human_name::HumanName, id::HumanId};
+use rookery_storage::{
+    closing,
+    humans::{self, Human},
+};
+
+use super::{Directory, core::Core, mutation::Failure, sign_in};
+
+/// The session was open when the request came in; the account was closed since.
+fn no_such_account() -> Error {
+    Error::new(ErrorCode::Unauthorized, "this account is closed")
+}
+
+impl Directory {
+    /// The name that others are shown: the stored one, else what precedes the `@` of the address.
+    #[must_use]
+    pub fn display_name(human: &Human) -> String {
+        sign_in::display_name(human)
+    }
+
+    /// Stores or clears the name of a human.
+    ///
+    /// # Errors
+    /// `unauthorized`, when the account was closed; `unavailable`, `internal`.
+    pub async fn rename_human(
+        &self,
+        human: HumanId,
+        name: Option<HumanName>,
+    ) -> Result<Arc<Human>> {
+        self.mutate(async move |core: Arc<Core>| {
+            let name = name.as_ref().map(HumanName::as_str);
+            let changed = humans::set_name(&core.db, human, name, core.now()).await?;
+            core.settle_human(changed)
+        })
+        .await
+    }
+
+    /// Records whether product mail is welcome.
+    ///
+    /// # Errors
+    /// As [`Self::rename_human`].
+    pub async fn set_marketing_consent(&self, human: HumanId, given: bool) -> Result<Arc<Human>> {
+        self.mutate(async move |core: Arc<Core>| {
+            let now = core.now();
+            let changed = humans::set_marketing_consent(&core.db, human, given, now).await?;
+            core.settle_human(changed)
+        })
+        .await
+    }
+
+    /// Records how a human heard of the service, once.
+    ///
+    /// # Errors
+    /// `conflict`, when it was answered before; `unavailable`, `internal`.
+    pub async fn record_signup_source(&self, human: HumanId, source: HumanName) -> Result<()> {
+        let core = &self.core;
+        let source = source.as_str();
+        if humans::record_signup_source(&core.db, human, source, core.now()).await? {
+            return Ok(());
+        }
+        Err(Error::new(ErrorCode::Conflict, "the question was answered before"))
+    }
+
+    /// Closes an account whose address is `email`: its sessions and its agents' keys are refused
+    /// from the very next request on, and name and address are forgotten. Its apps are not
+    /// touched here.
+    ///
+    /// # Errors
+    /// `conflict`, when the account was closed or has another address now; `unavailable`,
+    /// `internal`.
+    pub async fn close_account(&self, human: HumanId, email: Option<String>) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            let closed = closing::close(&core.db, human, email, core.now()).await?;
+            let changed = || Error::new(ErrorCode::Conflict, "the account has changed meanwhile");
+            let closed = closed.ok_or_else(changed)?;
+            core.write(|memory| {
+                memory.put_human(closed);
+                memory.remove_sessions_of(human);
+                memory.revoke_keys_of(human);
+            });
+            core.participants.forget_all();
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Core {
+    /// Takes a committed record into memory.
+    pub(super) fn settle_human(&self, changed: Option<Human>) -> Result<Arc<Human>, Failure> {
+        let human = changed.ok_or_else(no_such_account)?;
+        self.write(|memory| memory.put_human(human.clone()));
+        Ok(Arc::new(human))
+    }
+}

@@ -1,0 +1,100 @@
+//! A human's own sessions of the site: seeing them, ending one, signing out everywhere.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    id::{HumanId, SessionId},
+    secret::SecretHash,
+};
+use rookery_storage::{StorageError, participants, session_grants, sessions};
+
+use super::{Directory, core::Core, sign_in::SESSION_TTL_S};
+
+/// A place in the list of a human's sessions.
+pub type SessionPosition = (Timestamp, SessionId);
+
+/// An open session as its human sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionRecord {
+    /// Its id.
+    pub id: SessionId,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was used last.
+    pub last_used_at: Timestamp,
+    /// When it ends unless it is used.
+    pub expires_at: Timestamp,
+}
+
+impl Directory {
+    /// At most `limit` open sessions of a human, newest first, behind the position `after`.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn sessions_of(
+        &self,
+        human: HumanId,
+        after: Option<SessionPosition>,
+        limit: u32,
+    ) -> Result<Vec<SessionRecord>> {
+        let core = &self.core;
+        let stored = sessions::of_human(&core.db, human, after, core.now(), limit).await?;
+        // Uses are written down in batches; memory knows the newest.
+        core.read(|memory| {
+            let seen = |session: &sessions::Session| {
+                let entry = memory.session(SecretHash(session.hash));
+                entry.map_or(session.seen_at, |entry| entry.seen_at().max(session.seen_at))
+            };
+            let record = |session: &sessions::Session| {
+                let last_used_at = seen(session);
+                SessionRecord {
+                    id: session.id,
+                    created_at: session.created_at,
+                    last_used_at,
+                    expires_at: last_used_at.plus_seconds(SESSION_TTL_S),
+                }
+            };
+            stored.iter().map(record).collect()
+        })
+    }
+
+    /// Ends one session of a human, and the human's sessions in apps.
+    ///
+    /// # Errors
+    /// `not_found`, when the human has no such session; `unavailable`, `internal`.
+    pub async fn end_session(&self, human: HumanId, id: SessionId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            let ended = sessions::revoke_of(&core.db, human, id).await?;
+            let missing = || Error::new(ErrorCode::NotFound, "no such session");
+            let hash = SecretHash(ended.ok_or_else(missing)?);
+            core.write(|memory| memory.remove_session(hash));
+            Ok(core.end_visits(human).await?)
+        })
+        .await
+    }
+
+    /// Ends every session of a human: on the site and in apps.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn sign_out_everywhere(&self, human: HumanId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            sessions::revoke_all(&core.db, human).await?;
+            core.write(|memory| memory.remove_sessions_of(human));
+            Ok(core.end_visits(human).await?)
+        })
+        .await
+    }
+}
+
+impl Core {
+    /// Ends what a human's sessions of the site have opened in apps.
+    pub(super) async fn end_visits(&self, human: HumanId) -> Result<(), StorageError> {
+        // First what could still become a visit, then the visits.
+        session_grants::revoke_of_human(&self.db, human).await?;
+        participants::revoke_of_human(&self.db, human).await?;
+        self.participants.forget_all();
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! What a human is called, and other single lines that a human types about itself.
+
+use crate::{Error, Result, agent_name::AgentName};
+
+/// A human's name: one line, trimmed, 1 to 100 characters, by the rules of an agent's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HumanName(AgentName);
+
+impl HumanName {
+    /// Reads the member `member` of a request; `None` for one that is empty, which clears it.
+    ///
+    /// # Errors
+    /// `invalid_request`, naming the member.
+    pub fn parse(member: &str, text: &str) -> Result<Option<Self>> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let named =
+            |error: Error| Error::invalid(error.message.replace("`name`", &format!("`{member}`")));
+        AgentName::parse(text).map(|name| Some(Self(name))).map_err(named)
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}

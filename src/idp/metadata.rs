@@ -1,0 +1,116 @@
+//! What the provider says of itself (OpenID Connect Discovery 1.0) and its keys, each kept for a
+//! while. Unknown key ids make the keys be read again, but not more than once a minute.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use jsonwebtoken::jwk::JwkSet;
+use reqwest::Client;
+use rookery_domain::{Error, Result};
+use serde::{Deserialize, de::DeserializeOwned};
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::WHO;
+use crate::{mail::is_loopback_address, outbound};
+
+/// How long what was read is believed.
+const KEPT: Duration = Duration::from_secs(3_600);
+/// The least time between two readings of the keys.
+const KEYS_EVERY: Duration = Duration::from_secs(60);
+
+/// The provider's endpoints.
+#[derive(Deserialize)]
+pub(super) struct Metadata {
+    issuer: String,
+    pub(super) authorization_endpoint: Url,
+    pub(super) token_endpoint: Url,
+    pub(super) userinfo_endpoint: Option<Url>,
+    jwks_uri: Url,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+impl Metadata {
+    /// Whether a secret travels in the `Authorization` header, as it does unless said otherwise.
+    pub(super) fn takes_basic(&self) -> bool {
+        let methods = self.token_endpoint_auth_methods_supported.as_ref();
+        methods.is_none_or(|methods| methods.iter().any(|it| it == "client_secret_basic"))
+    }
+
+    /// Whether nothing of it is sent in the clear; a provider on loopback may.
+    fn is_sound(&self, issuer: &str) -> bool {
+        let loopback = is_loopback_address(issuer);
+        let sound = |url: &Url| {
+            url.scheme() == "https"
+                || url.scheme() == "http" && loopback && is_loopback_address(url.as_str())
+        };
+        let others = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
+        self.issuer == issuer && others.into_iter().chain(&self.userinfo_endpoint).all(sound)
+    }
+}
+
+/// Something that was read, and when.
+type Kept<T> = Mutex<Option<(Instant, Arc<T>)>>;
+
+/// Where metadata and keys come from.
+pub(super) struct Source {
+    issuer: String,
+    metadata: Kept<Metadata>,
+    keys: Kept<JwkSet>,
+}
+
+impl Source {
+    pub(super) fn new(issuer: &str) -> Self {
+        Self { issuer: issuer.to_owned(), metadata: Mutex::default(), keys: Mutex::default() }
+    }
+
+    pub(super) fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// The provider's metadata.
+    pub(super) async fn metadata(&self, client: &Client) -> Result<Arc<Metadata>> {
+        let mut kept = self.metadata.lock().await;
+        if let Some((read, metadata)) = &*kept
+            && read.elapsed() < KEPT
+        {
+            return Ok(Arc::clone(metadata));
+        }
+        let base = self.issuer.trim_end_matches('/');
+        let metadata: Metadata =
+            get(client, &format!("{base}/.well-known/openid-configuration")).await?;
+        if !metadata.is_sound(&self.issuer) {
+            return Err(Error::unavailable(format!("{WHO} is not the one of the settings")));
+        }
+        let metadata = Arc::new(metadata);
+        *kept = Some((Instant::now(), Arc::clone(&metadata)));
+        Ok(metadata)
+    }
+
+    /// The provider's keys, the one called `wanted` among them if the provider has it.
+    pub(super) async fn keys(&self, client: &Client, wanted: Option<&str>) -> Result<Arc<JwkSet>> {
+        let metadata = self.metadata(client).await?;
+        let mut kept = self.keys.lock().await;
+        if let Some((read, keys)) = &*kept {
+            let known = wanted.is_none_or(|kid| keys.find(kid).is_some());
+            let fresh = if known { KEPT } else { KEYS_EVERY };
+            if read.elapsed() < fresh {
+                return Ok(Arc::clone(keys));
+            }
+        }
+        let keys: Arc<JwkSet> = Arc::new(get(client, metadata.jwks_uri.as_str()).await?);
+        *kept = Some((Instant::now(), Arc::clone(&keys)));
+        Ok(keys)
+    }
+}
+
+async fn get<T: DeserializeOwned>(client: &Client, url: &str) -> Result<T> {
+    let (status, body) = outbound::exchange(WHO, client.get(url)).await?;
+    let failed = || Error::unavailable(format!("{WHO} does not answer"));
+    if !status.is_success() {
+        return Err(failed());
+    }
+    serde_json::from_slice(&body).map_err(|_| failed())
+}

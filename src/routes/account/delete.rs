@@ -1,0 +1,70 @@
+//! `DELETE /v1/self`: ends the account.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::StatusCode;
+use rookery_domain::{Error, ErrorCode, email::Email};
+use serde::Deserialize;
+use tracing::warn;
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{BodyBound, RequestBody, StrictJson},
+        session_cookie,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// The human means it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmation {
+    /// The account's address; empty for an account that has none.
+    confirm_email: String,
+}
+
+impl RequestBody for Confirmation {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Deletes the account, and signs out.
+///
+/// Its sessions and its agents' keys are refused from the very next request on; name, address,
+/// favorites and views are forgotten. Its apps are closed, and destroyed after the
+/// time that deleted apps are kept. What it wrote in the apps of others stays there, with its id.
+#[utoipa::path(
+    delete, path = "/v1/self", tag = "Account", request_body = Confirmation,
+    responses((status = 204, description = "Deleted; `Set-Cookie` clears the session")),
+)]
+pub async fn delete_account(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    StrictJson(body): StrictJson<Confirmation>,
+) -> ApiResult<Response> {
+    let directory = &state.rooms.directory;
+    let human = directory.human(caller.human)?.ok_or_else(|| Error::internal(false))?;
+    let typed = match body.confirm_email.as_str() {
+        "" => None,
+        text => Email::parse(text).ok().map(|email| email.as_str().to_owned()),
+    };
+    let confirmed = typed == human.email && (typed.is_some() || body.confirm_email.is_empty());
+    if !confirmed {
+        return Err(Error::invalid("`confirm_email` is not the account's address").into());
+    }
+    directory.close_account(caller.human, typed).await?;
+    // The account is gone whatever comes now: the sweeper finishes what this does not.
+    if let Err(error) = state.rooms.control().abandon_orphans().await {
+        warn!(%error, "apps of a closed account wait for the sweeper");
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    session_cookie::clear(response.headers_mut(), state.is_https());
+    Ok(response)
+}

@@ -1,0 +1,127 @@
+//! `/v1/self/sessions`: where the human is signed in, and ending that.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::StatusCode;
+use rookery_domain::{ErrorCode, Timestamp, id::SessionId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        cursor::List,
+        params::{PathId, StrictQuery},
+        reply::{Page, page_limit},
+        session_cookie,
+    },
+    state::AppState,
+};
+
+/// Errors of the list.
+pub const LIST_ERRORS: &[ErrorCode] = &[];
+/// Errors of ending one.
+pub const END_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+/// Errors of ending all.
+pub const END_ALL_ERRORS: &[ErrorCode] = &[];
+
+/// A session of the site.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SessionView {
+    /// Its id.
+    #[schema(value_type = String)]
+    id: SessionId,
+    /// Whether this request was made with it.
+    current: bool,
+    /// When it was opened.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was used last.
+    #[schema(value_type = String, format = DateTime)]
+    last_used_at: Timestamp,
+    /// When it ends unless it is used.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Paging {
+    /// Sessions on a page, 1 to 200; 50 when absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the human's open sessions, newest first.
+#[utoipa::path(
+    get, path = "/v1/self/sessions", tag = "Account", params(Paging),
+    responses((status = 200, description = "A page of sessions", body = Page<SessionView>)),
+)]
+pub async fn list_sessions(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<Paging>,
+) -> ApiResult<Page<SessionView>> {
+    let limit = page_limit(query.limit)?;
+    let list =
+        List { route: "/v1/self/sessions", owner: caller.human.uuid(), key: &state.rooms.key };
+    let after = list.position(query.cursor.as_deref())?;
+    let after = after.map(|(at, id)| (at, SessionId::from_uuid(id)));
+    // One more than asked for tells whether there is another page.
+    let asked = u32::try_from(limit).unwrap_or(u32::MAX).saturating_add(1);
+    let mut sessions = state.rooms.directory.sessions_of(caller.human, after, asked).await?;
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let last = sessions.last().filter(|_| more);
+    let next_cursor = last.map(|last| list.cursor(last.created_at, last.id.uuid()));
+    let view = |session: &rookery_actors::directory::SessionRecord| SessionView {
+        id: session.id,
+        current: session.id == caller.session,
+        created_at: session.created_at,
+        last_used_at: session.last_used_at,
+        expires_at: session.expires_at,
+    };
+    Ok(Page { items: sessions.iter().map(view).collect(), next_cursor })
+}
+
+/// Ends one session, and the human's sessions in apps.
+///
+/// Ending the session that asks signs out.
+#[utoipa::path(
+    delete, path = "/v1/self/sessions/{id}", tag = "Account",
+    params(("id" = String, Path, description = "The session's id")),
+    responses((status = 204, description = "Ended")),
+)]
+pub async fn end_session(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    PathId(id): PathId<SessionId>,
+) -> ApiResult<Response> {
+    state.rooms.directory.end_session(caller.human, id).await?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if id == caller.session {
+        session_cookie::clear(response.headers_mut(), state.is_https());
+    }
+    Ok(response)
+}
+
+/// Signs out everywhere: ends every session of the human, this one too, on the site and in apps.
+#[utoipa::path(
+    delete, path = "/v1/self/sessions", tag = "Account",
+    responses((status = 204, description = "Ended; `Set-Cookie` clears the session")),
+)]
+pub async fn end_sessions(
+    caller: HumanSession,
+    State(state): State<AppState>,
+) -> ApiResult<Response> {
+    state.rooms.directory.sign_out_everywhere(caller.human).await?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    session_cookie::clear(response.headers_mut(), state.is_https());
+    Ok(response)
+}

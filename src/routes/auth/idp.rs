@@ -1,0 +1,69 @@
+//! `GET /v1/auth/idp`: sends the browser to the identity provider.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::verify::is_prefetch;
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::Public, idp_cookie, params::StrictQuery},
+    idp::IdentityProvider,
+    state::{AppState, State as Shared},
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotImplemented];
+
+/// Where the sign-in leads.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Begin {
+    /// The path on this site that the sign-in leads to; `/` when absent.
+    redirect_to: Option<String>,
+}
+
+/// The identity provider of the settings.
+pub(super) fn provider(state: &Shared) -> rookery_domain::Result<&IdentityProvider> {
+    let none = || Error::new(ErrorCode::NotImplemented, "no identity provider is configured");
+    state.idp.as_ref().ok_or_else(none)
+}
+
+/// Begins to sign in at the identity provider (OpenID Connect, with PKCE, state and nonce).
+///
+/// The sign-in must come back to the same browser within ten minutes.
+#[utoipa::path(
+    get, path = "/v1/auth/idp", tag = "Sign-in", params(Begin),
+    responses(
+        (status = 204, description = "A prefetch: nothing was begun"),
+        (status = 303, description = "To the provider; `Set-Cookie` ties the sign-in to this browser"),
+    ),
+)]
+pub async fn begin_idp(
+    _: Public,
+    State(state): State<AppState>,
+    method: Method,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<Begin>,
+) -> ApiResult<Response> {
+    let provider = provider(&state)?;
+    let path = query.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
+    let path = path.transpose()?.unwrap_or_default();
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let (secret, flow) = state.rooms.directory.begin_idp(path).await?;
+    let url = provider.authorization_url(secret.expose(), &flow).await?;
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal(false))?;
+    headers.insert(header::LOCATION, location);
+    idp_cookie::set(headers, secret.expose(), state.is_https());
+    Ok(response)
+}

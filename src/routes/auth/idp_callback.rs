@@ -1,0 +1,95 @@
+//! `GET /v1/auth/idp/callback`: the browser comes back from the identity provider.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use rookery_actors::directory::SignedIn;
+use rookery_domain::{Error, ErrorCode, Result};
+use serde::Deserialize;
+use subtle::ConstantTimeEq as _;
+use utoipa::IntoParams;
+
+use super::{idp::provider, verify::is_prefetch};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::Public, idp_cookie, params::StrictQuery, session_cookie},
+    routes::site,
+    state::{AppState, State as Shared},
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotImplemented, ErrorCode::Unauthorized];
+
+/// What the provider sends along. It may add what we do not know (RFC 6749, section 4.1.2).
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Callback {
+    /// What the sign-in began with.
+    state: Option<String>,
+    /// To be redeemed, when the human agreed.
+    code: Option<String>,
+    /// Why there is no code.
+    error: Option<String>,
+    /// Who answers (RFC 9207).
+    iss: Option<String>,
+}
+
+/// Completes a sign-in at the identity provider.
+///
+/// The state is spent by the first GET of the browser that began; HEAD and a prefetch spend
+/// nothing. An identity is bound to its account by issuer and subject. A new one joins the account
+/// of its address only when the provider has verified that address; otherwise it gets an account
+/// of its own, and what needs a verified address answers `email_not_verified`.
+#[utoipa::path(
+    get, path = "/v1/auth/idp/callback", tag = "Sign-in", params(Callback),
+    responses(
+        (status = 204, description = "A prefetch: nothing was spent"),
+        (status = 303, description = "Signed in; `Set-Cookie` holds the session"),
+    ),
+)]
+pub async fn finish_idp(
+    _: Public,
+    State(state): State<AppState>,
+    method: Method,
+    headers: HeaderMap,
+    StrictQuery(query): StrictQuery<Callback>,
+) -> ApiResult<Response> {
+    provider(&state)?;
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let signed_in = match finish(&state, &headers, query).await {
+        Ok(signed_in) => signed_in,
+        Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
+            return Ok(site::sign_in::refused(&state, error.message)?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let headers = response.headers_mut();
+    // The grammar of a return path is ASCII without controls.
+    let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
+    headers.insert(header::LOCATION, location.map_err(|_| Error::internal(false))?);
+    idp_cookie::clear(headers, state.is_https());
+    session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
+    Ok(response)
+}
+
+async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn> {
+    let refused = |why: &str| Error::new(ErrorCode::Unauthorized, why);
+    let held = idp_cookie::get(headers, state.is_https());
+    let began_here =
+        |came: &&String| held.is_some_and(|held| held.as_bytes().ct_eq(came.as_bytes()).into());
+    let came = query.state.as_ref().filter(began_here);
+    let came = came.ok_or_else(|| refused("this sign-in did not begin in this browser"))?;
+    let flow = state.rooms.directory.spend_idp(came).await?;
+    if query.iss.as_ref().is_some_and(|iss| *iss != state.config.idp.issuer) {
+        return Err(refused("another identity provider answers"));
+    }
+    let code = query.code.filter(|_| query.error.is_none());
+    let code = code.ok_or_else(|| refused("the sign-in was not completed there"))?;
+    let identity = provider(state)?.identity(&code, &flow).await?;
+    state.rooms.directory.sign_in_identity(identity, flow.redirect_to).await
+}

@@ -1,0 +1,33 @@
+//! `GET /v1/self/apps/deleted`: the human's trash.
+
+use axum::extract::State;
+use rookery_actors::control::{AppList, Shown};
+use rookery_domain::ErrorCode;
+
+use super::{
+    list::{Paging, page},
+    record::OwnApp,
+};
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::HumanSession, params::StrictQuery, reply::Page},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Lists the human's deleted apps, newest first: `deleted_at` says since when, and from `purge_at`
+/// on nothing brings one back.
+#[utoipa::path(
+    get, path = "/v1/self/apps/deleted", tag = "Account", params(Paging),
+    responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
+)]
+pub async fn list_deleted_apps(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<Paging>,
+) -> ApiResult<Page<OwnApp>> {
+    let wanted = AppList { shown: Some(Shown::Deleted), ..AppList::default() };
+    page(&state, caller, "/v1/self/apps/deleted", wanted, query).await
+}

@@ -1,0 +1,46 @@
+//! `/v1/self/apps/:appId/favorite`: the human's marks.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{Error, ErrorCode};
+use rookery_storage::shelf;
+
+use crate::{
+    error::ApiResult,
+    http::auth::permission::{AnyState, HumanMember, Readable},
+    state::AppState,
+};
+
+/// Errors of these routes.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Marks an app that the human owns or joined. A second time changes nothing.
+#[utoipa::path(
+    put, path = "/v1/self/apps/{appId}/favorite", tag = "Account",
+    params(("appId" = String, Path, description = "The app's id or slug")),
+    responses((status = 204, description = "It is a favorite")),
+)]
+pub async fn add_favorite(
+    caller: HumanMember<Readable>,
+    State(state): State<AppState>,
+) -> ApiResult<StatusCode> {
+    let now = state.clock.now();
+    let marked = shelf::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await;
+    marked.map_err(Error::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes the mark back. A second time changes nothing.
+#[utoipa::path(
+    delete, path = "/v1/self/apps/{appId}/favorite", tag = "Account",
+    params(("appId" = String, Path, description = "The app's id or slug")),
+    responses((status = 204, description = "It is none")),
+)]
+pub async fn remove_favorite(
+    caller: HumanMember<AnyState>,
+    State(state): State<AppState>,
+) -> ApiResult<StatusCode> {
+    let removed = shelf::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
+    removed.map_err(Error::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}

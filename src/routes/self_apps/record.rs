@@ -1,0 +1,95 @@
+//! An app as one human sees it: the app's record, and what it is to this human.
+
+use std::collections::HashSet;
+
+use rookery_actors::AppHandle;
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    app::AppRecord,
+    id::{AppId, HumanId},
+};
+use rookery_storage::shelf;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    routes::apps::record::{self, AppRecordBody},
+    state::AppState,
+};
+
+/// What a human is to an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OwnRole {
+    /// It is the human's.
+    Owner,
+    /// The human joined it.
+    Member,
+}
+
+/// An app, and what it is to the human.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OwnApp {
+    /// The app; a member is not shown its share link.
+    #[serde(flatten)]
+    app: AppRecordBody,
+    /// What the human is to it.
+    role: OwnRole,
+    /// Whether the human marked it.
+    favorite: bool,
+    /// When the human opened it last, in the list of those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_viewed_at: Option<Timestamp>,
+}
+
+/// What a human is to an app; `None` when it does not see it.
+#[must_use]
+pub fn role(state: &AppState, app: &AppRecord, human: HumanId) -> Option<OwnRole> {
+    if app.owner == human {
+        return Some(OwnRole::Owner);
+    }
+    state.authenticator.is_member(app.id, human).then_some(OwnRole::Member)
+}
+
+/// Shows apps to one human.
+pub struct Shelf<'a> {
+    state: &'a AppState,
+    human: HumanId,
+    favorites: HashSet<AppId>,
+}
+
+impl<'a> Shelf<'a> {
+    /// For `human`.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn open(state: &'a AppState, human: HumanId) -> Result<Self> {
+        let favorites = shelf::favorites(&state.rooms.db, human).await.map_err(Error::from)?;
+        Ok(Self { state, human, favorites })
+    }
+
+    /// An app of the list; `None` when it has gone, or out of the human's sight, meanwhile.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn show(
+        &self,
+        app: &AppHandle,
+        last_viewed_at: Option<Timestamp>,
+    ) -> Result<Option<OwnApp>> {
+        let Some(role) = role(self.state, &app.record(), self.human) else { return Ok(None) };
+        let detail = match self.state.rooms.control().detail(app).await {
+            Ok(detail) => detail,
+            Err(error) if error.code == ErrorCode::AppNotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let owner = record::owner(self.state, detail.record.owner).await?;
+        let app = match role {
+            OwnRole::Owner => AppRecordBody::new(self.state, detail, owner),
+            OwnRole::Member => AppRecordBody::without_secrets(self.state, detail, owner),
+        };
+        let favorite = self.favorites.contains(&app.id);
+        Ok(Some(OwnApp { app, role, favorite, last_viewed_at }))
+    }
+}

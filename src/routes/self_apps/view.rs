@@ -1,0 +1,35 @@
+//! `POST /v1/self/apps/:appId/view`: the human opened an app.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{Error, ErrorCode};
+use rookery_storage::shelf;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{HumanMember, Readable},
+        body::{Nothing, OptionalJson},
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+
+/// Records that the human opened an app that it owns or joined, now.
+#[utoipa::path(
+    post, path = "/v1/self/apps/{appId}/view", tag = "Account", request_body = Nothing,
+    params(("appId" = String, Path, description = "The app's id or slug")),
+    responses((status = 204, description = "Recorded")),
+)]
+pub async fn view(
+    caller: HumanMember<Readable>,
+    State(state): State<AppState>,
+    _body: OptionalJson<Nothing>,
+) -> ApiResult<StatusCode> {
+    let now = state.clock.now();
+    let recorded = shelf::view(&state.rooms.db, caller.human, caller.app.id(), now).await;
+    recorded.map_err(Error::from)?;
+    Ok(StatusCode::NO_CONTENT)
+}

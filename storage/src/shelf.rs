@@ -1,0 +1,95 @@
+//! A human's own shelf of apps: favorites and what was looked at last. Whether the human still
+//! sees an app is not known here.
+
+use std::collections::HashSet;
+
+use rookery_domain::{
+    Timestamp,
+    id::{AppId, HumanId},
+};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// Views of one human that are remembered; the oldest go first.
+pub const VIEWS_MAX: u32 = 200;
+
+/// Marks a favorite. A second time changes nothing.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn add_favorite(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<()> {
+    db.execute(
+        "insert into favorites (human, app_id, created_at) values ($1, $2, $3)
+         on conflict (human, app_id) do nothing",
+        args![human, app, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Takes the mark back. A second time changes nothing.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn remove_favorite(db: &Db, human: HumanId, app: AppId) -> Result<()> {
+    db.execute("delete from favorites where human = $1 and app_id = $2", args![human, app]).await?;
+    Ok(())
+}
+
+/// The favorites of a human. There are no more than apps that it has seen.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn favorites(db: &Db, human: HumanId) -> Result<HashSet<AppId>> {
+    let ids: Vec<(Vec<u8>,)> =
+        db.all("select app_id from favorites where human = $1", args![human]).await?;
+    ids.iter().map(|(id,)| decode::id("favorites.app_id", id)).collect()
+}
+
+/// Records that a human opened an app, and forgets what was looked at longest ago.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result<()> {
+    db.transaction((human, app, now), |tx, (human, app, now)| {
+        Box::pin(async move {
+            tx.execute(
+                "insert into views (human, app_id, viewed_at) values ($1, $2, $3)
+                 on conflict (human, app_id) do update set viewed_at = excluded.viewed_at
+                 where views.viewed_at < excluded.viewed_at",
+                args![*human, *app, *now],
+            )
+            .await?;
+            tx.execute(
+                "delete from views where human = $1 and viewed_at <
+                     (select min(viewed_at) from
+                          (select viewed_at from views where human = $1
+                           order by viewed_at desc limit $2) as newest)",
+                args![*human, VIEWS_MAX],
+            )
+            .await?;
+            Ok(())
+        })
+    })
+    .await
+}
+
+/// What a human looked at, the last first: at most [`VIEWS_MAX`].
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn views(db: &Db, human: HumanId) -> Result<Vec<(AppId, Timestamp)>> {
+    let views: Vec<(Vec<u8>, i64)> = db
+        .all(
+            "select app_id, viewed_at from views where human = $1
+             order by viewed_at desc, app_id desc limit $2",
+            args![human, VIEWS_MAX],
+        )
+        .await?;
+    let decode = |(id, at): (Vec<u8>, i64)| Ok((decode::id("views.app_id", &id)?, Timestamp(at)));
+    views.into_iter().map(decode).collect()
+}

@@ -1,0 +1,132 @@
+//! The apps that a human sees: owned, deleted, looked at lately, favorites.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::harness::{Agent, Answer, Human, TestServer, apps::HTML, encoded};
+
+const LIST: &str = "/v1/self/apps";
+
+async fn ask(server: &TestServer, human: &Human, method: Method, path: &str) -> Answer {
+    Answer::of(server.by(human, method, path)).await
+}
+
+async fn deploy(server: &TestServer, agent: &Agent, slug: &str) -> String {
+    let body = json!({"html": HTML, "slug": slug});
+    let app = server.post("/v1/apps", &agent.key, &body.to_string()).await.expect(201);
+    let clock = &server.state().clock;
+    clock.set(clock.now().plus_seconds(1));
+    app["id"].as_str().unwrap().to_owned()
+}
+
+fn slugs(list: &Value) -> Vec<&str> {
+    list["items"].as_array().unwrap().iter().map(|app| app["slug"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_human_sees_its_apps_with_role_and_favorite_page_by_page() {
+    let server = TestServer::start().await;
+    let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);
+    let agent = server.agent(&ada).await;
+    for slug in ["one", "two", "three"] {
+        deploy(&server, &agent, &format!("app-{slug}")).await;
+    }
+    let mark = format!("{LIST}/app-two/favorite");
+    for _ in 0..2 {
+        assert_eq!(ask(&server, &ada, Method::PUT, &mark).await.status, 204);
+    }
+    let whole = ask(&server, &ada, Method::GET, LIST).await.expect(200);
+    assert_eq!(slugs(&whole), ["app-three", "app-two", "app-one"]);
+    let flags: Vec<_> = whole["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|app| (&app["role"], &app["favorite"]))
+        .collect();
+    let (owner, yes, no) = (json!("owner"), json!(true), json!(false));
+    assert_eq!(flags, [(&owner, &no), (&owner, &yes), (&owner, &no)]);
+    let first = ask(&server, &ada, Method::GET, &format!("{LIST}?limit=2")).await.expect(200);
+    let next = encoded(first["next_cursor"].as_str().unwrap());
+    let query = format!("{LIST}?limit=2&cursor={next}");
+    let second = ask(&server, &ada, Method::GET, &query).await.expect(200);
+    assert_eq!((slugs(&second), &second["next_cursor"]), (vec!["app-one"], &Value::Null));
+    ask(&server, &eve, Method::GET, &query).await.error(ErrorCode::InvalidRequest);
+    let of_trash = format!("{LIST}/deleted?cursor={next}");
+    ask(&server, &ada, Method::GET, &of_trash).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(slugs(&ask(&server, &eve, Method::GET, LIST).await.expect(200)), [""; 0]);
+
+    for _ in 0..2 {
+        assert_eq!(ask(&server, &ada, Method::DELETE, &mark).await.status, 204);
+    }
+    let whole = ask(&server, &ada, Method::GET, LIST).await.expect(200);
+    assert!(whole["items"].as_array().unwrap().iter().all(|app| app["favorite"] == false));
+}
+
+#[tokio::test]
+async fn what_a_stranger_marks_or_opens_is_not_there() {
+    let server = TestServer::start().await;
+    let (ada, eve) = (server.human("ada@example.org").await, server.human("eve@example.org").await);
+    let agent = server.agent(&ada).await;
+    let id = deploy(&server, &agent, "secret-app").await;
+    for (method, below) in
+        [(Method::PUT, "favorite"), (Method::DELETE, "favorite"), (Method::POST, "view")]
+    {
+        let foreign = ask(&server, &eve, method.clone(), &format!("{LIST}/{id}/{below}")).await;
+        let unknown = ask(&server, &eve, method.clone(), &format!("{LIST}/app_x/{below}")).await;
+        let foreign = foreign.error(ErrorCode::AppNotFound);
+        assert_eq!(foreign["message"], unknown.error(ErrorCode::AppNotFound)["message"]);
+        let path = format!("{LIST}/{id}/{below}");
+        let bearer = server.by_agent(&agent, method.clone(), &path);
+        Answer::of(bearer).await.error(ErrorCode::Forbidden);
+        let sibling = server.request(method, &path).header("cookie", &ada.cookie);
+        let sibling = sibling.header("origin", "http://secret-app.localhost:1");
+        Answer::of(sibling).await.error(ErrorCode::CsrfOriginMismatch);
+    }
+    let recent = format!("{LIST}/recent");
+    assert_eq!(slugs(&ask(&server, &eve, Method::GET, &recent).await.expect(200)), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_last_opened_app_comes_first_and_a_deleted_one_not_at_all() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    let agent = server.agent(&ada).await;
+    let one = deploy(&server, &agent, "app-one").await;
+    deploy(&server, &agent, "app-two").await;
+    deploy(&server, &agent, "app-never").await;
+    for slug in ["app-one", "app-two", "app-one"] {
+        let clock = &server.state().clock;
+        clock.set(clock.now().plus_seconds(1));
+        let seen = ask(&server, &ada, Method::POST, &format!("{LIST}/{slug}/view")).await;
+        assert_eq!(seen.status, 204);
+    }
+    let recent = format!("{LIST}/recent");
+    let list = ask(&server, &ada, Method::GET, &recent).await.expect(200);
+    assert_eq!(slugs(&list), ["app-one", "app-two"]);
+    assert!(
+        list["items"][0]["last_viewed_at"].as_str() > list["items"][1]["last_viewed_at"].as_str()
+    );
+    let one_only = ask(&server, &ada, Method::GET, &format!("{recent}?limit=1")).await.expect(200);
+    assert_eq!(slugs(&one_only), ["app-one"]);
+
+    let mark = format!("{LIST}/{one}/favorite");
+    assert_eq!(ask(&server, &ada, Method::PUT, &mark).await.status, 204);
+    let gone =
+        Answer::of(server.by_agent(&agent, Method::DELETE, &format!("/v1/apps/{one}"))).await;
+    assert!(gone.status < 300, "{}", gone.text);
+    let list = ask(&server, &ada, Method::GET, &recent).await.expect(200);
+    assert_eq!(slugs(&list), ["app-two"]);
+    ask(&server, &ada, Method::POST, &format!("{LIST}/{one}/view"))
+        .await
+        .error(ErrorCode::SoftDeleted);
+    ask(&server, &ada, Method::PUT, &mark).await.error(ErrorCode::SoftDeleted);
+    assert_eq!(ask(&server, &ada, Method::DELETE, &mark).await.status, 204);
+    let own = ask(&server, &ada, Method::GET, LIST).await.expect(200);
+    assert_eq!(slugs(&own), ["app-never", "app-two"]);
+    let trash = ask(&server, &ada, Method::GET, &format!("{LIST}/deleted")).await.expect(200);
+    assert_eq!(slugs(&trash), ["app-one"]);
+    let item = &trash["items"][0];
+    assert_eq!(item["status"], "deleted");
+    assert!(item["deleted_at"].as_str().unwrap() < item["purge_at"].as_str().unwrap());
+}
