@@ -95,6 +95,7 @@ impl Rooms {
             clock.clone(),
             key.clone(),
             runtime.root(),
+            runtime.org_admins(),
             DirectoryOptions::default(),
         )
         .await

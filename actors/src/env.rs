@@ -9,7 +9,7 @@ use rookery_domain::{
 
 use tokio::time::Instant;
 
-use crate::{accounts::Accounts, store::AppStore};
+use crate::{accounts::Accounts, orgs::OrgAdmins, store::AppStore};
 
 /// Settings of the runtime. Units are in the names.
 #[derive(Debug, Clone)]
@@ -61,6 +61,8 @@ pub(crate) struct Env {
     pub(crate) key: ServerKey,
     pub(crate) store: Arc<dyn AppStore>,
     pub(crate) accounts: Accounts,
+    /// Who acts as the owner of an organization's apps.
+    pub(crate) orgs: OrgAdmins,
     pub(crate) schemas: Schemas,
     /// When the process started: idle times and crash streaks count from here.
     pub(crate) started: Instant,

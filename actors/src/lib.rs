@@ -10,6 +10,7 @@ pub mod control;
 pub mod directory;
 mod env;
 pub mod feed;
+pub mod orgs;
 pub mod registry;
 mod runtime;
 pub mod store;

@@ -12,6 +12,7 @@ use crate::{
     accounts::Accounts,
     control::Control,
     env::{Env, RuntimeOptions, Schemas},
+    orgs::OrgAdmins,
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
@@ -81,6 +82,12 @@ impl Runtime {
         &self.workers
     }
 
+    /// The table of organizations' admins, for the directory to keep.
+    #[must_use]
+    pub fn org_admins(&self) -> OrgAdmins {
+        self.apps.inner.env.orgs.clone()
+    }
+
     /// What other subsystems' actors are linked to.
     #[must_use]
     pub fn root(&self) -> ractor::ActorCell {
@@ -131,6 +138,7 @@ pub(crate) async fn start_apps(
         key,
         store,
         accounts: Accounts::default(),
+        orgs: OrgAdmins::default(),
         schemas,
         started: Instant::now(),
     });

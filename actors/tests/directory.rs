@@ -40,7 +40,8 @@ async fn house() -> House {
         Runtime::start(db.clone(), store, limits, options, clock.clone(), key.clone()).await;
     let runtime = runtime.unwrap();
     let options = DirectoryOptions::default();
-    let directory = Directory::start(db, clock.clone(), key, runtime.root(), options).await;
+    let (root, admins) = (runtime.root(), runtime.org_admins());
+    let directory = Directory::start(db, clock.clone(), key, root, admins, options).await;
     House { directory: directory.unwrap(), clock, _runtime: runtime, _data: data }
 }
 

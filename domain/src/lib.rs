@@ -20,6 +20,7 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod manifest;
+pub mod orgs;
 pub mod patch;
 pub mod principal;
 pub mod query;
@@ -33,6 +34,7 @@ pub mod secret;
 pub mod slug;
 pub mod time;
 pub mod timezone;
+pub mod transfers;
 pub mod unique;
 pub mod version_tag;
 

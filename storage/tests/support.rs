@@ -212,6 +212,7 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
     AppRecord {
         id: AppId::new(),
         owner,
+        org: None,
         created_by: Some(AgentId::new()),
         slug: slug.into(),
         status: AppStatus::Live,

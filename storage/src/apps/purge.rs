@@ -99,6 +99,8 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select id from participants where app_id = $1 limit $2)",
         "delete from session_grants where hash in
              (select hash from session_grants where app_id = $1 limit $2)",
+        "delete from transfers where id in
+             (select id from transfers where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
         "delete from versions where app_id = $1 and number in

@@ -1,0 +1,407 @@
+//! Organizations and who is in them. Each change is decided in its transaction, under the lock of
+//! the organization's row: two admins who demote each other at once come one after the other.
+
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, OrgId},
+    orgs::OrgRole,
+};
+
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::{Result, StorageError},
+};
+
+/// Members that one query of [`load_members`] reads.
+const PAGE: u32 = 1_000;
+
+/// An organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Org {
+    /// Its id.
+    pub id: OrgId,
+    /// Its name.
+    pub name: String,
+    /// The account that is billed for it.
+    pub billing: HumanId,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its record changed last.
+    pub updated_at: Timestamp,
+}
+
+pub(crate) type Columns = (Vec<u8>, String, Vec<u8>, i64, i64);
+
+impl Org {
+    pub(crate) fn decode((id, name, billing, created, updated): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("orgs.id", &id)?,
+            name,
+            billing: decode::id("orgs.billing", &billing)?,
+            created_at: Timestamp(created),
+            updated_at: Timestamp(updated),
+        })
+    }
+}
+
+/// Somebody in an organization.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrgMember {
+    /// The organization.
+    pub org: OrgId,
+    /// The member.
+    pub human: HumanId,
+    /// What it is there.
+    pub role: OrgRole,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+type MemberColumns = (Vec<u8>, Vec<u8>, i64, i64);
+
+impl OrgMember {
+    fn decode((org, human, role, created): MemberColumns) -> Result<Self> {
+        Ok(Self {
+            org: decode::id("org_members.org_id", &org)?,
+            human: decode::id("org_members.human", &human)?,
+            role: OrgRole::from_code(role)
+                .ok_or_else(|| StorageError::corrupt("org_members.role", role))?,
+            created_at: Timestamp(created),
+        })
+    }
+}
+
+/// Why a change of an organization was refused. Nothing was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrgRefusal {
+    /// Whoever asked is no admin any more.
+    NotAdmin,
+    /// It would leave no admin.
+    LastAdmin,
+    /// There is no such member.
+    NoSuchMember,
+    /// There is no such open account.
+    NoSuchAccount,
+    /// The account is a member already.
+    IsMember,
+    /// A bound is reached.
+    Full,
+}
+
+/// Makes an organization, with `founder` as its first admin and billing account.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn create(
+    db: &Db,
+    id: OrgId,
+    name: String,
+    founder: HumanId,
+    orgs_max: u64,
+    now: Timestamp,
+) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
+    db.transaction((id, name, founder, orgs_max, now), |tx, (id, name, founder, max, now)| {
+        Box::pin(async move {
+            let (id, founder, now) = (*id, *founder, *now);
+            // The update locks the account, so that two creations cannot share its last place.
+            let open = tx
+                .execute(
+                    "update humans set name = name where id = $1 and closed_at is null",
+                    args![founder],
+                )
+                .await?;
+            if open == 0 {
+                return Ok(refused(tx, OrgRefusal::NoSuchAccount));
+            }
+            let (orgs,): (i64,) =
+                tx.one("select count(*) from orgs where billing = $1", args![founder]).await?;
+            if orgs.cast_unsigned() >= *max {
+                return Ok(refused(tx, OrgRefusal::Full));
+            }
+            tx.execute(
+                "insert into orgs (id, name, billing, created_at, updated_at)
+                 values ($1, $2, $3, $4, $4)",
+                args![id, name.as_str(), founder, now],
+            )
+            .await?;
+            let org =
+                Org { id, name: name.clone(), billing: founder, created_at: now, updated_at: now };
+            let member =
+                OrgMember { org: id, human: founder, role: OrgRole::Admin, created_at: now };
+            insert(tx, member).await?;
+            Ok(Ok((org, member)))
+        })
+    })
+    .await
+}
+
+/// Renames an organization, as its admin `by`.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn rename(
+    db: &Db,
+    id: OrgId,
+    by: HumanId,
+    name: String,
+    now: Timestamp,
+) -> Result<Result<Org, OrgRefusal>> {
+    db.transaction((id, by, name, now), |tx, (id, by, name, now)| {
+        Box::pin(async move {
+            lock(tx, *id).await?;
+            if !is_admin(tx, *id, *by).await? {
+                return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            let org = tx
+                .one(
+                    "update orgs set name = $2, updated_at = $3 where id = $1
+                     returning id, name, billing, created_at, updated_at",
+                    args![*id, name.as_str(), *now],
+                )
+                .await?;
+            Org::decode(org).map(Ok)
+        })
+    })
+    .await
+}
+
+/// Somebody to be added.
+#[derive(Debug, Clone)]
+pub struct NewMember {
+    /// The organization.
+    pub org: OrgId,
+    /// The admin that adds it.
+    pub by: HumanId,
+    /// The address that its account has proven.
+    pub email: String,
+    /// What it will be.
+    pub role: OrgRole,
+    /// Members that the organization may have.
+    pub members_max: u64,
+}
+
+/// Adds an account to an organization.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn add_member(
+    db: &Db,
+    new: NewMember,
+    now: Timestamp,
+) -> Result<Result<OrgMember, OrgRefusal>> {
+    db.transaction((new, now), |tx, (new, now)| {
+        Box::pin(async move {
+            lock(tx, new.org).await?;
+            if !is_admin(tx, new.org, new.by).await? {
+                return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            let human: Option<(Vec<u8>,)> = tx
+                .optional(
+                    "select id from humans
+                     where email = $1 and email_verified_at is not null and closed_at is null",
+                    args![new.email.as_str()],
+                )
+                .await?;
+            let Some((human,)) = human else {
+                return Ok(refused(tx, OrgRefusal::NoSuchAccount));
+            };
+            let human = decode::id("humans.id", &human)?;
+            if member(tx, new.org, human).await?.is_some() {
+                return Ok(refused(tx, OrgRefusal::IsMember));
+            }
+            let (members,): (i64,) = tx
+                .one(
+                    "select count(*) from org_members where org_id = $1 and removed_at is null",
+                    args![new.org],
+                )
+                .await?;
+            if members.cast_unsigned() >= new.members_max {
+                return Ok(refused(tx, OrgRefusal::Full));
+            }
+            let added = OrgMember { org: new.org, human, role: new.role, created_at: *now };
+            insert(tx, added).await?;
+            Ok(Ok(added))
+        })
+    })
+    .await
+}
+
+/// Sets what a member is, as the admin `by`.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn set_role(
+    db: &Db,
+    org: OrgId,
+    by: HumanId,
+    human: HumanId,
+    role: OrgRole,
+) -> Result<Result<OrgMember, OrgRefusal>> {
+    db.transaction((org, by, human, role), |tx, (org, by, human, role)| {
+        Box::pin(async move {
+            let (org, by, human, role) = (*org, *by, *human, *role);
+            lock(tx, org).await?;
+            let Some(before) = member(tx, org, human).await? else {
+                return Ok(refused(tx, OrgRefusal::NoSuchMember));
+            };
+            if before.role == OrgRole::Admin
+                && role != OrgRole::Admin
+                && is_last_admin(tx, org).await?
+            {
+                return Ok(refused(tx, OrgRefusal::LastAdmin));
+            }
+            if !is_admin(tx, org, by).await? {
+                return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            tx.execute(
+                "update org_members set role = $3 where org_id = $1 and human = $2",
+                args![org, human, role.code()],
+            )
+            .await?;
+            Ok(Ok(OrgMember { role, ..before }))
+        })
+    })
+    .await
+}
+
+/// Removes a member, as the admin `by`; the organization as it is then, whose billing account
+/// passes to the longest-standing admin when it was the removed one. `None` when the member was
+/// removed before.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn remove_member(
+    db: &Db,
+    org: OrgId,
+    by: HumanId,
+    human: HumanId,
+    now: Timestamp,
+) -> Result<Result<Option<Org>, OrgRefusal>> {
+    db.transaction((org, by, human, now), |tx, (org, by, human, now)| {
+        Box::pin(async move {
+            let (org, by, human, now) = (*org, *by, *human, *now);
+            lock(tx, org).await?;
+            let Some(before) = member(tx, org, human).await? else {
+                let was: Option<(i64,)> = tx
+                    .optional(
+                        "select removed_at from org_members where org_id = $1 and human = $2",
+                        args![org, human],
+                    )
+                    .await?;
+                return Ok(match was {
+                    Some(_) => Ok(None),
+                    None => refused(tx, OrgRefusal::NoSuchMember),
+                });
+            };
+            if before.role == OrgRole::Admin && is_last_admin(tx, org).await? {
+                return Ok(refused(tx, OrgRefusal::LastAdmin));
+            }
+            if !is_admin(tx, org, by).await? {
+                return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            tx.execute(
+                "update org_members set removed_at = $3 where org_id = $1 and human = $2",
+                args![org, human, now],
+            )
+            .await?;
+            tx.execute(
+                "update orgs set updated_at = $3, billing =
+                     (select human from org_members
+                      where org_id = $1 and role = 1 and removed_at is null
+                      order by created_at, human limit 1)
+                 where id = $1 and billing = $2",
+                args![org, human, now],
+            )
+            .await?;
+            by_id(tx, org).await.map(|org| Ok(Some(org)))
+        })
+    })
+    .await
+}
+
+/// Shows everybody who is in an organization to `visit`.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub(crate) async fn load_members(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Result<()> {
+    let mut after = ([0; 16], [0; 16]);
+    loop {
+        let page: Vec<MemberColumns> = db
+            .all(
+                "select org_id, human, role, created_at from org_members
+                 where removed_at is null and (org_id > $1 or (org_id = $1 and human > $2))
+                 order by org_id, human limit $3",
+                args![after.0, after.1, PAGE],
+            )
+            .await?;
+        let full = page.len() == PAGE as usize;
+        for columns in page {
+            let member = OrgMember::decode(columns)?;
+            after = (member.org.uuid().into_bytes(), member.human.uuid().into_bytes());
+            visit(member);
+        }
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+fn refused<T>(tx: &mut Tx, refusal: OrgRefusal) -> Result<T, OrgRefusal> {
+    tx.abandon();
+    Err(refusal)
+}
+
+/// Takes the row lock that whatever changes an organization takes first.
+async fn lock(tx: &mut Tx, org: OrgId) -> Result<()> {
+    // `for update` is not in the portable subset; an update that changes nothing locks as well.
+    tx.execute("update orgs set name = name where id = $1", args![org]).await?;
+    Ok(())
+}
+
+async fn by_id(tx: &mut Tx, org: OrgId) -> Result<Org> {
+    let columns = tx
+        .one("select id, name, billing, created_at, updated_at from orgs where id = $1", args![org])
+        .await?;
+    Org::decode(columns)
+}
+
+async fn member(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<Option<OrgMember>> {
+    tx.optional(
+        "select org_id, human, role, created_at from org_members
+         where org_id = $1 and human = $2 and removed_at is null",
+        args![org, human],
+    )
+    .await?
+    .map(OrgMember::decode)
+    .transpose()
+}
+
+async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
+    Ok(member(tx, org, human).await?.is_some_and(|member| member.role == OrgRole::Admin))
+}
+
+/// Whether the organization has one admin only.
+async fn is_last_admin(tx: &mut Tx, org: OrgId) -> Result<bool> {
+    let (admins,): (i64,) = tx
+        .one(
+            "select count(*) from org_members
+             where org_id = $1 and role = 1 and removed_at is null",
+            args![org],
+        )
+        .await?;
+    Ok(admins <= 1)
+}
+
+/// Makes somebody a member, who may have been one before.
+async fn insert(tx: &mut Tx, member: OrgMember) -> Result<()> {
+    let OrgMember { org, human, role, created_at } = member;
+    tx.execute(
+        "insert into org_members (org_id, human, role, created_at) values ($1, $2, $3, $4)
+         on conflict (org_id, human) do update
+         set role = excluded.role, created_at = excluded.created_at, removed_at = null",
+        args![org, human, role.code(), created_at],
+    )
+    .await?;
+    Ok(())
+}
