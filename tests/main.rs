@@ -15,4 +15,5 @@ mod process;
 mod routes;
 mod secrets;
 mod tidy;
+mod transfer_crash;
 mod visitors;
