@@ -247,7 +247,7 @@ pub async fn set_role(
             };
             if before.role == OrgRole::Admin
                 && role != OrgRole::Admin
-                && is_last_admin(tx, org).await?
+                && !has_other_admin(tx, org, human).await?
             {
                 return Ok(refused(tx, OrgRefusal::LastAdmin));
             }
@@ -294,27 +294,53 @@ pub async fn remove_member(
                     None => refused(tx, OrgRefusal::NoSuchMember),
                 });
             };
-            if before.role == OrgRole::Admin && is_last_admin(tx, org).await? {
+            if before.role == OrgRole::Admin && !has_other_admin(tx, org, human).await? {
                 return Ok(refused(tx, OrgRefusal::LastAdmin));
             }
             if !is_admin(tx, org, by).await? {
                 return Ok(refused(tx, OrgRefusal::NotAdmin));
             }
-            tx.execute(
-                "update org_members set removed_at = $3 where org_id = $1 and human = $2",
-                args![org, human, now],
-            )
-            .await?;
-            tx.execute(
-                "update orgs set updated_at = $3, billing =
-                     (select human from org_members
-                      where org_id = $1 and role = 1 and removed_at is null
-                      order by created_at, human limit 1)
-                 where id = $1 and billing = $2",
-                args![org, human, now],
-            )
-            .await?;
-            by_id(tx, org).await.map(|org| Ok(Some(org)))
+            take_out(tx, org, human, now).await.map(|org| Ok(Some(org)))
+        })
+    })
+    .await
+}
+
+/// Takes an account that is about to be closed out of every organization; each as it is then. An
+/// organization whose only member it was is nobody's from then on. Where others are left without
+/// an admin, that organization is the refusal, and nothing is changed.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn leave_all(
+    db: &Db,
+    human: HumanId,
+    now: Timestamp,
+) -> Result<std::result::Result<Vec<Org>, OrgId>> {
+    db.transaction((human, now), |tx, (human, now)| {
+        Box::pin(async move {
+            // In one order for everybody, so that two who leave never wait in a ring.
+            let joined: Vec<(Vec<u8>,)> = tx
+                .all(
+                    "select org_id from org_members where human = $1 and removed_at is null
+                     order by org_id",
+                    args![*human],
+                )
+                .await?;
+            let mut left = Vec::with_capacity(joined.len());
+            for (org,) in joined {
+                let org = decode::id("org_members.org_id", &org)?;
+                lock(tx, org).await?;
+                let Some(before) = member(tx, org, *human).await? else { continue };
+                let is_needed =
+                    before.role == OrgRole::Admin && !has_other_admin(tx, org, *human).await?;
+                if is_needed && has_others(tx, org, *human).await? {
+                    tx.abandon();
+                    return Ok(Err(org));
+                }
+                left.push(take_out(tx, org, *human, *now).await?);
+            }
+            Ok(Ok(left))
         })
     })
     .await
@@ -329,9 +355,11 @@ pub(crate) async fn load_members(db: &Db, mut visit: impl FnMut(OrgMember) + Sen
     loop {
         let page: Vec<MemberColumns> = db
             .all(
-                "select org_id, human, role, created_at from org_members
-                 where removed_at is null and (org_id > $1 or (org_id = $1 and human > $2))
-                 order by org_id, human limit $3",
+                "select m.org_id, m.human, m.role, m.created_at
+                 from org_members m join humans h on h.id = m.human
+                 where m.removed_at is null and h.closed_at is null
+                   and (m.org_id > $1 or (m.org_id = $1 and m.human > $2))
+                 order by m.org_id, m.human limit $3",
                 args![after.0, after.1, PAGE],
             )
             .await?;
@@ -381,16 +409,51 @@ async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
     Ok(member(tx, org, human).await?.is_some_and(|member| member.role == OrgRole::Admin))
 }
 
-/// Whether the organization has one admin only.
-async fn is_last_admin(tx: &mut Tx, org: OrgId) -> Result<bool> {
+/// Whether somebody else, with an open account, is an admin too.
+async fn has_other_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
     let (admins,): (i64,) = tx
         .one(
-            "select count(*) from org_members
-             where org_id = $1 and role = 1 and removed_at is null",
-            args![org],
+            "select count(*) from org_members m join humans h on h.id = m.human
+             where m.org_id = $1 and m.human <> $2 and m.role = 1 and m.removed_at is null
+               and h.closed_at is null",
+            args![org, human],
         )
         .await?;
-    Ok(admins <= 1)
+    Ok(admins > 0)
+}
+
+/// Whether somebody else with an open account is in the organization.
+async fn has_others(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
+    let (members,): (i64,) = tx
+        .one(
+            "select count(*) from org_members m join humans h on h.id = m.human
+             where m.org_id = $1 and m.human <> $2 and m.removed_at is null
+               and h.closed_at is null",
+            args![org, human],
+        )
+        .await?;
+    Ok(members > 0)
+}
+
+/// Removes a member; its organization as it is then. When it was the billing account, the
+/// longest-standing admin is from then on.
+async fn take_out(tx: &mut Tx, org: OrgId, human: HumanId, now: Timestamp) -> Result<Org> {
+    tx.execute(
+        "update org_members set removed_at = $3 where org_id = $1 and human = $2",
+        args![org, human, now],
+    )
+    .await?;
+    tx.execute(
+        "update orgs set updated_at = $3, billing = coalesce(
+             (select m.human from org_members m join humans h on h.id = m.human
+              where m.org_id = $1 and m.role = 1 and m.removed_at is null
+                and h.closed_at is null
+              order by m.created_at, m.human limit 1), billing)
+         where id = $1 and billing = $2",
+        args![org, human, now],
+    )
+    .await?;
+    by_id(tx, org).await
 }
 
 /// Makes somebody a member, who may have been one before.

@@ -13,11 +13,12 @@ use rookery_domain::{
     transfers::{check_addressee, no_such_offer},
 };
 use rookery_storage::{
+    apps,
     humans::Human,
     transfers::{self, OfferOutcome, Transfer},
 };
 
-use super::{Control, to_the_end};
+use super::{Control, to_the_end, too_many_apps};
 use crate::{
     app::message::{Acceptance, AppOp, Op, Reply},
     registry::{AppHandle, failed},
@@ -116,6 +117,13 @@ impl Control {
         to_the_end(async move {
             let (transfer, app) = control.offer_for(&human, id).await?;
             let env = control.env();
+            // The commit is what decides; but nobody shall disturb somebody else's app by trying
+            // what is known to fail.
+            let apps_max = env.limits.max_apps_per_account;
+            let sums = apps::account_sums(&control.db, human.id).await.map_err(failed)?;
+            if sums.apps >= apps_max {
+                return Err(too_many_apps(apps_max));
+            }
             // Counted from storage before the app can be among its apps there.
             let account = env.accounts.get(human.id, &*env.store).await.map_err(failed)?;
             let acceptance =

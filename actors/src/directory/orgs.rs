@@ -189,6 +189,36 @@ impl Directory {
     }
 }
 
+impl Directory {
+    /// Takes an account that is about to be closed out of every organization, or out of none.
+    ///
+    /// # Errors
+    /// `conflict`, where it is the last admin of an organization that others are in;
+    /// `unavailable`, `internal`.
+    pub async fn leave_all_orgs(&self, human: HumanId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            let left = orgs::leave_all(&core.db, human, core.now()).await?;
+            let left = left.map_err(|org| {
+                let message = format!(
+                    "you are the last admin of {org}, which others are in: make one of them an \
+                     admin first"
+                );
+                Error::new(ErrorCode::Conflict, message).with_details(json!({"org_id": org}))
+            })?;
+            for org in left {
+                let id = org.id;
+                core.write(|memory| {
+                    memory.orgs.remove_member(id, human);
+                    memory.orgs.put(org);
+                });
+                core.admins.set(id, human, false);
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
 impl Core {
     fn org_record(&self, human: HumanId, org: OrgId) -> Result<OrgRecord> {
         self.read(|memory| OrgRecord::read(memory, human, org))?.ok_or_else(no_such_org)

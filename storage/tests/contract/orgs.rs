@@ -120,6 +120,24 @@ contract! {
         assert_eq!(left.billing, bob);
     }
 
+    async fn who_leaves_for_good_leaves_nobody_without_an_admin(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let bob = human(db, "bob@example.com").await.id;
+        let (alone, shared) = (founded(db, ada).await, founded(db, ada).await);
+        add(db, shared, ada, "bob@example.com", Member).await.unwrap();
+        let refused = orgs::leave_all(db, ada, NOW).await.unwrap();
+        assert_eq!(refused, Err(shared));
+        assert_eq!(known(db).await.1.len(), 3, "all or nothing");
+        orgs::set_role(db, shared, ada, bob, Admin).await.unwrap().unwrap();
+        let left = orgs::leave_all(db, ada, NOW).await.unwrap().unwrap();
+        let billing: Vec<_> = left.iter().map(|org| (org.id, org.billing)).collect();
+        assert!(billing.contains(&(alone, ada)) && billing.contains(&(shared, bob)));
+        let (_, members) = known(db).await;
+        assert_eq!(members.iter().map(|m| (m.org, m.human)).collect::<Vec<_>>(), [(shared, bob)]);
+        assert_eq!(orgs::leave_all(db, ada, NOW).await.unwrap(), Ok(Vec::new()));
+    }
+
     async fn an_organization_has_so_many_members_and_not_one_more(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;

@@ -26,7 +26,7 @@ contract! {
         let pending = transfers::of_app(db, id).await.unwrap().unwrap();
         assert_eq!(transfers::by_id(db, pending.id).await.unwrap(), Some(pending.clone()));
         let of = transfers::to_address(db, "bob@example.com", None, 10).await.unwrap();
-        assert_eq!(of, [pending.clone()]);
+        assert_eq!(of, std::slice::from_ref(&pending));
         assert_eq!(transfers::to_address(db, "eve@example.com", None, 10).await.unwrap(), []);
         assert!(transfers::withdraw(db, id).await.unwrap());
         assert!(!transfers::withdraw(db, id).await.unwrap());

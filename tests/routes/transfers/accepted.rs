@@ -147,7 +147,7 @@ async fn an_account_with_as_many_apps_as_it_may_takes_none() {
     assert_eq!(server.owner_of(&app, &ada).await, ada.id);
     row(&server, &ada, &app).await.expect(201);
     server.tell(&bob, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
-    assert_eq!(server.offered(&bob).await, [offer.clone()]);
+    assert_eq!(server.offered(&bob).await, std::slice::from_ref(&offer));
     // Apps in the trash count until they are purged.
     server.tell(&bob, DELETE, &own, Value::Null).await;
     server.decide(&bob, &offer, "accept").await.error(ErrorCode::AccountQuotaExceeded);
