@@ -1,5 +1,4 @@
-//! Organizations and who is in them. Each change is decided in its transaction, under the lock of
-//! the organization's row: two admins who demote each other at once come one after the other.
+//! Who is in an organization. Whoever was removed stays on record, and counts as nobody.
 
 use rookery_domain::{
     Timestamp,
@@ -7,43 +6,15 @@ use rookery_domain::{
     orgs::OrgRole,
 };
 
+use super::{Org, OrgRefusal, by_id, lock, refused};
 use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
 };
 
-/// Members that one query of [`load_members`] reads.
+/// Members that one query of [`load`] reads.
 const PAGE: u32 = 1_000;
-
-/// An organization.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Org {
-    /// Its id.
-    pub id: OrgId,
-    /// Its name.
-    pub name: String,
-    /// The account that is billed for it.
-    pub billing: HumanId,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When its record changed last.
-    pub updated_at: Timestamp,
-}
-
-pub(crate) type Columns = (Vec<u8>, String, Vec<u8>, i64, i64);
-
-impl Org {
-    pub(crate) fn decode((id, name, billing, created, updated): Columns) -> Result<Self> {
-        Ok(Self {
-            id: decode::id("orgs.id", &id)?,
-            name,
-            billing: decode::id("orgs.billing", &billing)?,
-            created_at: Timestamp(created),
-            updated_at: Timestamp(updated),
-        })
-    }
-}
 
 /// Somebody in an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,100 +41,6 @@ impl OrgMember {
             created_at: Timestamp(created),
         })
     }
-}
-
-/// Why a change of an organization was refused. Nothing was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OrgRefusal {
-    /// Whoever asked is no admin any more.
-    NotAdmin,
-    /// It would leave no admin.
-    LastAdmin,
-    /// There is no such member.
-    NoSuchMember,
-    /// There is no such open account.
-    NoSuchAccount,
-    /// The account is a member already.
-    IsMember,
-    /// A bound is reached.
-    Full,
-}
-
-/// Makes an organization, with `founder` as its first admin and billing account.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn create(
-    db: &Db,
-    id: OrgId,
-    name: String,
-    founder: HumanId,
-    orgs_max: u64,
-    now: Timestamp,
-) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
-    db.transaction((id, name, founder, orgs_max, now), |tx, (id, name, founder, max, now)| {
-        Box::pin(async move {
-            let (id, founder, now) = (*id, *founder, *now);
-            // The update locks the account, so that two creations cannot share its last place.
-            let open = tx
-                .execute(
-                    "update humans set name = name where id = $1 and closed_at is null",
-                    args![founder],
-                )
-                .await?;
-            if open == 0 {
-                return Ok(refused(tx, OrgRefusal::NoSuchAccount));
-            }
-            let (orgs,): (i64,) =
-                tx.one("select count(*) from orgs where billing = $1", args![founder]).await?;
-            if orgs.cast_unsigned() >= *max {
-                return Ok(refused(tx, OrgRefusal::Full));
-            }
-            tx.execute(
-                "insert into orgs (id, name, billing, created_at, updated_at)
-                 values ($1, $2, $3, $4, $4)",
-                args![id, name.as_str(), founder, now],
-            )
-            .await?;
-            let org =
-                Org { id, name: name.clone(), billing: founder, created_at: now, updated_at: now };
-            let member =
-                OrgMember { org: id, human: founder, role: OrgRole::Admin, created_at: now };
-            insert(tx, member).await?;
-            Ok(Ok((org, member)))
-        })
-    })
-    .await
-}
-
-/// Renames an organization, as its admin `by`.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn rename(
-    db: &Db,
-    id: OrgId,
-    by: HumanId,
-    name: String,
-    now: Timestamp,
-) -> Result<Result<Org, OrgRefusal>> {
-    db.transaction((id, by, name, now), |tx, (id, by, name, now)| {
-        Box::pin(async move {
-            lock(tx, *id).await?;
-            if !is_admin(tx, *id, *by).await? {
-                return Ok(refused(tx, OrgRefusal::NotAdmin));
-            }
-            let org = tx
-                .one(
-                    "update orgs set name = $2, updated_at = $3 where id = $1
-                     returning id, name, billing, created_at, updated_at",
-                    args![*id, name.as_str(), *now],
-                )
-                .await?;
-            Org::decode(org).map(Ok)
-        })
-    })
-    .await
 }
 
 /// Somebody to be added.
@@ -350,7 +227,7 @@ pub async fn leave_all(
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub(crate) async fn load_members(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Result<()> {
+pub(crate) async fn load(db: &Db, mut visit: impl FnMut(OrgMember) + Send) -> Result<()> {
     let mut after = ([0; 16], [0; 16]);
     loop {
         let page: Vec<MemberColumns> = db
@@ -375,25 +252,6 @@ pub(crate) async fn load_members(db: &Db, mut visit: impl FnMut(OrgMember) + Sen
     }
 }
 
-fn refused<T>(tx: &mut Tx, refusal: OrgRefusal) -> Result<T, OrgRefusal> {
-    tx.abandon();
-    Err(refusal)
-}
-
-/// Takes the row lock that whatever changes an organization takes first.
-async fn lock(tx: &mut Tx, org: OrgId) -> Result<()> {
-    // `for update` is not in the portable subset; an update that changes nothing locks as well.
-    tx.execute("update orgs set name = name where id = $1", args![org]).await?;
-    Ok(())
-}
-
-async fn by_id(tx: &mut Tx, org: OrgId) -> Result<Org> {
-    let columns = tx
-        .one("select id, name, billing, created_at, updated_at from orgs where id = $1", args![org])
-        .await?;
-    Org::decode(columns)
-}
-
 async fn member(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<Option<OrgMember>> {
     tx.optional(
         "select org_id, human, role, created_at from org_members
@@ -405,7 +263,7 @@ async fn member(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<Option<OrgMem
     .transpose()
 }
 
-async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
+pub(super) async fn is_admin(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<bool> {
     Ok(member(tx, org, human).await?.is_some_and(|member| member.role == OrgRole::Admin))
 }
 
@@ -457,7 +315,7 @@ async fn take_out(tx: &mut Tx, org: OrgId, human: HumanId, now: Timestamp) -> Re
 }
 
 /// Makes somebody a member, who may have been one before.
-async fn insert(tx: &mut Tx, member: OrgMember) -> Result<()> {
+pub(super) async fn insert(tx: &mut Tx, member: OrgMember) -> Result<()> {
     let OrgMember { org, human, role, created_at } = member;
     tx.execute(
         "insert into org_members (org_id, human, role, created_at) values ($1, $2, $3, $4)
