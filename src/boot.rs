@@ -105,6 +105,7 @@ impl Rooms {
             clock.clone(),
             key.clone(),
             runtime.root(),
+            runtime.org_admins(),
             DirectoryOptions::default(),
         )
         .await

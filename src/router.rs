@@ -14,7 +14,8 @@ use crate::{
     openapi, operation,
     routes::{
         account, agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys,
-        ops, page, register, self_agents, self_apps, site as pages, usage, visitor,
+        ops, org_members, orgs, page, register, self_agents, self_apps, self_transfers,
+        site as pages, transfers, usage, visitor,
     },
     state::AppState,
 };
@@ -46,6 +47,8 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/device", pages::device::page)
         .post("/device", pages::device::decide)
         .get("/dev/mailbox", pages::mailbox::page)
+        .get("/transfers", pages::transfers::page)
+        .post("/transfers", pages::transfers::decide)
         .get("/authorize", visitor::authorize::authorize)
 }
 
@@ -98,7 +101,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
-    rows(accounts(api)).merge(account_routes()).merge(app_routes())
+    rows(accounts(api)).merge(account_routes()).merge(app_routes()).merge(ownership())
 }
 
 /// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
@@ -226,6 +229,25 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
         .routes(operation!(usage::analytics::analytics, usage::analytics::ERRORS))
         .routes(operation!(usage::app::usage, usage::app::ERRORS))
+}
+
+/// Organizations and the transfer of ownership: of part 4.4.
+fn ownership() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(operation!(orgs::list::list, orgs::list::ERRORS))
+        .routes(operation!(orgs::create::create, orgs::create::ERRORS))
+        .routes(operation!(orgs::get::get, orgs::get::ERRORS))
+        .routes(operation!(orgs::update::update, orgs::update::ERRORS))
+        .routes(operation!(org_members::list::list, org_members::list::ERRORS))
+        .routes(operation!(org_members::add::add, org_members::add::ERRORS))
+        .routes(operation!(org_members::update::update, org_members::update::ERRORS))
+        .routes(operation!(org_members::remove::remove, org_members::remove::ERRORS))
+        .routes(operation!(transfers::get::get, transfers::get::ERRORS))
+        .routes(operation!(transfers::create::create, transfers::create::ERRORS))
+        .routes(operation!(transfers::withdraw::withdraw, transfers::withdraw::ERRORS))
+        .routes(operation!(self_transfers::list::list, self_transfers::list::ERRORS))
+        .routes(operation!(self_transfers::accept::accept, self_transfers::accept::ERRORS))
+        .routes(operation!(self_transfers::decline::decline, self_transfers::decline::ERRORS))
 }
 
 impl Routes {

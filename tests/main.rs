@@ -17,5 +17,6 @@ mod process;
 mod routes;
 mod secrets;
 mod tidy;
+mod transfer_crash;
 mod usage;
 mod visitors;

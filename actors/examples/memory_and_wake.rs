@@ -92,6 +92,7 @@ async fn make(folder: &Path) -> Result<(), Failed> {
             let seeds = (0..rows).map(seed).collect::<Result<Vec<_>, Failed>>()?;
             let request = CreateApp {
                 owner: owner.id,
+                org: None,
                 agent: None,
                 by: Principal::SYSTEM,
                 bundle: Bundle {

@@ -64,25 +64,35 @@ impl Account {
 /// One app's rows in its account, for the life of one incarnation. Closing it takes back what was
 /// reserved and never became durable; from then on it changes nothing, so an incarnation that is
 /// still winding down cannot disturb its successor.
-pub(crate) struct Share {
+pub(crate) struct Share(Mutex<Counted>);
+
+struct Counted {
     account: Arc<Account>,
     /// Rows of this app that the account counts now; `None` once closed.
-    counted: Mutex<Option<i64>>,
+    rows: Option<i64>,
+}
+
+/// What an account counts of an app while it is dormant.
+#[derive(Clone)]
+pub(crate) struct Settled {
+    /// The account that counts it.
+    pub(crate) account: Arc<Account>,
+    /// Rows.
+    pub(crate) rows: i64,
 }
 
 impl Share {
-    /// The share of an app that storage holds `rows` of. `settled` is what the account counts of
-    /// it since its last incarnation; `None` when this is the first one, and then the account was
+    /// The share of an app that storage holds `rows` of. `settled` is what is counted of it since
+    /// its last incarnation, by this account or, when its owner has changed in a commit whose end
+    /// nobody heard, by another; `None` when this is the first one, and then the account was
     /// seeded with what storage holds.
-    pub(crate) fn open(account: Arc<Account>, rows: u64, settled: Option<i64>) -> Self {
+    pub(crate) fn open(account: Arc<Account>, rows: u64, settled: Option<Settled>) -> Self {
         let rows = rows as i64;
-        account.add(rows - settled.unwrap_or(rows));
-        Self { account, counted: Mutex::new(Some(rows)) }
-    }
-
-    /// The account.
-    pub(crate) fn account(&self) -> Arc<Account> {
-        self.account.clone()
+        if let Some(settled) = settled {
+            settled.account.add(-settled.rows);
+            account.add(rows);
+        }
+        Self(Mutex::new(Counted { account, rows: Some(rows) }))
     }
 
     /// Reserves `n` rows.
@@ -90,29 +100,53 @@ impl Share {
     /// # Errors
     /// As [`Account::reserve`].
     pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
-        let mut counted = self.counted.lock();
-        self.account.reserve(n, rows_max)?;
-        match &mut *counted {
-            Some(counted) => *counted += n as i64,
-            None => self.account.add(-(n as i64)),
+        let mut counted = self.0.lock();
+        counted.account.reserve(n, rows_max)?;
+        match &mut counted.rows {
+            Some(rows) => *rows += n as i64,
+            None => counted.account.add(-(n as i64)),
         }
         Ok(())
     }
 
     /// Counts rows that came or went otherwise.
     pub(crate) fn add(&self, delta: i64) {
-        if let Some(counted) = &mut *self.counted.lock() {
-            *counted += delta;
-            self.account.add(delta);
+        let mut counted = self.0.lock();
+        if let Some(rows) = &mut counted.rows {
+            *rows += delta;
+            counted.account.add(delta);
         }
+    }
+
+    /// Has another account count the app's rows from now on; the one that did.
+    ///
+    /// # Errors
+    /// As [`Account::reserve`], of the other one.
+    pub(crate) fn move_to(&self, to: Arc<Account>, rows_max: u64) -> Result<Arc<Account>> {
+        let mut counted = self.0.lock();
+        if let Some(rows) = counted.rows {
+            to.reserve(rows.max(0).cast_unsigned(), rows_max)?;
+            counted.account.add(-rows);
+        }
+        Ok(std::mem::replace(&mut counted.account, to))
+    }
+
+    /// Takes [`Self::move_to`] back.
+    pub(crate) fn move_back(&self, to: Arc<Account>) {
+        let mut counted = self.0.lock();
+        let rows = counted.rows.unwrap_or(0);
+        to.add(rows);
+        counted.account.add(-rows);
+        counted.account = to;
     }
 
     /// Closes it: the account counts `rows` of the app, as many as are published. `None` when it
     /// was closed before.
-    pub(crate) fn close(&self, rows: i64) -> Option<i64> {
-        let counted = self.counted.lock().take()?;
-        self.account.add(rows - counted);
-        Some(rows)
+    pub(crate) fn close(&self, rows: i64) -> Option<Settled> {
+        let mut counted = self.0.lock();
+        let before = counted.rows.take()?;
+        counted.account.add(rows - before);
+        Some(Settled { account: counted.account.clone(), rows })
     }
 }
 

@@ -9,7 +9,7 @@ use rookery_domain::{
 
 use tokio::time::Instant;
 
-use crate::{accounts::Accounts, observe::Observer, store::AppStore};
+use crate::{accounts::Accounts, observe::Observer, orgs::OrgAdmins, store::AppStore};
 
 /// Settings of the runtime. Units are in the names.
 #[derive(Debug, Clone)]
@@ -67,6 +67,8 @@ pub(crate) struct Env {
     pub(crate) key: ServerKey,
     pub(crate) store: Arc<dyn AppStore>,
     pub(crate) accounts: Accounts,
+    /// Who acts as the owner of an organization's apps.
+    pub(crate) orgs: OrgAdmins,
     pub(crate) schemas: Schemas,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,

@@ -12,6 +12,7 @@ mod env;
 pub mod feed;
 pub mod meters;
 pub mod observe;
+pub mod orgs;
 pub mod registry;
 mod runtime;
 pub mod store;

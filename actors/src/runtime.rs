@@ -14,6 +14,7 @@ use crate::{
     env::{Env, RuntimeOptions, Schemas},
     meters::Whose,
     observe::Observer,
+    orgs::OrgAdmins,
     registry::Apps,
     store::AppStore,
     supervision::root::Tree,
@@ -84,6 +85,12 @@ impl Runtime {
         &self.workers
     }
 
+    /// The table of organizations' admins, for the directory to keep.
+    #[must_use]
+    pub fn org_admins(&self) -> OrgAdmins {
+        self.apps.inner.env.orgs.clone()
+    }
+
     /// What other subsystems' actors are linked to.
     #[must_use]
     pub fn root(&self) -> ractor::ActorCell {
@@ -137,6 +144,7 @@ pub(crate) async fn start_apps(
         key,
         store,
         accounts: Accounts::default(),
+        orgs: OrgAdmins::default(),
         schemas,
         observer,
         started: Instant::now(),

@@ -7,6 +7,7 @@ use rookery_domain::{id::HumanId, limits::Limits, row::Row, sealed::ServerKey, t
 
 use crate::{
     AppHandle, Apps, RuntimeOptions, StartError,
+    accounts::Account,
     app::{message::Message, rows::Rows},
     feed::hub::Hub,
     store::AppStore,
@@ -39,6 +40,18 @@ impl Rig {
     /// Stops every actor, without waiting for what is admitted.
     pub async fn stop(&self) {
         self.tree.stop().await;
+    }
+
+    /// The account of `owner`, seeded from the store the first time.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn account(
+        &self,
+        owner: HumanId,
+    ) -> Result<Arc<Account>, rookery_storage::StorageError> {
+        let env = &self.apps.inner.env;
+        env.accounts.get(owner, &*env.store).await
     }
 
     /// Rows that the account counts now.

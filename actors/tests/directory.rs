@@ -9,8 +9,14 @@ use rookery_actors::{
     store::SqlStore,
 };
 use rookery_domain::{
-    ErrorCode, Timestamp, agent_name::AgentName, email::Email, id::AppId, limits::Limits,
-    sealed::ServerKey, time::Clock,
+    ErrorCode, Timestamp,
+    agent_name::AgentName,
+    email::Email,
+    id::AppId,
+    limits::Limits,
+    orgs::{OrgName, OrgRole},
+    sealed::ServerKey,
+    time::Clock,
 };
 use rookery_storage::{Db, StorageOptions, Writer, WriterOptions};
 use tempfile::TempDir;
@@ -40,7 +46,8 @@ async fn house() -> House {
         Runtime::start(db.clone(), store, limits, options, clock.clone(), key.clone()).await;
     let runtime = runtime.unwrap();
     let options = DirectoryOptions::default();
-    let directory = Directory::start(db, clock.clone(), key, runtime.root(), options).await;
+    let (root, admins) = (runtime.root(), runtime.org_admins());
+    let directory = Directory::start(db, clock.clone(), key, root, admins, options).await;
     House { directory: directory.unwrap(), clock, _runtime: runtime, _data: data }
 }
 
@@ -162,4 +169,32 @@ async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
     directory.sign_out(signed_in.secret.expose()).await.unwrap();
     assert!(directory.participant(app, token).await.unwrap().is_none());
     assert!(directory.session(signed_in.secret.expose()).unwrap().is_none());
+}
+
+#[tokio::test]
+async fn organizations_are_what_storage_says_after_a_crash_and_after_leaving() {
+    let house = house().await;
+    let directory = &house.directory;
+    let email = Email::parse("ada@example.org").unwrap();
+    let link = directory.request_link(&email, None).await.unwrap();
+    let ada = directory.verify_link(link.expose()).await.unwrap().human.id;
+    let link = directory.request_link(&Email::parse("bob@example.org").unwrap(), None).await;
+    let bob = directory.verify_link(link.unwrap().expose()).await.unwrap().human.id;
+    let org = directory.create_org(ada, OrgName::parse("Rooks").unwrap()).await.unwrap().org.id;
+    let bobs = Email::parse("bob@example.org").unwrap();
+    directory.add_org_member(org, ada, bobs, OrgRole::Member).await.unwrap();
+
+    let error = directory.crash().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Internal);
+    house.until(|directory| directory.org(ada, org).is_ok()).await;
+    assert_eq!(directory.org(ada, org).unwrap().role, OrgRole::Admin);
+    assert_eq!(directory.org_members(org, None, 10).unwrap().len(), 2);
+
+    let refused = directory.leave_all_orgs(ada).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Conflict);
+    directory.set_org_role(org, ada, bob, OrgRole::Admin).await.unwrap();
+    directory.leave_all_orgs(ada).await.unwrap();
+    assert_eq!(directory.org(ada, org).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(directory.org(bob, org).unwrap().org.billing, bob);
+    assert!(directory.orgs_of(ada, None, 10).unwrap().is_empty());
 }

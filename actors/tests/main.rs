@@ -4,6 +4,7 @@
 mod crashes;
 mod directory;
 mod drain;
+mod handover;
 mod hibernation;
 mod hub;
 mod meters;

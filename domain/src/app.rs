@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    id::{AgentId, AppId, HistoryId, HumanId},
+    id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     manifest::{Retention, Visibility},
 };
 
@@ -57,6 +57,8 @@ pub struct AppRecord {
     pub id: AppId,
     /// The account it belongs to.
     pub owner: HumanId,
+    /// The organization whose admins act as its owner.
+    pub org: Option<OrgId>,
     /// The agent that deployed it first.
     pub created_by: Option<AgentId>,
     /// Its name in addresses; unique over all apps, the deleted ones included.

@@ -144,6 +144,8 @@ typed_ids! {
     PreviewId = "pvt";
     /// An organization.
     OrgId = "org";
+    /// An offer of an app's ownership.
+    TransferId = "trf";
     /// A generated row key.
     RowId = "row";
     /// One process start; part of the commit fence.

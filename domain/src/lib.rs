@@ -22,6 +22,7 @@ pub mod json;
 pub mod limits;
 pub mod manifest;
 pub mod meters;
+pub mod orgs;
 pub mod patch;
 pub mod principal;
 pub mod query;
@@ -35,6 +36,7 @@ pub mod secret;
 pub mod slug;
 pub mod time;
 pub mod timezone;
+pub mod transfers;
 pub mod unique;
 pub mod version_tag;
 

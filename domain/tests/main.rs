@@ -17,4 +17,5 @@ mod retention;
 mod schema;
 mod secret;
 mod slug;
+mod transfers;
 mod unique;

@@ -185,6 +185,17 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
     }
 }
 
+/// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
+/// is absent and `Some(None)` is `null`.
+///
+/// # Errors
+/// Those of `T`.
+pub fn nullable<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
 /// Reads `bytes` as a `T`, strictly.
 ///
 /// # Errors

@@ -29,6 +29,26 @@ struct SignInHtml<'a> {
     valid_minutes: i64,
 }
 
+#[derive(Template)]
+#[template(path = "mail/transfer.txt")]
+struct TransferText<'a> {
+    site: &'a str,
+    link: &'a str,
+    app: &'a str,
+    by: &'a str,
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "mail/transfer.html")]
+struct TransferHtml<'a> {
+    site: &'a str,
+    link: &'a str,
+    app: &'a str,
+    by: &'a str,
+    email: &'a str,
+}
+
 impl Letter {
     /// Brings a sign-in link.
     ///
@@ -40,6 +60,25 @@ impl Letter {
             subject: "Your sign-in link".to_owned(),
             text: SignInText { site, link, valid_minutes }.render().map_err(failed)?,
             html: SignInHtml { site, link, valid_minutes }.render().map_err(failed)?,
+        })
+    }
+
+    /// Tells the holder of `email` that `by` offers the app called `app`.
+    ///
+    /// # Errors
+    /// `internal` if a template fails, which no value can make it do.
+    pub fn transfer(
+        site: &str,
+        link: &str,
+        app: &str,
+        by: &str,
+        email: &str,
+    ) -> rookery_domain::Result<Self> {
+        let failed = |_| rookery_domain::Error::internal(false);
+        Ok(Self {
+            subject: format!("The app {app} is offered to you"),
+            text: TransferText { site, link, app, by, email }.render().map_err(failed)?,
+            html: TransferHtml { site, link, app, by, email }.render().map_err(failed)?,
         })
     }
 }

@@ -159,6 +159,7 @@ async fn deploy(
     let record = AppRecord {
         id: AppId::new(),
         owner,
+        org: None,
         created_by: None,
         slug: format!("app-{number}").into(),
         status: AppStatus::Live,

@@ -10,7 +10,7 @@ use rookery_domain::{
     Timestamp,
     app::AppRecord,
     event::{Event, EventType},
-    id::AppId,
+    id::{AppId, TransferId},
     row::Row,
 };
 use sha2::{Digest as _, Sha256};
@@ -150,6 +150,10 @@ pub enum Abort {
     Full,
     /// A slug that another app took in the meantime (an [`AppWrite`] that changes it).
     SlugTaken,
+    /// The offer that a [`Handover`] accepts is gone.
+    OfferGone,
+    /// The account that a [`Handover`] leads to is closed, or has as many apps as it may.
+    AccountFull,
     /// The database refused a statement, or could not be reached before anything was sent.
     Refused(String),
 }
@@ -302,6 +306,17 @@ pub struct AppWrite {
     pub record: AppRecord,
     /// A version deployed with it.
     pub version: Option<NewVersion>,
+    /// The acceptance that gives the app to the record's owner.
+    pub handover: Option<Handover>,
+}
+
+/// The end of an offer: it is gone when the app has its new owner, or neither happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handover {
+    /// The offer, which must still be pending.
+    pub transfer: TransferId,
+    /// Apps that the new owner may have, the deleted ones included.
+    pub apps_max: u64,
 }
 
 /// A deployed version.

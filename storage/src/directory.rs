@@ -1,5 +1,5 @@
-//! What the directory in memory is filled with at start: every account, agent and key, and the
-//! sessions that are still open. Page by page, so that a large directory needs no large answer.
+//! What the directory in memory is filled with at start: every account, agent, key and
+//! organization, and the sessions that are still open. Page by page, so that a large directory needs no large answer.
 
 use rookery_domain::Timestamp;
 
@@ -8,13 +8,15 @@ use crate::{
     db::{Args, Db, Record, args},
     error::{Result, StorageError},
     humans::Human,
+    orgs::{self, Org, OrgMember},
     sessions::Session,
 };
 
 /// Records that one query reads.
 pub const PAGE: u32 = 1_000;
 
-/// One record of the directory. Accounts come before agents, agents before keys.
+/// One record of the directory. Accounts come before agents, agents before keys, organizations
+/// before their members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// An account.
@@ -25,6 +27,10 @@ pub enum Entry {
     Key(Key),
     /// A session that is open at the time asked for.
     Session(Session),
+    /// An organization.
+    Org(Org),
+    /// Somebody in an organization.
+    OrgMember(OrgMember),
 }
 
 /// Shows every record to `visit`. What changes while it runs may be seen or not: call it before
@@ -85,7 +91,21 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
             Ok(id)
         },
     )
-    .await
+    .await?;
+    pages(
+        db,
+        "select id, name, billing, created_at, updated_at
+         from orgs where id > $1 order by id limit $2",
+        |after| args![after, PAGE],
+        |columns| {
+            let org = Org::decode(columns)?;
+            let id = org.id.uuid().into_bytes();
+            visit(Entry::Org(org));
+            Ok(id)
+        },
+    )
+    .await?;
+    orgs::load_members(db, |member| visit(Entry::OrgMember(member))).await
 }
 
 /// Reads a table in the order of its ids; `visit` takes a row and answers its id.

@@ -10,7 +10,7 @@ use rookery_domain::{
     Principal, PrincipalKind, Timestamp,
     app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
-    id::{AgentId, AppId, HistoryId, HumanId, KeyId, SessionId},
+    id::{AgentId, AppId, HistoryId, HumanId, KeyId, SessionId, TransferId},
     manifest::Visibility,
     row::Row,
 };
@@ -21,6 +21,7 @@ use rookery_storage::{
     commit::{Asset, NewVersion, RowState, RowWrite, Totals},
     humans::{self, Human},
     sessions::NewSession,
+    transfers::Transfer,
 };
 use rookery_testkit::Database;
 
@@ -212,6 +213,7 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
     AppRecord {
         id: AppId::new(),
         owner,
+        org: None,
         created_by: Some(AgentId::new()),
         slug: slug.into(),
         status: AppStatus::Live,
@@ -232,6 +234,17 @@ pub(crate) fn record(owner: HumanId, slug: &str) -> AppRecord {
         updated_at: NOW,
         deleted_at: None,
         purge_at: None,
+    }
+}
+
+/// An offer of `app` by `by`, the `n`th.
+pub(crate) fn offer(app: AppId, by: HumanId, n: i64) -> Transfer {
+    Transfer {
+        id: TransferId::new(),
+        app,
+        email: "bob@example.com".into(),
+        offered_by: by,
+        created_at: NOW.plus_seconds(n),
     }
 }
 

@@ -81,6 +81,7 @@ impl TestDirectory {
         let record = AppRecord {
             id,
             owner,
+            org: None,
             created_by: None,
             slug: slug.into(),
             status,

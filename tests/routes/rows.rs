@@ -90,6 +90,7 @@ impl Rows {
         let id: AgentId = agents[0].id.parse().expect("an id");
         let request = CreateApp {
             owner: account,
+            org: None,
             agent: Some(id),
             by: Principal::new(PrincipalKind::Agent, id.uuid()),
             bundle: Bundle {

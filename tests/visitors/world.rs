@@ -87,6 +87,7 @@ impl World {
         };
         let request = CreateApp {
             owner,
+            org: None,
             agent: None,
             by: Caller::Human { human: owner, share: None }.principal(),
             bundle,
@@ -152,6 +153,7 @@ impl Site<'_> {
             visibility: Some(visibility),
             share: Some((token.hash().0, Arc::from("sealed"))),
             timezone: None,
+            org: None,
         };
         self.as_owner(op).await;
         (visibility == Visibility::Link).then(|| token.expose().to_owned())

@@ -6,7 +6,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use rookery_domain::{Error, Result, app::AppStatus, timezone::Zone};
+use rookery_domain::{Error, Result, app::AppStatus, timezone::Zone, transfers};
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -19,6 +19,7 @@ use super::{
     working::{Undo, Working},
 };
 use crate::{
+    control::too_many_apps,
     env::Env,
     observe::lifecycle::StopCause,
     registry::slot::{Live, Slot},
@@ -217,12 +218,13 @@ impl App {
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
-                self.fail(in_flight, &Error::unavailable("the app moved; try again"));
+                self.fail(in_flight, |_| Error::unavailable("the app moved; try again"));
                 self.leave(myself, StopCause::CommitLost);
             }
             Outcome::Aborted(abort) => {
                 warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
-                self.fail(in_flight, &aborted(&abort));
+                let apps_max = self.env.limits.max_apps_per_account;
+                self.fail(in_flight, |answer| aborted(&abort, answer, apps_max));
                 self.unstash(myself);
             }
             Outcome::Unknown | Outcome::StoreBroken => {
@@ -260,7 +262,8 @@ impl App {
     }
 
     /// Nothing of the group in flight nor of the open one was applied: back to what is published.
-    fn fail(&mut self, in_flight: InFlight, error: &Error) {
+    /// `why` is told what would have been answered.
+    fn fail(&mut self, in_flight: InFlight, why: impl Fn(&Result<Reply>) -> Error) {
         let open = std::mem::take(&mut self.working.open);
         self.working.undo(open.journal);
         self.working.undo(in_flight.journal);
@@ -271,8 +274,8 @@ impl App {
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // Whatever is durable can be looked up: nothing of what is not may raise the floor.
         self.working.private.answers.forget_all(self.working.root.seq);
-        for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
-            port.send(Err(error.clone()));
+        for (port, answer) in in_flight.replies.into_iter().chain(open.replies) {
+            port.send(Err(why(&answer)));
         }
     }
 
@@ -336,14 +339,18 @@ fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {
     }
 }
 
-fn aborted(abort: &Abort) -> Error {
+fn aborted(abort: &Abort, answer: &Result<Reply>, apps_max: u64) -> Error {
+    let handed_over = matches!(answer, Ok(Reply::HandedOver(_)));
     match abort {
+        Abort::OfferGone if handed_over => transfers::no_such_offer(),
+        Abort::AccountFull if handed_over => too_many_apps(apps_max),
         Abort::Full => Error::unavailable("no space is left to write to"),
         Abort::SlugTaken => Error::new(
             rookery_domain::ErrorCode::SlugTaken,
             "another app has taken this slug meanwhile",
         ),
-        Abort::Fenced | Abort::Refused(_) => {
+        // What shared the group with an acceptance that failed can be tried again.
+        Abort::OfferGone | Abort::AccountFull | Abort::Fenced | Abort::Refused(_) => {
             Error::unavailable("the write could not be made durable")
         }
     }

@@ -295,7 +295,8 @@ impl Decision<'_> {
             drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
         };
         let record = (*self.working.root.record).clone();
-        self.working.open.app_write = Some(Box::new(AppWrite { record, version: Some(version) }));
+        let version = Some(version);
+        self.working.open.write_app(AppWrite { record, version, handover: None });
     }
 }
 

@@ -80,6 +80,17 @@ impl Open {
         self.journal.split_off(mark.journal)
     }
 
+    /// Writes the app's record, and keeps what an earlier operation of the group wrote with it.
+    pub(crate) fn write_app(&mut self, write: AppWrite) {
+        let before = self.app_write.take();
+        let (version, handover) = before.map_or((None, None), |w| (w.version, w.handover));
+        self.app_write = Some(Box::new(AppWrite {
+            version: write.version.or(version),
+            handover: write.handover.or(handover),
+            ..write
+        }));
+    }
+
     /// Whether there is anything to make durable.
     pub(crate) fn writes(&self) -> bool {
         !self.rows.is_empty()

@@ -10,6 +10,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
     event::Event,
+    id::{HumanId, OrgId, TransferId},
     json::Object,
     manifest::{Retention, Visibility},
     principal::Caller,
@@ -26,6 +27,7 @@ use super::{
     deploy::{DeployPlan, DeployReport},
     root::Root,
 };
+use crate::accounts::Account;
 
 /// What arrives in an app actor's mailbox.
 pub(crate) enum Message {
@@ -181,7 +183,11 @@ pub enum AppOp {
         share: Option<([u8; 32], Arc<str>)>,
         /// New timezone.
         timezone: Option<Arc<str>>,
+        /// The organization that it shall belong to, or that it shall belong to none.
+        org: Option<Option<OrgId>>,
     },
+    /// Give the app to whoever has accepted the offer of it.
+    HandOver(Acceptance),
     /// Turn migration mode on for so long, or off.
     Migration(Option<Duration>),
     /// Set or clear the owner's retention override of a collection.
@@ -210,6 +216,28 @@ pub enum AppOp {
     Destroy,
 }
 
+/// An offer that its addressee has accepted.
+#[derive(Clone)]
+pub struct Acceptance {
+    /// The offer.
+    pub transfer: TransferId,
+    /// Who offered; it must act as the app's owner still.
+    pub offered_by: HumanId,
+    /// The new owner.
+    pub to: HumanId,
+    /// Its account, which will count the app's rows.
+    pub account: Arc<Account>,
+}
+
+impl std::fmt::Debug for Acceptance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acceptance")
+            .field("transfer", &self.transfer)
+            .field("to", &self.to)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What an operation answers.
 #[derive(Debug, Clone)]
 pub enum Reply {
@@ -223,6 +251,8 @@ pub enum Reply {
     Event(Arc<Event>),
     /// The app's record, after the operation.
     App(Arc<AppRecord>),
+    /// The app's record with its new owner.
+    HandedOver(Arc<AppRecord>),
     /// What a deploy did, or why it did not.
     Deployed(Box<DeployReport>),
     /// Bounds in force after a retention change.

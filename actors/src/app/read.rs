@@ -19,7 +19,10 @@ use super::{
     root::{Root, Shelf},
     standing::{readable, standing},
 };
-use crate::registry::{AppHandle, failed};
+use crate::{
+    orgs::OrgAdmins,
+    registry::{AppHandle, failed},
+};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
@@ -66,8 +69,8 @@ pub(crate) struct View {
 impl View {
     /// # Errors
     /// Those of [`standing`] and [`readable`].
-    pub(crate) fn new(root: Arc<Root>, caller: &Caller) -> Result<Self> {
-        let standing = standing(&root.record, caller)?;
+    pub(crate) fn new(root: Arc<Root>, caller: &Caller, orgs: &OrgAdmins) -> Result<Self> {
+        let standing = standing(&root.record, caller, orgs)?;
         readable(&root.record, &standing)?;
         Ok(Self { root, standing })
     }
@@ -97,7 +100,7 @@ impl View {
 
 impl AppHandle {
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
-        View::new(self.root().await?, caller)
+        View::new(self.root().await?, caller, &self.env().orgs)
     }
 
     /// One row by key.

@@ -5,11 +5,25 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     access::{Standing, Tier},
     app::{AppRecord, AppStatus},
+    id::HumanId,
     manifest::Visibility,
     principal::Caller,
 };
 
-use crate::registry::AppHandle;
+use crate::{
+    orgs::OrgAdmins,
+    registry::{AppHandle, Apps},
+};
+
+impl Apps {
+    /// Whether `account` acts as the owner of the app with this record, now. Wakes nothing.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded and the answer depends on them.
+    pub fn acts_as_owner(&self, record: &AppRecord, account: HumanId) -> Result<bool> {
+        self.inner.env.orgs.acts_as_owner(record, Some(account))
+    }
+}
 
 impl AppHandle {
     /// How close `caller` is to the app by its record. Wakes nothing.
@@ -18,18 +32,18 @@ impl AppHandle {
     /// `unauthorized` for an outsider of a private app, or of a shared one without the share token
     /// in force; `app_not_found` for an agent of somebody else.
     pub fn tier(&self, caller: &Caller) -> Result<Tier> {
-        standing(&self.record(), caller).map(|standing| standing.tier)
+        standing(&self.record(), caller, &self.env().orgs).map(|standing| standing.tier)
     }
 }
 
-/// Resolves `caller` against the app's record.
+/// Resolves `caller` against the app's record and the admins of its organization.
 ///
 /// # Errors
-/// `unauthorized` for an outsider of a private app, or of a shared one without the share token in
+/// `unavailable` while the admins are not known; `unauthorized` for an outsider of a private app, or of a shared one without the share token in
 /// force; `app_not_found` for an agent of somebody else.
-pub(crate) fn standing(record: &AppRecord, caller: &Caller) -> Result<Standing> {
+pub(crate) fn standing(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) -> Result<Standing> {
     let tier = |tier| Standing::new(caller.principal(), tier);
-    if *caller == Caller::System || caller.account() == Some(record.owner) {
+    if *caller == Caller::System || orgs.acts_as_owner(record, caller.account())? {
         return Ok(tier(Tier::Owner));
     }
     let share = match caller {

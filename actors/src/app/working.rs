@@ -25,7 +25,7 @@ use super::{
     root::Root,
     rows::{Digest, DigestMap},
 };
-use crate::accounts::Share;
+use crate::accounts::{Account, Share};
 
 /// What an actor knows and is about to make durable.
 pub(crate) struct Working {
@@ -89,12 +89,23 @@ pub(crate) type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
 
 /// One step back.
 pub(crate) enum Undo {
-    Unique { shelf: usize, field: usize, form: Digest, before: Option<Digest> },
-    Tomb { collection: Arc<str>, key: Digest, before: Option<Tomb> },
+    Unique {
+        shelf: usize,
+        field: usize,
+        form: Digest,
+        before: Option<Digest>,
+    },
+    Tomb {
+        collection: Arc<str>,
+        key: Digest,
+        before: Option<Tomb>,
+    },
     Spent([u8; 32]),
     Answer([u8; 32]),
     Budget(Reservation),
     Rows(i64),
+    /// The account that counted the app's rows before.
+    Account(Arc<Account>),
     Shelves(Box<(Vec<PrivateShelf>, EventSchemas)>),
 }
 
@@ -153,6 +164,7 @@ impl Working {
                 Undo::Answer(scope) => self.private.answers.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
                 Undo::Rows(delta) => self.account.add(-delta),
+                Undo::Account(before) => self.account.move_back(before),
                 Undo::Shelves(before) => {
                     (self.private.shelves, self.private.events) = *before;
                 }

@@ -7,7 +7,7 @@ use rookery_domain::{
     Error, ErrorCode, Principal, Result, Timestamp,
     advisory::{Difference, Report},
     app::{AppRecord, AppStatus},
-    id::{AgentId, AppId, HistoryId, HumanId},
+    id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     json::Object,
     manifest::{Manifest, Visibility},
     slug,
@@ -35,6 +35,8 @@ const SLUGS_TRIED_MAX: usize = 8;
 pub struct CreateApp {
     /// The account it will belong to.
     pub owner: HumanId,
+    /// The organization that it will belong to; the account must be an admin of it.
+    pub org: Option<OrgId>,
     /// The agent that deploys it.
     pub agent: Option<AgentId>,
     /// How records name the deployer.
@@ -113,6 +115,9 @@ impl Control {
         if let Some(slug) = &request.slug {
             slug::check(slug)?;
         }
+        if let Some(org) = request.org {
+            self.check_admin(org, Some(request.owner))?;
+        }
         let first_slug = request.slug.clone().unwrap_or_else(|| draw(None));
         let host = format!("{first_slug}.{}", env.options.apps_domain);
         let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
@@ -128,6 +133,7 @@ impl Control {
         let mut record = AppRecord {
             id,
             owner: request.owner,
+            org: request.org,
             created_by: request.agent,
             slug: first_slug.into(),
             status: AppStatus::Live,
@@ -279,7 +285,7 @@ fn taken(slug: &str) -> Error {
     Error::new(ErrorCode::SlugTaken, format!("`slug`: {slug:?} is already used"))
 }
 
-fn too_many_apps(max: u64) -> Error {
+pub(crate) fn too_many_apps(max: u64) -> Error {
     Error::new(
         ErrorCode::AccountQuotaExceeded,
         format!("the account has {max} apps, which is its limit; deleted ones count until purged"),

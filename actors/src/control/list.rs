@@ -1,12 +1,8 @@
 //! The apps of an account, page by page. What a record says of an app (live or dormant) is a matter
 //! of memory, so storage alone cannot filter by it. Listing wakes nothing.
 
-use rookery_domain::{
-    Result, Timestamp,
-    app::AppStatus,
-    id::{AppId, HumanId},
-};
-use rookery_storage::apps::{self, AppFilter};
+use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
+use rookery_storage::apps::{self, AppFilter, AppsOf};
 
 use super::Control;
 use crate::registry::{AppHandle, failed, slot::SlotState};
@@ -62,13 +58,13 @@ pub struct AppList {
 }
 
 impl Control {
-    /// At most `limit` apps of `owner`, newest first, and whether there are more behind them.
+    /// At most `limit` apps of an account or an organization, newest first, and whether there are more behind them.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn list(
         &self,
-        owner: HumanId,
+        of: impl Into<AppsOf>,
         list: AppList,
         limit: usize,
     ) -> Result<(Vec<AppHandle>, bool)> {
@@ -78,9 +74,10 @@ impl Control {
             slug: list.slug,
             after: list.after,
         };
+        let of = of.into();
         let mut found = Vec::new();
         loop {
-            let records = apps::list(&self.db, owner, &filter, CHUNK).await.map_err(failed)?;
+            let records = apps::list(&self.db, of, &filter, CHUNK).await.map_err(failed)?;
             let last = records.len() < CHUNK as usize;
             filter.after = records.last().map(|record| (record.created_at, record.id));
             for record in records {

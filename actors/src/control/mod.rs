@@ -13,6 +13,7 @@ mod page;
 mod purge;
 mod seed;
 mod settings;
+mod transfers;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};
@@ -21,6 +22,11 @@ pub use detail::AppDetail;
 pub use draft::Bundle;
 pub use list::{AppList, Shown};
 pub use page::PageSource;
+pub use settings::SettingsPatch;
+pub use transfers::Offer;
+
+pub(crate) use create::too_many_apps;
+pub(crate) use transfers::not_an_admin;
 
 use std::sync::Arc;
 

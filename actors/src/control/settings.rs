@@ -1,7 +1,8 @@
 //! The owner's settings of an app: what has to be made ready before the app's actor decides.
 
 use rookery_domain::{
-    Error, Result, app::AppRecord, manifest::Visibility, principal::Caller, timezone::Zone,
+    Error, Result, app::AppRecord, id::OrgId, manifest::Visibility, principal::Caller,
+    timezone::Zone,
 };
 use std::sync::Arc;
 
@@ -11,23 +12,35 @@ use crate::{
     registry::AppHandle,
 };
 
+/// Settings to be changed; what is `None` stays.
+#[derive(Debug, Clone, Default)]
+pub struct SettingsPatch {
+    /// Who reaches the app.
+    pub visibility: Option<Visibility>,
+    /// An IANA name.
+    pub timezone: Option<String>,
+    /// The organization that it shall belong to, or that it shall belong to none.
+    pub org: Option<Option<OrgId>>,
+}
+
 impl Control {
-    /// Changes visibility, timezone, or both.
+    /// Changes settings, all of them or none.
     ///
     /// # Errors
-    /// `invalid_request` for an unknown timezone; `conflict` when an unrestricted app would not be
-    /// private any more; `soft_deleted`, `app_closed`.
+    /// `invalid_request` for an unknown timezone; `forbidden` for an organization that the caller
+    /// is no admin of; `conflict` when an unrestricted app would not be private any more;
+    /// `soft_deleted`, `app_closed`.
     pub async fn set(
         &self,
         app: &AppHandle,
         caller: Caller,
-        visibility: Option<Visibility>,
-        timezone: Option<&str>,
+        patch: SettingsPatch,
     ) -> Result<Arc<AppRecord>> {
-        let zone = timezone.map(Zone::parse).transpose()?;
+        let SettingsPatch { visibility, timezone, org } = patch;
+        let zone = timezone.as_deref().map(Zone::parse).transpose()?;
         let timezone = zone.map(|zone| zone.name().into());
         let share = Some(self.share_token(app.id()));
-        let op = Op::App(AppOp::Settings { visibility, share, timezone });
+        let op = Op::App(AppOp::Settings { visibility, share, timezone, org });
         match app.apply(caller, op, None, 0).await? {
             Reply::App(record) => Ok(record),
             _ => Err(Error::internal(false)),

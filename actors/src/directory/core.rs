@@ -15,6 +15,7 @@ use super::{
     DirectoryOptions, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
     participants::Cache, touches::Touches,
 };
+use crate::orgs::OrgAdmins;
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
@@ -24,6 +25,8 @@ pub(super) struct Core {
     pub(super) db: Db,
     pub(super) clock: Clock,
     pub(super) key: ServerKey,
+    /// Who administers which organization, for apps to ask.
+    pub(super) admins: OrgAdmins,
     pub(super) options: DirectoryOptions,
     memory: RwLock<Memory>,
     /// Whether memory is what storage holds. Cleared before anybody hears of a crash.
@@ -37,11 +40,18 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(db: Db, clock: Clock, key: ServerKey, options: DirectoryOptions) -> Self {
+    pub(super) fn new(
+        db: Db,
+        clock: Clock,
+        key: ServerKey,
+        admins: OrgAdmins,
+        options: DirectoryOptions,
+    ) -> Self {
         Self {
             db,
             clock,
             key,
+            admins,
             options,
             memory: RwLock::default(),
             sound: AtomicBool::new(false),
@@ -78,11 +88,13 @@ impl Core {
         // Under the lock, so that no look-up that has passed the check is still going on.
         let _memory = self.memory.write();
         self.sound.store(false, Ordering::Release);
+        self.admins.doubt();
     }
 
     /// Memory is what storage holds again.
     pub(super) fn replace(&self, memory: Memory) {
         let mut held = self.memory.write();
+        self.admins.replace(memory.orgs.admins());
         *held = memory;
         self.sound.store(true, Ordering::Release);
     }

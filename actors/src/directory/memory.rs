@@ -24,7 +24,7 @@ use rookery_storage::{
 };
 use rustc_hash::FxHashMap;
 
-use super::sign_in::SESSION_TTL_S;
+use super::{org_book::OrgBook, sign_in::SESSION_TTL_S};
 
 /// No use is on record.
 const NEVER: i64 = i64::MIN;
@@ -39,6 +39,7 @@ pub(super) struct Memory {
     /// The hashes are of secrets that we drew: nobody chooses where they fall.
     keys: FxHashMap<SecretHash, Arc<KeyEntry>>,
     sessions: FxHashMap<SecretHash, Arc<SessionEntry>>,
+    pub(super) orgs: OrgBook,
 }
 
 /// An agent and its keys, oldest first, the revoked ones too.
@@ -72,6 +73,8 @@ impl Memory {
             Entry::Agent(agent) => self.put_agent(agent),
             Entry::Key(key) => self.add_key(key),
             Entry::Session(session) => self.put_session(&session),
+            Entry::Org(org) => self.orgs.put(org),
+            Entry::OrgMember(member) => self.orgs.put_member(member),
         }
     }
 

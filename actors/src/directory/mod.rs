@@ -20,6 +20,8 @@ mod keys;
 mod memory;
 mod mutation;
 mod once;
+mod org_book;
+mod orgs;
 mod participants;
 mod session_grants;
 mod sessions;
@@ -38,6 +40,7 @@ pub use devices::{DevicePolled, DeviceStart};
 pub use identities::{IdpFlow, IdpIdentity};
 pub use keys::{KeyHolder, MintedKey};
 pub use once::{Answered, FirstAnswer, Once};
+pub use orgs::{OrgMemberPosition, OrgMemberRecord, OrgPosition, OrgRecord};
 pub use rookery_storage::{
     agents::{
         Agent,
@@ -45,6 +48,7 @@ pub use rookery_storage::{
     },
     devices::{Device, DeviceState},
     humans::Human,
+    orgs::{Org, OrgMember},
     participants::{Participant, ParticipantKind},
 };
 pub use sessions::{SessionPosition, SessionRecord};
@@ -52,6 +56,7 @@ pub use sign_in::{SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 
 use self::{core::Core, keeper::Keeper};
+use crate::orgs::OrgAdmins;
 
 /// Settings of the directory.
 #[derive(Debug, Clone)]
@@ -75,7 +80,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Loads every account and starts the actor under `root`.
+    /// Loads every account and starts the actor under `root`. `admins` is kept as organizations
+    /// change.
     ///
     /// # Errors
     /// `unavailable` or `internal`, when storage cannot be read.
@@ -84,9 +90,10 @@ impl Directory {
         clock: Clock,
         key: ServerKey,
         root: ractor::ActorCell,
+        admins: OrgAdmins,
         options: DirectoryOptions,
     ) -> Result<Self> {
-        let core = Arc::new(Core::new(db, clock, key, options));
+        let core = Arc::new(Core::new(db, clock, key, admins, options));
         Keeper::start(&core, root).await?;
         Ok(Self { core })
     }

@@ -97,6 +97,8 @@ impl AppHandle {
         let deadline = Instant::now() + query.wait;
         loop {
             let published = self.slot.hub.next();
+            // Taken before the caller's standing is, so that no loss in between is missed.
+            let admin_lost = self.env().orgs.next_loss();
             let view = self.view(caller).await?;
             check(&view, cursor, self.slot.floor())?;
             let (events, through, more) = self.look(&view, cursor, query).await?;
@@ -105,10 +107,12 @@ impl AppHandle {
             if !events.is_empty() || more || waited {
                 return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
             }
+            let in_org = view.root.record.org.is_some();
             drop(view);
             let stopping = &self.apps.inner.stopping;
             let heard = tokio::select! {
                 heard = tokio::time::timeout_at(deadline, published) => heard.is_ok(),
+                () = admin_lost, if in_org => true,
                 () = stopping.cancelled() => false,
             };
             if !heard {

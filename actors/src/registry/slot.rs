@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use crate::{
-    accounts::{Account, Share},
+    accounts::{Settled, Share},
     app::{message::Message, root::Root},
     feed::hub::Hub,
     meters::Meters,
@@ -115,7 +115,7 @@ pub(crate) struct Slot {
     floor: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
     /// first incarnation: then the account counts what storage holds.
-    settled: Mutex<Option<(Arc<Account>, i64)>>,
+    settled: Mutex<Option<Settled>>,
 }
 
 impl Slot {
@@ -315,8 +315,8 @@ impl Slot {
         }
         let closed = live.and_then(|live| live.account.close(0));
         let settled = self.settled.lock().take();
-        if let (None, Some((account, rows))) = (closed, settled) {
-            account.add(-rows);
+        if let (None, Some(settled)) = (closed, settled) {
+            settled.account.add(-settled.rows);
         }
         drop(stage);
         self.left.notify_waiters();
@@ -329,19 +329,19 @@ impl Slot {
         let root = live.root.load();
         self.observer.published(self.id, Some(&root), None);
         let rows = root.totals.rows() as i64;
-        if let Some(rows) = live.account.close(rows) {
-            self.settle(live.account.account(), rows);
+        if let Some(settled) = live.account.close(rows) {
+            self.settle(settled);
         }
     }
 
-    /// Rows that the account counts of this app since its last incarnation.
-    pub(crate) fn settled_rows(&self) -> Option<i64> {
-        self.settled.lock().as_ref().map(|(_, rows)| *rows)
+    /// What is counted of this app since its last incarnation.
+    pub(crate) fn settled(&self) -> Option<Settled> {
+        self.settled.lock().clone()
     }
 
-    /// Notes how many rows the account counts of this app.
-    pub(crate) fn settle(&self, account: Arc<Account>, rows: i64) {
-        *self.settled.lock() = Some((account, rows));
+    /// Notes which account counts how many rows of this app.
+    pub(crate) fn settle(&self, settled: Settled) {
+        *self.settled.lock() = Some(settled);
     }
 
     /// Messages queued or uncommitted: permits in use.

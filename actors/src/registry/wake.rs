@@ -15,7 +15,7 @@ use super::{
     slot::{Live, Slot, Waking},
 };
 use crate::{
-    accounts::Share,
+    accounts::{Settled, Share},
     app::{
         actor::{AppActor, Birth},
         birth,
@@ -84,8 +84,8 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     };
     let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
     let (rows, floor) = (loaded.head.totals.rows(), loaded.head.floor_seq);
-    let share = Arc::new(Share::open(account, rows, slot.settled_rows()));
-    slot.settle(share.account(), rows as i64);
+    let share = Arc::new(Share::open(account.clone(), rows, slot.settled()));
+    slot.settle(Settled { account, rows: rows as i64 });
     slot.raise_floor(floor);
     let working = birth::working(env, loaded, share.clone())?;
     let root = Arc::new(working.root.clone());

@@ -41,6 +41,7 @@ pub(crate) fn record(owner: HumanId) -> AppRecord {
     AppRecord {
         id,
         owner,
+        org: None,
         created_by: None,
         slug: format!("app-{}", id.uuid().simple()).into(),
         status: AppStatus::Live,

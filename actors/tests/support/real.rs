@@ -73,6 +73,7 @@ impl House {
         };
         let request = CreateApp {
             owner: self.owner,
+            org: None,
             agent: None,
             by: self.caller.principal(),
             bundle,

@@ -20,14 +20,18 @@ use super::{
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::ClaimedAgent, idempotency::IdempotencyKey, reply::Created},
+    http::{
+        auth::{org::check_admin, permission::ClaimedAgent},
+        idempotency::IdempotencyKey,
+        reply::Created,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = deploy_errors![
     Conflict SlugTaken SlugNotAllowedForLink CollectionNotFound InputSchemaViolation
-    UniqueConflict AppQuotaExceeded AccountQuotaExceeded
+    UniqueConflict NotFound AppQuotaExceeded AccountQuotaExceeded
 ];
 
 /// A new app, and what its deploy has to say.
@@ -68,6 +72,9 @@ pub async fn create(
     if deploy.force.is_some() {
         return Err(Error::invalid("`force`: a new app has nothing to be forced over").into());
     }
+    if let Some(org) = deploy.org {
+        check_admin(&state, caller.owner, org)?;
+    }
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     let owner = record::owner(&state, caller.owner).await?;
     let dry_run = deploy.dry_run;
@@ -81,6 +88,7 @@ pub async fn create(
     let answer = key.0.filter(|_| !dry_run).map(keep);
     let request = CreateApp {
         owner: caller.owner,
+        org: deploy.org,
         agent: Some(caller.agent),
         by: principal,
         bundle: deploy.bundle,

@@ -1,5 +1,7 @@
 //! `GET /v1/apps`: the apps of the caller's account.
 
+use std::collections::BTreeMap;
+
 use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
@@ -7,20 +9,21 @@ use axum::{
 use rookery_actors::control::AppList;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
-    id::{AppId, HumanId},
+    id::{AppId, HumanId, OrgId},
     query::ListCursor,
 };
+use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
-    record::{self, AppRecordBody, StatusBody},
+    record::{self, AppRecordBody, OwnerBody, StatusBody},
     replay::to_json,
 };
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::ClaimedAgent,
+        auth::{org::check_admin, permission::ClaimedAgent},
         conditional::IfNoneMatch,
         params::StrictQuery,
         reply::{Page, RawJson, page_limit},
@@ -30,7 +33,7 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
 
 /// Which apps the list holds.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
@@ -42,6 +45,9 @@ pub struct Query {
     status: Option<StatusBody>,
     /// Only the app with this slug.
     slug: Option<String>,
+    /// The apps of this organization instead of the account's own; for its admins.
+    #[param(value_type = Option<String>)]
+    org_id: Option<OrgId>,
     /// Without `status`: the deleted ones too.
     #[serde(default)]
     include_deleted: bool,
@@ -68,6 +74,13 @@ pub async fn list(
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let limit = page_limit(query.limit)?;
+    let whose = match query.org_id {
+        Some(org) => {
+            check_admin(&state, caller.owner, org)?;
+            AppsOf::Org(org)
+        }
+        None => AppsOf::Owner(caller.owner),
+    };
     let scope = scope(caller.owner, &query);
     let key = &state.rooms.key;
     let after =
@@ -79,8 +92,8 @@ pub async fn list(
         after: after.transpose()?,
     };
     let control = state.rooms.control();
-    let (apps, more) = control.list(caller.owner, wanted, limit).await?;
-    let owner = record::owner(&state, caller.owner).await?;
+    let (apps, more) = control.list(whose, wanted, limit).await?;
+    let mut owners: BTreeMap<HumanId, OwnerBody> = BTreeMap::new();
     let next_cursor = apps.last().filter(|_| more).map(|app| {
         let record = app.record();
         let after = format!("{} {}", record.created_at.0, record.id);
@@ -89,7 +102,15 @@ pub async fn list(
     let mut items = Vec::with_capacity(apps.len());
     for app in apps {
         match control.detail(&app).await {
-            Ok(detail) => items.push(AppRecordBody::new(&state, detail, owner.clone())),
+            Ok(detail) => {
+                let id = detail.record.owner;
+                let owner = match owners.get(&id) {
+                    Some(owner) => owner.clone(),
+                    None => record::owner(&state, id).await?,
+                };
+                owners.insert(id, owner.clone());
+                items.push(AppRecordBody::new(&state, detail, owner));
+            }
             // Purged between the two looks.
             Err(error) if error.code == ErrorCode::AppNotFound => {}
             Err(error) => return Err(error.into()),
@@ -101,8 +122,8 @@ pub async fn list(
 
 /// What a cursor is bound to: the account and the filter.
 fn scope(owner: HumanId, query: &Query) -> String {
-    let Query { status, slug, include_deleted, .. } = query;
-    format!("apps {owner} {status:?} {slug:?} {include_deleted}")
+    let Query { status, slug, org_id, include_deleted, .. } = query;
+    format!("apps {owner} {org_id:?} {status:?} {slug:?} {include_deleted}")
 }
 
 /// The place of the last app that was shown.

@@ -10,7 +10,7 @@ use rookery_actors::{
 use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
-    id::{AppId, HumanId},
+    id::{AppId, HumanId, OrgId},
 };
 use rookery_storage::humans;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,9 @@ pub struct AppRecordBody {
     pub template: Option<String>,
     /// The account that it belongs to.
     pub owner: OwnerBody,
+    /// The organization whose admins act as its owner.
+    #[schema(value_type = Option<String>)]
+    pub org_id: Option<OrgId>,
     /// Its collections: the declared ones, and those that only hold detached rows.
     pub collections: Vec<CollectionBody>,
     /// What counts towards its quotas.
@@ -231,6 +234,7 @@ impl AppRecordBody {
             domain_aliases: Vec::new(),
             template: None,
             owner,
+            org_id: record.org,
             collections: collections.into_iter().map(CollectionBody::from).collect(),
             usage: UsageBody {
                 rows: totals.live + totals.trashed + totals.detached,

@@ -1,7 +1,8 @@
-//! `PATCH /v1/apps/:id`: visibility and timezone.
+//! `PATCH /v1/apps/:id`: visibility, timezone, organization.
 
 use axum::{Json, extract::State};
-use rookery_domain::ErrorCode;
+use rookery_actors::control::SettingsPatch;
+use rookery_domain::{ErrorCode, id::OrgId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -9,14 +10,15 @@ use super::record::{AppRecordBody, VisibilityBody};
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::AppOwner,
-        body::{BodyBound, RequestBody, StrictJson},
+        auth::{org::check_admin, permission::AppOwner},
+        body::{BodyBound, RequestBody, StrictJson, nullable},
     },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::Conflict, ErrorCode::NotFound, ErrorCode::PayloadTooLarge];
 
 /// What changes; what is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -26,6 +28,11 @@ pub struct UpdateApp {
     visibility: Option<VisibilityBody>,
     /// An IANA name.
     timezone: Option<String>,
+    /// The organization whose admins shall act as the app's owner; the caller must be one of them.
+    /// `null` takes the app out of its organization.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<String>)]
+    org_id: Option<Option<OrgId>>,
 }
 
 impl RequestBody for UpdateApp {
@@ -44,7 +51,14 @@ pub async fn update(
     StrictJson(body): StrictJson<UpdateApp>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
-    let visibility = body.visibility.map(Into::into);
-    state.rooms.control().set(&app, caller, visibility, body.timezone.as_deref()).await?;
+    if let (Some(Some(org)), Some(account)) = (body.org_id, caller.account()) {
+        check_admin(&state, account, org)?;
+    }
+    let patch = SettingsPatch {
+        visibility: body.visibility.map(Into::into),
+        timezone: body.timezone,
+        org: body.org_id,
+    };
+    state.rooms.control().set(&app, caller, patch).await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

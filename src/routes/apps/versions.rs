@@ -73,9 +73,11 @@ pub async fn deploy(
     key: IdempotencyKey,
     deploy: Deploy,
 ) -> ApiResult<Response> {
-    for (member, given) in
-        [("slug", deploy.slug.is_some()), ("input_data", deploy.input_data.is_some())]
-    {
+    for (member, given) in [
+        ("slug", deploy.slug.is_some()),
+        ("input_data", deploy.input_data.is_some()),
+        ("org_id", deploy.org.is_some()),
+    ] {
         if given {
             return Err(Error::invalid(format!("`{member}`: only a new app takes it")).into());
         }

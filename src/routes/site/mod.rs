@@ -1,10 +1,11 @@
-//! The site's own pages: welcome, sign-in, the human's side of device authorization, and the
-//! development mailbox. What they look like is in `pages`.
+//! The site's own pages: welcome, sign-in, the human's side of device authorization, offered
+//! apps, and the development mailbox. What they look like is in `pages`.
 
 pub mod confirm;
 pub mod device;
 pub mod mailbox;
 pub mod sign_in;
+pub mod transfers;
 pub mod welcome;
 
 use askama::Template;

@@ -103,15 +103,16 @@ async fn insert_record(tx: &mut Tx, record: &AppRecord) -> Result<bool> {
         .map_err(|error| StorageError::Refused(error.to_string()))?;
     let inserted = tx
         .execute(
-            "insert into apps (id, owner, created_by, slug, status, visibility, timezone, version,
+            "insert into apps (id, owner, org_id, created_by, slug, status, visibility, timezone, version,
                                share_hash, share_sealed, migration_until, unrestricted, retention,
                                history, created_at, updated_at, deleted_at, purge_at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                     $18)
+                     $18, $19)
              on conflict (slug) do nothing",
             args![
                 record.id,
                 record.owner,
+                record.org,
                 record.created_by,
                 &*record.slug,
                 record.status.code(),

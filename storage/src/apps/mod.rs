@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Timestamp,
     app::{AppRecord, AppStatus},
-    id::{AppId, HumanId},
+    id::{AppId, HumanId, OrgId},
     manifest::Visibility,
 };
 use sqlx::FromRow;
@@ -26,6 +26,7 @@ use crate::{
 pub(crate) struct Columns {
     pub(crate) id: Vec<u8>,
     pub(crate) owner: Vec<u8>,
+    pub(crate) org_id: Option<Vec<u8>>,
     pub(crate) created_by: Option<Vec<u8>>,
     pub(crate) slug: String,
     pub(crate) status: i64,
@@ -49,6 +50,7 @@ impl Columns {
         Ok(AppRecord {
             id: decode::id("apps.id", &self.id)?,
             owner: decode::id("apps.owner", &self.owner)?,
+            org: decode::id_opt("apps.org_id", self.org_id.as_deref())?,
             created_by: decode::id_opt("apps.created_by", self.created_by.as_deref())?,
             slug: self.slug.into(),
             status: AppStatus::from_code(self.status)
@@ -126,13 +128,28 @@ pub struct AppFilter {
     pub after: Option<(Timestamp, AppId)>,
 }
 
-/// A page of an account's apps, newest first.
+/// Whose apps a list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppsOf {
+    /// Those that an account owns.
+    Owner(HumanId),
+    /// Those that belong to an organization.
+    Org(OrgId),
+}
+
+impl From<HumanId> for AppsOf {
+    fn from(owner: HumanId) -> Self {
+        Self::Owner(owner)
+    }
+}
+
+/// A page of an account's or an organization's apps, newest first.
 ///
 /// # Errors
 /// Any [`StorageError`].
 pub async fn list(
     db: &Db,
-    owner: HumanId,
+    of: impl Into<AppsOf>,
     filter: &AppFilter,
     limit: u32,
 ) -> Result<Vec<AppRecord>> {
@@ -141,17 +158,35 @@ pub async fn list(
         Some((at, id)) => (at, id.uuid().into_bytes()),
         None => (Timestamp(i64::MAX), [0xff; 16]),
     };
+    // One statement each, so that each has its index.
+    let (sql, whose) = match of.into() {
+        AppsOf::Owner(owner) => (
+            "select * from apps
+             where owner = $1 and status <> 3
+               and (created_at < $2 or (created_at = $2 and id < $3))
+               and (status = $4 or $4 is null)
+               and ($4 is not null or $5 = 1 or status <> 1)
+               and (slug = $6 or $6 is null)
+             order by created_at desc, id desc
+             limit $7",
+            owner.uuid(),
+        ),
+        AppsOf::Org(org) => (
+            "select * from apps
+             where org_id = $1 and status <> 3
+               and (created_at < $2 or (created_at = $2 and id < $3))
+               and (status = $4 or $4 is null)
+               and ($4 is not null or $5 = 1 or status <> 1)
+               and (slug = $6 or $6 is null)
+             order by created_at desc, id desc
+             limit $7",
+            org.uuid(),
+        ),
+    };
     db.all(
-        "select * from apps
-         where owner = $1 and status <> 3
-           and (created_at < $2 or (created_at = $2 and id < $3))
-           and (status = $4 or $4 is null)
-           and ($4 is not null or $5 = 1 or status <> 1)
-           and (slug = $6 or $6 is null)
-         order by created_at desc, id desc
-         limit $7",
+        sql,
         args![
-            owner,
+            whose.into_bytes(),
             at,
             id,
             filter.status.map(AppStatus::code),

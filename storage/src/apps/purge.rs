@@ -111,6 +111,8 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select human from favorites where app_id = $1 limit $2)",
         "delete from views where app_id = $1 and human in
              (select human from views where app_id = $1 limit $2)",
+        "delete from transfers where id in
+             (select id from transfers where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
         "delete from versions where app_id = $1 and number in

@@ -160,5 +160,5 @@ macro_rules! id_args {
 }
 
 id_args! {
-    AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId
+    AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId OrgId TransferId
 }

@@ -10,7 +10,7 @@ macro_rules! app_columns {
     () => {
         "id, owner, created_by, slug, status, visibility, timezone, version, share_hash, \
          share_sealed, migration_until, unrestricted, retention, history, created_at, \
-         updated_at, deleted_at, purge_at"
+         updated_at, deleted_at, purge_at, org_id"
     };
 }
 pub(super) use app_columns;
@@ -36,5 +36,6 @@ pub(super) fn stored(columns: &impl Columns) -> Read<apps::Columns> {
         updated_at: columns.int(15)?,
         deleted_at: columns.int_opt(16)?,
         purge_at: columns.int_opt(17)?,
+        org_id: columns.bytes_opt(18)?.map(<[u8]>::to_vec),
     })
 }

@@ -12,7 +12,18 @@ use crate::commit::Asset;
 pub(super) const UPDATE_APP: &str = "update apps set owner = $1, slug = $2, status = $3, \
      visibility = $4, timezone = $5, version = $6, share_hash = $7, share_sealed = $8, \
      migration_until = $9, unrestricted = $10, retention = $11, updated_at = $12, \
-     deleted_at = $13, purge_at = $14 where id = $15";
+     deleted_at = $13, purge_at = $14, org_id = $15 where id = $16";
+
+/// Ends an accepted offer; no row when it is gone.
+pub(super) const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
+
+/// Makes sure that an account is open and has room for one more app; no row of either when not.
+/// The first one locks the account as every creation of an app does, and the second one counts
+/// what was committed before that.
+pub(super) const ROOM_FOR_APP: [&str; 2] = [
+    "update humans set name = name where id = $1 and closed_at is null",
+    "select 1 where (select count(*) from apps where owner = $1 and status <> 3) < $2",
+];
 
 /// How SQLite names the column of a taken slug.
 pub(super) const SLUG_COLUMN: &str = "apps.slug";

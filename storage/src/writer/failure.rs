@@ -9,6 +9,10 @@ pub(super) enum Failure {
     Refused(String),
     /// A slug that another app has.
     SlugTaken,
+    /// An offer that is to be accepted is gone.
+    OfferGone,
+    /// An account that is to get an app is closed or full.
+    AccountFull,
     /// No space left: nothing of the batch is applied.
     Full,
     /// The connection was lost.
@@ -20,7 +24,12 @@ pub(super) enum Failure {
 impl Failure {
     /// Whether the other groups of the batch may well be applied without this one.
     pub(super) const fn is_of_one_group(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::SlugTaken)
+        matches!(self, Self::Refused(_)) || self.is_expected()
+    }
+
+    /// Whether it is an outcome that requests have, and no fault of anything.
+    pub(super) const fn is_expected(&self) -> bool {
+        matches!(self, Self::SlugTaken | Self::OfferGone | Self::AccountFull)
     }
 
     /// What it means for a group that is certainly not applied.
@@ -28,6 +37,8 @@ impl Failure {
         match self {
             Self::Refused(why) | Self::Lost(why) | Self::Broken(why) => Abort::Refused(why),
             Self::SlugTaken => Abort::SlugTaken,
+            Self::OfferGone => Abort::OfferGone,
+            Self::AccountFull => Abort::AccountFull,
             Self::Full => Abort::Full,
         }
     }

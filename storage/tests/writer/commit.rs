@@ -134,7 +134,7 @@ contract! {
             created_at: NOW,
             drop_through: 1,
         };
-        let write = AppWrite { record: record.clone(), version: Some(version) };
+        let write = AppWrite { record: record.clone(), version: Some(version), handover: None };
         let outcome = Draft::new(app, 1)
             .event(EventType::AppDeployed, None, Some(r#"{"version":2}"#))
             .with(|group| group.app_write = Some(Box::new(write)))
@@ -160,7 +160,10 @@ contract! {
         let hold = Hold::on(test, app).await;
         let taken = Draft::new(app, 1)
             .create(row("a", "{}"))
-            .with(|group| group.app_write = Some(Box::new(AppWrite { record, version: None })))
+            .with(|group| {
+                let write = AppWrite { record, version: None, handover: None };
+                group.app_write = Some(Box::new(write));
+            })
             .submit(&writer);
         let fine = Draft::new(other, 1).create(row("a", "{}")).submit(&writer);
         drop(hold);

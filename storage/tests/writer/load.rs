@@ -143,7 +143,10 @@ contract! {
         record.deleted_at = Some(NOW);
         let outcome = Draft::new(app, 1)
             .event(EventType::AppDeleted, None, None)
-            .with(|group| group.app_write = Some(Box::new(AppWrite { record, version: None })))
+            .with(|group| {
+                let write = AppWrite { record, version: None, handover: None };
+                group.app_write = Some(Box::new(write));
+            })
             .commit(&writer_handle)
             .await;
         assert_eq!(outcome, Outcome::Committed);

@@ -4,6 +4,7 @@
 mod commit;
 mod faults;
 mod feed;
+mod handover;
 mod kit;
 mod load;
 mod trash;

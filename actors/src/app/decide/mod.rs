@@ -6,6 +6,7 @@
 
 mod batch;
 mod events;
+mod ownership;
 mod remove;
 mod settings;
 pub(crate) mod sweep;
@@ -51,7 +52,7 @@ enum Gate {
 
 /// Decides `op` of `caller` against `working`.
 pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) -> Result<Reply> {
-    let standing = standing(&working.root.record, caller)?;
+    let standing = standing(&working.root.record, caller, &env.orgs)?;
     let now = env.clock.now();
     let mut decision = Decision { env, working, caller, standing, now, gate: Gate::Open };
     match op {

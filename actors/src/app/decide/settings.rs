@@ -6,6 +6,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     app::{AppRecord, AppStatus},
     event::EventType,
+    id::OrgId,
     manifest::{Retention, Visibility},
     principal::Caller,
     retention::{self, RetentionPatch},
@@ -41,9 +42,10 @@ impl Decision<'_> {
             AppOp::Deploy(plan) => {
                 self.deploy(&plan).map(|report| Reply::Deployed(Box::new(report)))
             }
-            AppOp::Settings { visibility, share, timezone } => {
-                self.settings(visibility, share, timezone)
+            AppOp::Settings { visibility, share, timezone, org } => {
+                self.settings(visibility, share, timezone, org)
             }
+            AppOp::HandOver(acceptance) => self.hand_over(acceptance),
             AppOp::Migration(on) => Ok(self.migration(on)),
             AppOp::Retention { collection, patch } => self.retention(&collection, patch),
             AppOp::Woken => {
@@ -62,8 +64,13 @@ impl Decision<'_> {
         visibility: Option<Visibility>,
         share: Option<([u8; 32], Arc<str>)>,
         timezone: Option<Arc<str>>,
+        org: Option<Option<OrgId>>,
     ) -> Result<Reply> {
         let mut record = AppRecord::clone(&self.working.root.record);
+        if let Some(org) = org {
+            self.check_org(org)?;
+            record.org = org;
+        }
         if let Some(visibility) = visibility {
             record.set_visibility(visibility, share);
         }
@@ -76,6 +83,7 @@ impl Decision<'_> {
         let changed = json!({
             "visibility": record.visibility.as_str(),
             "timezone": &*record.timezone,
+            "org_id": record.org,
         });
         if record == *self.working.root.record {
             return Ok(Reply::App(self.working.root.record.clone()));
@@ -210,8 +218,8 @@ impl Decision<'_> {
     }
 
     fn write_record(&mut self, record: AppRecord) -> Reply {
-        let version = self.working.open.app_write.take().and_then(|write| write.version);
-        self.working.open.app_write = Some(Box::new(AppWrite { record: record.clone(), version }));
+        let write = AppWrite { record: record.clone(), version: None, handover: None };
+        self.working.open.write_app(write);
         if record.timezone != self.working.root.record.timezone {
             self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
         }

@@ -58,6 +58,11 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
         "manifest" => put(&name, &mut raw.manifest, text()?),
         "slug" => put(&name, &mut raw.slug, text()?),
         "timezone" => put(&name, &mut raw.timezone, text()?),
+        "org_id" => {
+            let org = text()?.parse();
+            let org = org.map_err(|_| Error::invalid("`org_id`: is not an organization's id"))?;
+            put(&name, &mut raw.org_id, org)
+        }
         "input_data" => put(&name, &mut raw.input_data, json::read_input_data(&bytes)?),
         "visibility" => {
             let visibility = match text()?.as_str() {

@@ -5,7 +5,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use rookery_actors::control::SeedRow;
-use rookery_domain::{Error, Result, json::RawObject};
+use rookery_domain::{Error, Result, id::OrgId, json::RawObject};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -38,6 +38,9 @@ pub struct DeployBody {
     visibility: Option<VisibilityBody>,
     /// An IANA name; `UTC` when left out.
     timezone: Option<String>,
+    /// The organization that a new app will belong to; the account must be an admin of it.
+    #[schema(value_type = Option<String>)]
+    org_id: Option<OrgId>,
     /// The first rows of a new app, by collection.
     input_data: Option<BTreeMap<String, Vec<SeedBody>>>,
     /// For a redeploy: go on in spite of breaks.
@@ -80,6 +83,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raw> {
         slug: body.slug,
         visibility: body.visibility,
         timezone: body.timezone,
+        org_id: body.org_id,
         input_data: body.input_data.map(seeds),
         force: body.force,
     })

@@ -15,7 +15,7 @@ pub(super) use errors::deploy_errors;
 use http::header;
 pub use json::{AssetBody, DeployBody, SeedBody};
 use rookery_actors::control::{Bundle, SeedRow};
-use rookery_domain::{Error, Result, manifest::Visibility};
+use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility};
 use rookery_storage::commit::Asset;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -42,6 +42,8 @@ pub struct Deploy {
     pub bundle: Bundle,
     /// The slug it asks for.
     pub slug: Option<String>,
+    /// The organization that it shall belong to.
+    pub org: Option<OrgId>,
     /// The first rows it brings.
     pub input_data: Option<InputData>,
     /// Whether it goes on in spite of breaks; `None` when it does not say.
@@ -65,6 +67,9 @@ pub struct DeployQuery {
     visibility: Option<VisibilityBody>,
     /// As the member `timezone`.
     timezone: Option<String>,
+    /// As the member `org_id`.
+    #[param(value_type = Option<String>)]
+    org_id: Option<OrgId>,
     /// As the member `force`.
     force: Option<bool>,
 }
@@ -79,6 +84,7 @@ struct Raw {
     slug: Option<String>,
     visibility: Option<VisibilityBody>,
     timezone: Option<String>,
+    org_id: Option<OrgId>,
     input_data: Option<InputData>,
     force: Option<bool>,
 }
@@ -164,6 +170,7 @@ fn finish(raw: Raw, query: DeployQuery) -> Result<Deploy> {
             timezone: once("timezone", raw.timezone, query.timezone)?,
         },
         slug: once("slug", raw.slug, query.slug)?,
+        org: once("org_id", raw.org_id, query.org_id)?,
         input_data: raw.input_data,
         force: once("force", raw.force, query.force)?,
         dry_run: query.dry_run,
@@ -217,6 +224,7 @@ impl Deploy {
         put(bundle.visibility.map(|visibility| visibility.as_str().as_bytes()));
         put(bundle.timezone.as_deref().map(str::as_bytes));
         put(self.slug.as_deref().map(str::as_bytes));
+        put(self.org.map(|org| org.uuid().into_bytes()).as_ref().map(<[u8; 16]>::as_slice));
         put(Some(&[u8::from(self.force == Some(true))]));
         let mut assets: Vec<&Asset> = bundle.assets.iter().flatten().collect();
         assets.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -114,7 +114,7 @@ impl Session<'_> {
                 return self.roll_back().await;
             }
             Err(failure) => {
-                if failure != Failure::SlugTaken {
+                if !failure.is_expected() {
                     tracing::error!(app.id = %app, ?failure, "a group was refused");
                 }
                 let broken = matches!(failure, Failure::Broken(_));
@@ -169,6 +169,12 @@ impl Session<'_> {
             }
             if sql == app_record::UPDATE_APP && done.rows_affected() != 1 {
                 return Err(Failure::Refused("the app has no record".into()));
+            }
+            if sql == app_record::TAKE_OFFER && done.rows_affected() != 1 {
+                return Err(Failure::OfferGone);
+            }
+            if app_record::ROOM_FOR_APP.contains(&sql) && done.rows_affected() != 1 {
+                return Err(Failure::AccountFull);
             }
             if let Some(point) = point {
                 self.pass(point)?;

@@ -6,7 +6,7 @@ use super::{columns, statement};
 use crate::{
     apps::visibility_code,
     codec::principal_bytes,
-    commit::{AppWrite, Epoch, Group, NewVersion},
+    commit::{AppWrite, Epoch, Group, Handover, NewVersion},
     faults::Point,
     writer::{
         app_record::{self, retention_text},
@@ -32,6 +32,9 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
     head(&mut steps, epoch, group).map_err(|error| unencodable(&*error))?;
     if let Some(write) = &group.app_write {
+        if let Some(handover) = write.handover {
+            hand_over(&mut steps, group, write, handover).map_err(|error| unencodable(&*error))?;
+        }
         let retention = retention_text(&write.record)?;
         record(&mut steps, group, write, retention).map_err(|error| unencodable(&*error))?;
         if let Some(version) = &write.version {
@@ -78,6 +81,22 @@ fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDyn
     Ok(())
 }
 
+/// Ends the accepted offer, if the new owner has room for the app.
+fn hand_over(
+    steps: &mut Vec<Step>,
+    group: &Group,
+    write: &AppWrite,
+    handover: Handover,
+) -> Result<(), BoxDynError> {
+    let (offer, app) = (handover.transfer.uuid().into_bytes(), group.app_bytes());
+    let owner = write.record.owner.uuid().into_bytes();
+    let [is_open, has_room] = app_record::ROOM_FOR_APP;
+    step!(steps, app_record::TAKE_OFFER, &offer[..], &app[..]);
+    step!(steps, is_open, &owner[..]);
+    step!(steps, has_room, &owner[..], i64::try_from(handover.apps_max).unwrap_or(i64::MAX));
+    Ok(())
+}
+
 fn record(
     steps: &mut Vec<Step>,
     group: &Group,
@@ -102,6 +121,7 @@ fn record(
         record.updated_at.0,
         record.deleted_at.map(|at| at.0),
         record.purge_at.map(|at| at.0),
+        record.org.map(|org| org.uuid().into_bytes()),
         &group.app_bytes()[..],
     );
     Ok(())

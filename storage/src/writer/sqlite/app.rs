@@ -6,7 +6,7 @@ use super::batch::failed;
 use crate::{
     apps::visibility_code,
     codec::principal_bytes,
-    commit::{AppWrite, NewVersion},
+    commit::{AppWrite, Handover, NewVersion},
     writer::{
         app_record::{self, retention_text},
         failure::Failure,
@@ -19,6 +19,9 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
     let record = &write.record;
     let uuid = app.uuid();
     let app_id = &uuid.as_bytes()[..];
+    if let Some(handover) = write.handover {
+        hand_over(connection, app_id, &record.owner.uuid().as_bytes()[..], handover)?;
+    }
     let changed = connection.execute(
         app_record::UPDATE_APP,
         params![
@@ -36,6 +39,7 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
             record.updated_at.0,
             record.deleted_at.map(|at| at.0),
             record.purge_at.map(|at| at.0),
+            record.org.map(|org| org.uuid().into_bytes()),
             app_id,
         ],
     );
@@ -49,6 +53,30 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
         Some(version) => insert_version(connection, app_id, version).map_err(failed),
         None => Ok(()),
     }
+}
+
+/// Ends the accepted offer, if the new owner has room for the app.
+fn hand_over(
+    connection: &Connection,
+    app_id: &[u8],
+    owner: &[u8],
+    handover: Handover,
+) -> Result<(), Failure> {
+    let offer = handover.transfer.uuid();
+    let taken = connection
+        .execute(app_record::TAKE_OFFER, params![&offer.as_bytes()[..], app_id])
+        .map_err(failed)?;
+    if taken != 1 {
+        return Err(Failure::OfferGone);
+    }
+    let [is_open, has_room] = app_record::ROOM_FOR_APP;
+    let open = connection.execute(is_open, [owner]).map_err(failed)?;
+    let apps_max = i64::try_from(handover.apps_max).unwrap_or(i64::MAX);
+    let room = connection
+        .prepare(has_room)
+        .and_then(|mut statement| statement.exists(params![owner, apps_max]))
+        .map_err(failed)?;
+    if open == 1 && room { Ok(()) } else { Err(Failure::AccountFull) }
 }
 
 fn insert_version(

@@ -94,7 +94,7 @@ impl Session<'_> {
 
     /// Writes one group; `Some` when it alone is refused and nothing of it is written.
     fn group(&mut self, group: &Group, isolation: Isolation) -> Result<Option<Abort>, Failure> {
-        // A taken slug is an expected outcome, so such a group is always isolated.
+        // Such a group has expected outcomes (a taken slug), so it is always isolated.
         let isolated = isolation == Isolation::PerGroup || group.app_write.is_some();
         if isolated {
             self.statements.savepoint().map_err(failed)?;
@@ -114,7 +114,7 @@ impl Session<'_> {
             }
             Err(failure) if isolated && failure.is_of_one_group() => {
                 self.statements.undo().map_err(failed)?;
-                if failure != Failure::SlugTaken {
+                if !failure.is_expected() {
                     tracing::error!(app.id = %group.app, ?failure, "a group was refused");
                 }
                 Ok(Some(failure.into_abort()))

@@ -1,0 +1,65 @@
+//! Whose the app is: the organization it belongs to, and its new owner after an accepted offer.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result, app::AppRecord, event::EventType, id::OrgId, principal::Caller,
+    transfers,
+};
+use rookery_storage::commit::{AppWrite, Handover};
+use serde_json::json;
+
+use super::Decision;
+use crate::{
+    app::{
+        message::{Acceptance, Reply},
+        working::Undo,
+    },
+    control::not_an_admin,
+};
+
+impl Decision<'_> {
+    /// Whoever acts as the app's owner may take it out of an organization; putting it into one
+    /// takes an admin of that one as well.
+    pub(super) fn check_org(&self, org: Option<OrgId>) -> Result<()> {
+        let Some(org) = org.filter(|org| self.working.root.record.org != Some(*org)) else {
+            return Ok(());
+        };
+        match self.caller.account() {
+            Some(account) if self.env.orgs.is_admin(org, account)? => Ok(()),
+            _ => Err(not_an_admin()),
+        }
+    }
+
+    /// Gives the app to a new owner: account, record and offer change together or not at all. It
+    /// leaves its organization, whose admins would go on as owners of somebody else's app.
+    pub(super) fn hand_over(&mut self, acceptance: Acceptance) -> Result<Reply> {
+        if *self.caller != Caller::System {
+            // Owners offer; only whoever has checked the addressee may complete it.
+            return Err(Error::new(ErrorCode::Forbidden, "an app is given away by an offer"));
+        }
+        let Acceptance { transfer, offered_by, to, account } = acceptance;
+        let before = &self.working.root.record;
+        if !self.env.orgs.acts_as_owner(before, Some(offered_by))? {
+            return Err(transfers::no_such_offer());
+        }
+        if before.owner == to {
+            return Err(Error::new(ErrorCode::Conflict, "the app is this account's already"));
+        }
+        let record = AppRecord { owner: to, org: None, ..AppRecord::clone(before) };
+        let rows_max = self.env.limits.max_rows_per_account;
+        let former = self.working.account.move_to(account, rows_max)?;
+        self.working.open.journal.push(Undo::Account(former));
+        let by = Caller::Human { human: to, share: None }.principal();
+        let at = self.working.stamp(self.now);
+        let data = json!({"owner": to, "org_id": null}).to_string().into();
+        self.working.emit(EventType::AppUpdated, by, at, None, Some(data), false);
+        let record = AppRecord { updated_at: at, ..record };
+        let apps_max = self.env.limits.max_apps_per_account;
+        let handover = Some(Handover { transfer, apps_max });
+        let write = AppWrite { record: record.clone(), version: None, handover };
+        self.working.open.write_app(write);
+        self.working.root.record = Arc::new(record);
+        Ok(Reply::HandedOver(self.working.root.record.clone()))
+    }
+}

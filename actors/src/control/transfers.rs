@@ -1,0 +1,188 @@
+//! Giving an app away: offered to an address, taken by the account that has proven it. Offers live
+//! in storage alone; what accepting one changes goes through the app's slot, and the offer ends in
+//! that same commit.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    app::{AppRecord, AppStatus},
+    email::Email,
+    id::{HumanId, OrgId, TransferId},
+    principal::Caller,
+    transfers::{check_addressee, no_such_offer},
+};
+use rookery_storage::{
+    apps,
+    humans::Human,
+    transfers::{self, OfferOutcome, Transfer},
+};
+
+use super::{Control, to_the_end, too_many_apps};
+use crate::{
+    app::message::{Acceptance, AppOp, Op, Reply},
+    registry::{AppHandle, failed},
+};
+
+/// A pending offer, and the app as it is now.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The offer.
+    pub transfer: Transfer,
+    /// The app's record.
+    pub record: Arc<AppRecord>,
+}
+
+impl Control {
+    /// Offers `app` to whoever proves `email`; `by` acts as its owner.
+    ///
+    /// # Errors
+    /// `conflict` when an offer is pending; `app_not_found` when it has another owner meanwhile.
+    pub async fn offer(&self, app: &AppHandle, by: HumanId, email: &Email) -> Result<Offer> {
+        let record = app.record();
+        let transfer = Transfer {
+            id: TransferId::new(),
+            app: app.id(),
+            email: email.as_str().to_owned(),
+            offered_by: by,
+            created_at: self.env().clock.now(),
+        };
+        let outcome = transfers::offer(&self.db, transfer.clone(), record.owner).await;
+        match outcome.map_err(failed)? {
+            OfferOutcome::Offered => Ok(Offer { transfer, record }),
+            OfferOutcome::Pending => Err(Error::new(
+                ErrorCode::Conflict,
+                "the app is offered already: withdraw that offer first",
+            )),
+            OfferOutcome::Moved => Err(Error::app_not_found()),
+        }
+    }
+
+    /// The pending offer of an app.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn offer_of(&self, app: &AppHandle) -> Result<Option<Offer>> {
+        let found = transfers::of_app(&self.db, app.id()).await.map_err(failed)?;
+        Ok(found.map(|transfer| Offer { transfer, record: app.record() }))
+    }
+
+    /// Withdraws the pending offer of an app, if there is one.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn withdraw_offer(&self, app: &AppHandle) -> Result<()> {
+        transfers::withdraw(&self.db, app.id()).await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// At most `limit` offers to an address, the newest first, behind the one at `after`, and
+    /// where the list goes on when there may be more.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn offers_to(
+        &self,
+        email: &str,
+        after: Option<(Timestamp, TransferId)>,
+        limit: usize,
+    ) -> Result<(Vec<Offer>, Option<(Timestamp, TransferId)>)> {
+        // One more than asked for tells whether there is another page.
+        let page = u32::try_from(limit + 1).unwrap_or(u32::MAX);
+        let mut found =
+            transfers::to_address(&self.db, email, after, page).await.map_err(failed)?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let next = found.last().filter(|_| more).map(|last| (last.created_at, last.id));
+        let mut offers = Vec::with_capacity(found.len());
+        for transfer in found {
+            match self.apps.by_id(transfer.app).await {
+                Ok(app) => offers.push(Offer { transfer, record: app.record() }),
+                // Being destroyed, and the offer with it.
+                Err(error) if error.code == ErrorCode::AppNotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        offers.retain(|offer| self.stands(offer));
+        Ok((offers, next))
+    }
+
+    /// Takes an offered app: from the answer on it is `human`'s in every respect.
+    ///
+    /// # Errors
+    /// `not_found` for an offer that is gone or somebody else's; `email_not_verified`;
+    /// `account_quota_exceeded`; `soft_deleted`, `app_closed`; `unavailable`, `internal`.
+    pub async fn accept_offer(&self, human: Arc<Human>, id: TransferId) -> Result<AppHandle> {
+        let control = self.clone();
+        to_the_end(async move {
+            let (transfer, app) = control.offer_for(&human, id).await?;
+            let env = control.env();
+            // The commit is what decides; but nobody shall disturb somebody else's app by trying
+            // what is known to fail.
+            let apps_max = env.limits.max_apps_per_account;
+            let sums = apps::account_sums(&control.db, human.id).await.map_err(failed)?;
+            if sums.apps >= apps_max {
+                return Err(too_many_apps(apps_max));
+            }
+            // Counted from storage before the app can be among its apps there.
+            let account = env.accounts.get(human.id, &*env.store).await.map_err(failed)?;
+            let acceptance =
+                Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
+            let op = Op::App(AppOp::HandOver(acceptance));
+            match app.apply(Caller::System, op, None, 0).await? {
+                Reply::HandedOver(_) => Ok(app),
+                _ => Err(Error::internal(false)),
+            }
+        })
+        .await
+    }
+
+    /// Turns an offer down: it is gone.
+    ///
+    /// # Errors
+    /// `not_found`, `email_not_verified`; `unavailable`.
+    pub async fn decline_offer(&self, human: &Human, id: TransferId) -> Result<()> {
+        self.offer_for(human, id).await?;
+        match transfers::decline(&self.db, id).await.map_err(failed)? {
+            true => Ok(()),
+            false => Err(no_such_offer()),
+        }
+    }
+
+    /// An offer to `human`, and its app.
+    async fn offer_for(&self, human: &Human, id: TransferId) -> Result<(Transfer, AppHandle)> {
+        let found = transfers::by_id(&self.db, id).await.map_err(failed)?;
+        let transfer = found.ok_or_else(no_such_offer)?;
+        let verified = human.email_verified_at.is_some();
+        check_addressee(&transfer.email, human.email.as_deref(), verified)?;
+        match self.apps.by_id(transfer.app).await {
+            Ok(app) => Ok((transfer, app)),
+            Err(error) if error.code == ErrorCode::AppNotFound => Err(no_such_offer()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether an offer can be accepted, as far as the app is concerned: an admin who was demoted
+    /// has nothing to offer any more.
+    fn stands(&self, offer: &Offer) -> bool {
+        let by = offer.transfer.offered_by;
+        offer.record.status == AppStatus::Live
+            && self.apps.acts_as_owner(&offer.record, by).unwrap_or(false)
+    }
+
+    /// Checks that an account is an admin of `org`.
+    ///
+    /// # Errors
+    /// `forbidden`; `unavailable`, while accounts are being loaded.
+    pub(super) fn check_admin(&self, org: OrgId, account: Option<HumanId>) -> Result<()> {
+        match account {
+            Some(account) if self.env().orgs.is_admin(org, account)? => Ok(()),
+            _ => Err(not_an_admin()),
+        }
+    }
+}
+
+/// What somebody is told who is no admin of the organization that it names.
+pub(crate) fn not_an_admin() -> Error {
+    Error::new(ErrorCode::Forbidden, "`org_id`: you are no admin of this organization")
+}

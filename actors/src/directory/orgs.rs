@@ -1,0 +1,285 @@
+//! Organizations: made, renamed, and who is in them. Each change passes through the actor, one at a
+//! time; the table of admins that apps ask is changed with memory, before the reply.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    email::Email,
+    id::{HumanId, OrgId},
+    orgs::{MEMBERS_PER_ORG_MAX, ORGS_PER_ACCOUNT_MAX, OrgName, OrgRole},
+};
+use rookery_storage::orgs::{self, NewMember, Org, OrgMember, OrgRefusal};
+use serde_json::json;
+
+use super::{Directory, core::Core, memory::Memory, mutation::Failure, sign_in::display_name};
+
+/// A place in the list of a human's organizations.
+pub type OrgPosition = (Timestamp, OrgId);
+/// A place in the list of an organization's members.
+pub type OrgMemberPosition = (Timestamp, HumanId);
+
+/// An organization as one of its members sees it.
+#[derive(Debug, Clone)]
+pub struct OrgRecord {
+    /// The organization.
+    pub org: Arc<Org>,
+    /// What the member is there.
+    pub role: OrgRole,
+    /// How many are in it.
+    pub members: usize,
+    /// The name of the billing account, as others are shown it.
+    pub billing_name: Option<String>,
+}
+
+/// Somebody in an organization, as the other members see it.
+#[derive(Debug, Clone)]
+pub struct OrgMemberRecord {
+    /// The membership.
+    pub member: OrgMember,
+    /// The member's address.
+    pub email: Option<String>,
+    /// The member's name, as others are shown it.
+    pub name: Option<String>,
+}
+
+fn no_such_org() -> Error {
+    Error::new(ErrorCode::NotFound, "no such organization")
+}
+
+fn no_such_member() -> Error {
+    Error::new(ErrorCode::NotFound, "no such member of the organization")
+}
+
+impl Directory {
+    /// Makes an organization; `founder` is its first admin and its billing account.
+    ///
+    /// # Errors
+    /// `account_quota_exceeded`; `unavailable`, `internal`.
+    pub async fn create_org(&self, founder: HumanId, name: OrgName) -> Result<OrgRecord> {
+        self.mutate(async move |core: Arc<Core>| {
+            let (id, name) = (OrgId::new(), name.as_str().to_owned());
+            let made =
+                orgs::create(&core.db, id, name, founder, ORGS_PER_ACCOUNT_MAX, core.now()).await?;
+            let (org, member) = made.map_err(|why| match why {
+                OrgRefusal::Full => too_many_orgs(),
+                why => refused(why),
+            })?;
+            core.write(|memory| {
+                memory.orgs.put(org);
+                memory.orgs.put_member(member);
+            });
+            core.admins.set(id, founder, true);
+            Ok(core.org_record(founder, id)?)
+        })
+        .await
+    }
+
+    /// An organization that `human` is in.
+    ///
+    /// # Errors
+    /// `not_found`, `unavailable`.
+    pub fn org(&self, human: HumanId, org: OrgId) -> Result<OrgRecord> {
+        self.core.org_record(human, org)
+    }
+
+    /// At most `limit` organizations that a human is in, the newest first, behind `after`.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn orgs_of(
+        &self,
+        human: HumanId,
+        after: Option<OrgPosition>,
+        limit: usize,
+    ) -> Result<Vec<OrgRecord>> {
+        self.core.read(|memory| {
+            let seen = memory.orgs.of(human, after).take(limit);
+            seen.filter_map(|org| OrgRecord::read(memory, human, org)).collect()
+        })
+    }
+
+    /// At most `limit` members of an organization in the order in which they came, behind `after`.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn org_members(
+        &self,
+        org: OrgId,
+        after: Option<OrgMemberPosition>,
+        limit: usize,
+    ) -> Result<Vec<OrgMemberRecord>> {
+        self.core.read(|memory| {
+            let members = memory.orgs.members(org, after).take(limit);
+            members.map(|member| OrgMemberRecord::read(memory, member)).collect()
+        })
+    }
+
+    /// Renames an organization, as its admin `by`.
+    ///
+    /// # Errors
+    /// `conflict`, when `by` is no admin any more; `unavailable`, `internal`.
+    pub async fn rename_org(&self, org: OrgId, by: HumanId, name: OrgName) -> Result<OrgRecord> {
+        self.mutate(async move |core: Arc<Core>| {
+            let name = name.as_str().to_owned();
+            let renamed = orgs::rename(&core.db, org, by, name, core.now()).await?;
+            let renamed = renamed.map_err(refused)?;
+            core.write(|memory| memory.orgs.put(renamed));
+            Ok(core.org_record(by, org)?)
+        })
+        .await
+    }
+
+    /// Adds the account that has proven `email` to an organization, as its admin `by`.
+    ///
+    /// # Errors
+    /// `not_found`, when no account has; `conflict`, when it is a member, the organization is
+    /// full, or `by` is no admin any more; `unavailable`, `internal`.
+    pub async fn add_org_member(
+        &self,
+        org: OrgId,
+        by: HumanId,
+        email: Email,
+        role: OrgRole,
+    ) -> Result<OrgMemberRecord> {
+        self.mutate(async move |core: Arc<Core>| {
+            let email = email.as_str().to_owned();
+            let new = NewMember { org, by, email, role, members_max: MEMBERS_PER_ORG_MAX };
+            let added = orgs::add_member(&core.db, new, core.now()).await?;
+            core.settle_member(added.map_err(refused)?)
+        })
+        .await
+    }
+
+    /// Sets what a member of an organization is, as its admin `by`.
+    ///
+    /// # Errors
+    /// `not_found`; `conflict`, when it is the last admin, or `by` is none any more;
+    /// `unavailable`, `internal`.
+    pub async fn set_org_role(
+        &self,
+        org: OrgId,
+        by: HumanId,
+        human: HumanId,
+        role: OrgRole,
+    ) -> Result<OrgMemberRecord> {
+        self.mutate(async move |core: Arc<Core>| {
+            let changed = orgs::set_role(&core.db, org, by, human, role).await?;
+            core.settle_member(changed.map_err(refused)?)
+        })
+        .await
+    }
+
+    /// Removes a member of an organization, as its admin `by`. A second time changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::set_org_role`].
+    pub async fn remove_org_member(&self, org: OrgId, by: HumanId, human: HumanId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            let removed = orgs::remove_member(&core.db, org, by, human, core.now()).await?;
+            let Some(left) = removed.map_err(refused)? else { return Ok(()) };
+            core.write(|memory| {
+                memory.orgs.remove_member(org, human);
+                memory.orgs.put(left);
+            });
+            core.admins.set(org, human, false);
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Directory {
+    /// Takes an account that is about to be closed out of every organization, or out of none.
+    ///
+    /// # Errors
+    /// `conflict`, where it is the last admin of an organization that others are in;
+    /// `unavailable`, `internal`.
+    pub async fn leave_all_orgs(&self, human: HumanId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            let left = orgs::leave_all(&core.db, human, core.now()).await?;
+            let left = left.map_err(|org| {
+                let message = format!(
+                    "you are the last admin of {org}, which others are in: make one of them an \
+                     admin first"
+                );
+                Error::new(ErrorCode::Conflict, message).with_details(json!({"org_id": org}))
+            })?;
+            for org in left {
+                let id = org.id;
+                core.write(|memory| {
+                    memory.orgs.remove_member(id, human);
+                    memory.orgs.put(org);
+                });
+                core.admins.set(id, human, false);
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Core {
+    fn org_record(&self, human: HumanId, org: OrgId) -> Result<OrgRecord> {
+        self.read(|memory| OrgRecord::read(memory, human, org))?.ok_or_else(no_such_org)
+    }
+
+    /// Takes a committed membership into memory.
+    fn settle_member(&self, member: OrgMember) -> Result<OrgMemberRecord, Failure> {
+        let record = self.write(|memory| {
+            memory.orgs.put_member(member);
+            OrgMemberRecord::read(memory, member)
+        });
+        self.admins.set(member.org, member.human, member.role == OrgRole::Admin);
+        Ok(record)
+    }
+}
+
+impl OrgRecord {
+    fn read(memory: &Memory, human: HumanId, org: OrgId) -> Option<Self> {
+        let (org, member, members) = memory.orgs.seen_by(human, org)?;
+        let billing_name = memory.human(org.billing).map(|human| display_name(human));
+        Some(Self { org: Arc::clone(org), role: member.role, members, billing_name })
+    }
+}
+
+impl OrgMemberRecord {
+    fn read(memory: &Memory, member: OrgMember) -> Self {
+        let human = memory.human(member.human);
+        Self {
+            member,
+            email: human.and_then(|human| human.email.clone()),
+            name: human.map(|human| display_name(human)),
+        }
+    }
+}
+
+/// What a refusal of storage is answered.
+fn refused(why: OrgRefusal) -> Error {
+    let conflict = |message: &str| Error::new(ErrorCode::Conflict, message);
+    match why {
+        OrgRefusal::NotAdmin => {
+            conflict("your place in the organization has changed meanwhile: you are no admin")
+        }
+        OrgRefusal::LastAdmin => {
+            conflict("this is the organization's last admin: make somebody else one first")
+        }
+        OrgRefusal::NoSuchMember => no_such_member(),
+        OrgRefusal::NoSuchAccount => {
+            Error::new(ErrorCode::NotFound, "no account has proven this address: `email`")
+        }
+        OrgRefusal::IsMember => conflict("the account is a member already"),
+        OrgRefusal::Full => {
+            let message =
+                format!("the organization has {MEMBERS_PER_ORG_MAX} members, which is its limit");
+            Error::new(ErrorCode::Conflict, message)
+        }
+    }
+}
+
+fn too_many_orgs() -> Error {
+    let max = ORGS_PER_ACCOUNT_MAX;
+    let message = format!("the account is billed for {max} organizations, which is its limit");
+    Error::new(ErrorCode::AccountQuotaExceeded, message)
+        .with_details(json!({"dimension": "organizations", "limit": max}))
+}

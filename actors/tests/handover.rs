@@ -1,0 +1,133 @@
+//! An app changes hands, and its commit ends in every way there is: afterwards both accounts count
+//! what storage holds of theirs, no more and no less.
+
+use rookery_actors::app::message::{Acceptance, AppOp, Op, Reply};
+use rookery_domain::{
+    ErrorCode, Result,
+    id::{HumanId, TransferId},
+    principal::Caller,
+};
+
+use super::support::{Bench, Fate, expect_panics, paused};
+
+/// Rows of the app before it changes hands.
+const ROWS: u64 = 3;
+
+/// Has the app accepted by `to`.
+async fn accept(bench: &Bench, app: &rookery_actors::AppHandle, to: HumanId) -> Result<Reply> {
+    let account = bench.rig.account(to).await.expect("the store answers");
+    let acceptance =
+        Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
+    app.apply(Caller::System, Op::App(AppOp::HandOver(acceptance)), None, 0).await
+}
+
+/// Waits until a group is with the writer.
+async fn held(bench: &Bench) {
+    while bench.store.held() == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[track_caller]
+fn check(counted: (u64, u64), stored: (u64, u64), what: &str) {
+    assert_eq!(counted, stored, "{what}: rows of the former and of the new account");
+}
+
+async fn counted(bench: &Bench, to: HumanId) -> (u64, u64) {
+    (bench.rig.account_rows(bench.owner).await, bench.rig.account_rows(to).await)
+}
+
+fn stored(bench: &Bench, to: HumanId) -> (u64, u64) {
+    (bench.store.rows_of(bench.owner), bench.store.rows_of(to))
+}
+
+#[test]
+fn both_accounts_count_what_is_theirs_however_the_commit_ends() {
+    let fates = [
+        Fate::Commit,
+        Fate::Refuse,
+        Fate::Full,
+        Fate::Unknown { applied: true },
+        Fate::Unknown { applied: false },
+        Fate::Die { applied: true },
+        Fate::Die { applied: false },
+    ];
+    for fate in fates {
+        paused().block_on(async {
+            let bench = Bench::start().await;
+            let to = HumanId::new();
+            let app = bench.app().await;
+            for n in 0..ROWS {
+                bench.create(&app, &format!("k{n}")).await.expect("a row");
+            }
+            bench.store.hold();
+            let (accepted, ()) = tokio::join!(accept(&bench, &app, to), async {
+                held(&bench).await;
+                assert!(bench.store.end(fate));
+            });
+            let committed = fate == Fate::Commit;
+            assert_eq!(accepted.is_ok(), committed, "{fate:?}");
+            // The next incarnation, where there is one, reads the truth.
+            let root = app.root().await.expect("it wakes");
+            let moved = root.record.owner == to;
+            assert!(moved || root.record.owner == bench.owner);
+            check(counted(&bench, to).await, stored(&bench, to), &format!("{fate:?}"));
+            let expected = if moved { (0, ROWS) } else { (ROWS, 0) };
+            assert_eq!(stored(&bench, to), expected, "{fate:?}");
+        });
+    }
+}
+
+#[test]
+fn a_crash_between_decision_and_commit_leaves_both_accounts_right() {
+    expect_panics();
+    for applied in [true, false] {
+        paused().block_on(async {
+            let bench = Bench::start().await;
+            let to = HumanId::new();
+            let app = bench.app().await;
+            for n in 0..ROWS {
+                bench.create(&app, &format!("k{n}")).await.expect("a row");
+            }
+            bench.store.hold();
+            let (accepted, ()) = tokio::join!(accept(&bench, &app, to), async {
+                held(&bench).await;
+                app.inject_panic();
+            });
+            let error = accepted.expect_err("nobody knows");
+            assert_eq!(error.details.expect("details")["outcome"], "unknown");
+            let end = if applied { Fate::Commit } else { Fate::Refuse };
+            let (root, ()) = tokio::join!(app.root(), async { assert!(bench.store.end(end)) });
+            assert_eq!(root.expect("it wakes").record.owner == to, applied);
+            check(counted(&bench, to).await, stored(&bench, to), &format!("{applied}"));
+        });
+    }
+}
+
+#[test]
+fn what_is_refused_moves_nothing() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let to = HumanId::new();
+        let app = bench.app().await;
+        bench.create(&app, "k").await.expect("a row");
+        // Whoever offered is no owner.
+        let account = bench.rig.account(to).await.expect("the store answers");
+        let foreign = Acceptance {
+            transfer: TransferId::new(),
+            offered_by: to,
+            to,
+            account: account.clone(),
+        };
+        let refused = app.apply(Caller::System, Op::App(AppOp::HandOver(foreign)), None, 0).await;
+        assert_eq!(refused.expect_err("no offer").code, ErrorCode::NotFound);
+        // Not even the owner gives an app away without an offer.
+        let direct =
+            Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
+        let op = Op::App(AppOp::HandOver(direct));
+        let refused = app.apply(bench.caller.clone(), op, None, 0).await;
+        assert_eq!(refused.expect_err("no acceptance").code, ErrorCode::Forbidden);
+        assert_eq!(counted(&bench, to).await, (1, 0));
+        assert_eq!(app.record().owner, bench.owner);
+    });
+}

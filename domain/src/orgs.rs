@@ -1,0 +1,62 @@
+//! Organizations: accounts that share apps. Here are the words and the bounds; who is in which one
+//! is the directory's to know, and what an admin may do in an app is decided by the app.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Result, agent_name::AgentName};
+
+/// Organizations that one account is the billing account of.
+pub const ORGS_PER_ACCOUNT_MAX: u64 = 100;
+/// Members of one organization.
+pub const MEMBERS_PER_ORG_MAX: u64 = 1_000;
+
+/// What a member is in an organization.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OrgRole {
+    /// Sees the organization and its members. Its apps are a stranger's to them.
+    Member,
+    /// Changes the organization, and acts as the owner of its apps.
+    Admin,
+}
+
+impl OrgRole {
+    /// The number in storage.
+    #[must_use]
+    pub const fn code(self) -> i64 {
+        match self {
+            Self::Member => 0,
+            Self::Admin => 1,
+        }
+    }
+
+    /// The role with this number in storage, if there is one.
+    #[must_use]
+    pub const fn from_code(code: i64) -> Option<Self> {
+        match code {
+            0 => Some(Self::Member),
+            1 => Some(Self::Admin),
+            _ => None,
+        }
+    }
+}
+
+/// An organization's name: one line, trimmed, 1 to 100 characters, by the rules of an agent's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrgName(AgentName);
+
+impl OrgName {
+    /// Reads the member `name` of a request.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub fn parse(text: &str) -> Result<Self> {
+        AgentName::parse(text).map(Self)
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}

@@ -1,0 +1,65 @@
+//! `POST /v1/orgs/:id/members`: adds an account to an organization.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{ErrorCode, email::Email, orgs::OrgRole};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::record::OrgMemberBody;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::org::OrgAdmin,
+        body::{BodyBound, RequestBody, StrictJson},
+        idempotency::{Creation, IdempotencyKey},
+        reply::Created,
+    },
+    routes::orgs::record::OrgRoleBody,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Who is to be added.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewOrgMember {
+    /// The verified address of an account.
+    #[schema(example = "you@example.org")]
+    email: String,
+    /// What it will be: `member` when left out.
+    role: Option<OrgRoleBody>,
+}
+
+impl RequestBody for NewOrgMember {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Adds an existing account to an organization.
+///
+/// An address that no account has verified is `not_found`, one that is a member already
+/// `conflict`. An organization has 1,000 members at most.
+#[utoipa::path(
+    post, path = "/v1/orgs/{id}/members", tag = "Organizations", request_body = NewOrgMember,
+    params(("id" = String, Path, description = "The organization's id")),
+    responses((status = 201, description = "The member", body = OrgMemberBody)),
+)]
+pub async fn add(
+    caller: OrgAdmin,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<NewOrgMember>,
+) -> ApiResult<Response> {
+    let email = Email::parse(&body.email)?;
+    let role = body.role.map_or(OrgRole::Member, Into::into);
+    let directory = state.rooms.directory.clone();
+    let OrgAdmin { org, account, caller } = caller;
+    let make = async move {
+        let added = directory.add_org_member(org, account, email, role).await?;
+        let location = format!("/v1/orgs/{org}/members/{}", added.member.human);
+        Ok(Created { location, record: OrgMemberBody::of(&added) })
+    };
+    let route = format!("POST /v1/orgs/{org}/members");
+    Creation { key, principal: caller.principal(), route: &route }.answer(&state, &body, make).await
+}

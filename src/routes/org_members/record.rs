@@ -1,0 +1,45 @@
+//! The record of somebody in an organization.
+
+use rookery_actors::directory::OrgMemberRecord;
+use rookery_domain::{Timestamp, id::HumanId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{http::idempotency::ShownOnce, routes::orgs::record::OrgRoleBody};
+
+/// Somebody in an organization.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OrgMemberBody {
+    /// The member.
+    #[schema(value_type = String, example = "hum_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    human_id: HumanId,
+    /// Its address.
+    email: Option<String>,
+    /// Its name, as others are shown it.
+    name: Option<String>,
+    /// What it is in the organization.
+    role: OrgRoleBody,
+    /// When it was added.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl OrgMemberBody {
+    /// The record for the other members.
+    #[must_use]
+    pub fn of(seen: &OrgMemberRecord) -> Self {
+        Self {
+            human_id: seen.member.human,
+            email: seen.email.clone(),
+            name: seen.name.clone(),
+            role: seen.member.role.into(),
+            created_at: seen.member.created_at,
+        }
+    }
+}
+
+impl ShownOnce for OrgMemberBody {
+    fn without_secrets(&self) -> Self {
+        self.clone()
+    }
+}

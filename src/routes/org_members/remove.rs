@@ -1,0 +1,35 @@
+//! `DELETE /v1/orgs/:id/members/:humanId`: removes a member.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{ErrorCode, id::HumanId};
+
+use crate::{
+    error::ApiResult,
+    http::{auth::org::OrgAdmin, params::PathId},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
+
+/// Removes a member; a second time changes nothing.
+///
+/// The last admin cannot be removed: `conflict`. When the billing account is removed, the
+/// longest-standing admin's account is billed from then on. Apps stay where they are.
+#[utoipa::path(
+    delete, path = "/v1/orgs/{id}/members/{human_id}", tag = "Organizations",
+    params(
+        ("id" = String, Path, description = "The organization's id"),
+        ("human_id" = String, Path, description = "The member's id"),
+    ),
+    responses((status = 204, description = "No member any more")),
+)]
+pub async fn remove(
+    caller: OrgAdmin,
+    State(state): State<AppState>,
+    PathId(human): PathId<HumanId>,
+) -> ApiResult<StatusCode> {
+    state.rooms.directory.remove_org_member(caller.org, caller.account, human).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,45 @@
+//! `POST /v1/orgs`: makes an organization.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{ErrorCode, orgs::OrgName};
+
+use super::record::{OrgBody, OrgNameBody};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::Account,
+        body::StrictJson,
+        idempotency::{Creation, IdempotencyKey},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::Conflict, ErrorCode::AccountQuotaExceeded, ErrorCode::PayloadTooLarge];
+
+/// Makes an organization.
+///
+/// The caller's account is its first admin and its billing account. An account is billed for 100
+/// organizations at most.
+#[utoipa::path(
+    post, path = "/v1/orgs", tag = "Organizations", request_body = OrgNameBody,
+    responses((status = 201, description = "The organization", body = OrgBody)),
+)]
+pub async fn create(
+    caller: Account,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<OrgNameBody>,
+) -> ApiResult<Response> {
+    let name = OrgName::parse(&body.name)?;
+    let directory = state.rooms.directory.clone();
+    let make = async move {
+        let made = directory.create_org(caller.account, name).await?;
+        let location = format!("/v1/orgs/{}", made.org.id);
+        Ok(Created { location, record: OrgBody::of(&made) })
+    };
+    let principal = caller.caller.principal();
+    Creation { key, principal, route: "POST /v1/orgs" }.answer(&state, &body, make).await
+}

@@ -1,0 +1,111 @@
+//! The record of an organization, as every route about it answers.
+
+use rookery_actors::directory::OrgRecord;
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, OrgId},
+    orgs::OrgRole,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::http::{
+    body::{BodyBound, RequestBody},
+    idempotency::ShownOnce,
+};
+
+/// An organization, as one of its members sees it.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OrgBody {
+    /// Its id.
+    #[schema(value_type = String, example = "org_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    id: OrgId,
+    /// Its name.
+    name: String,
+    /// What the caller is there.
+    role: OrgRoleBody,
+    /// How many are in it, the caller included.
+    member_count: usize,
+    /// The account that is billed for it; always one of its members.
+    billing_account: BillingAccount,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When its record changed last; members do not count.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+/// The account that is billed for an organization.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct BillingAccount {
+    /// The human.
+    #[schema(value_type = String)]
+    id: HumanId,
+    /// Its name, as others are shown it.
+    name: Option<String>,
+}
+
+/// What a member is in an organization. An admin changes it, and acts as the owner of its apps; a
+/// plain member sees it and its members, and is a stranger to its apps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OrgRoleBody {
+    /// Changes it, and acts as the owner of its apps.
+    Admin,
+    /// Sees it and its members.
+    Member,
+}
+
+/// The name of an organization.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrgNameBody {
+    /// 1 to 100 characters.
+    pub name: String,
+}
+
+impl RequestBody for OrgNameBody {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+impl From<OrgRole> for OrgRoleBody {
+    fn from(role: OrgRole) -> Self {
+        match role {
+            OrgRole::Admin => Self::Admin,
+            OrgRole::Member => Self::Member,
+        }
+    }
+}
+
+impl From<OrgRoleBody> for OrgRole {
+    fn from(role: OrgRoleBody) -> Self {
+        match role {
+            OrgRoleBody::Admin => Self::Admin,
+            OrgRoleBody::Member => Self::Member,
+        }
+    }
+}
+
+impl OrgBody {
+    /// The record for one of the members.
+    #[must_use]
+    pub fn of(seen: &OrgRecord) -> Self {
+        let org = &seen.org;
+        Self {
+            id: org.id,
+            name: org.name.clone(),
+            role: seen.role.into(),
+            member_count: seen.members,
+            billing_account: BillingAccount { id: org.billing, name: seen.billing_name.clone() },
+            created_at: org.created_at,
+            updated_at: org.updated_at,
+        }
+    }
+}
+
+impl ShownOnce for OrgBody {
+    fn without_secrets(&self) -> Self {
+        self.clone()
+    }
+}

@@ -1,0 +1,36 @@
+//! `POST /v1/self/transfers/:id/decline`: turns an offered app down.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{ErrorCode, id::TransferId};
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::EmailNotVerified, ErrorCode::PayloadTooLarge];
+
+/// Turns down an app that is offered to the human's verified address: the offer is gone.
+#[utoipa::path(
+    post, path = "/v1/self/transfers/{id}/decline", tag = "Transfers", request_body = Nothing,
+    params(("id" = String, Path, description = "The offer's id")),
+    responses((status = 204, description = "Declined")),
+)]
+pub async fn decline(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    PathId(id): PathId<TransferId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<StatusCode> {
+    let human = super::human(&state, caller.human)?;
+    state.rooms.control().decline_offer(&human, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,88 @@
+//! The record of an offer, for both sides.
+
+use std::sync::Arc;
+
+use rookery_actors::control::Offer;
+use rookery_domain::{
+    Timestamp,
+    id::{AppId, HumanId, TransferId},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{http::idempotency::ShownOnce, state::State};
+
+/// A pending offer of an app's ownership.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct TransferBody {
+    /// Its id.
+    #[schema(value_type = String, example = "trf_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    pub id: TransferId,
+    /// Always `pending`: an offer that was accepted, declined or withdrawn is gone.
+    #[schema(value_type = String, example = "pending")]
+    pub status: &'static str,
+    /// The app.
+    pub app: OfferedApp,
+    /// The address that it is offered to.
+    pub email: String,
+    /// The account that offers it.
+    pub offered_by: OfferedBy,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+/// An app that is offered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OfferedApp {
+    /// Its id.
+    #[schema(value_type = String)]
+    pub id: AppId,
+    /// Its slug.
+    #[schema(value_type = String)]
+    pub slug: Arc<str>,
+    /// Where its page is.
+    pub url: String,
+}
+
+/// The account that offers an app.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct OfferedBy {
+    /// The human.
+    #[schema(value_type = String)]
+    pub id: HumanId,
+    /// Its name, if it has given one.
+    pub name: Option<String>,
+}
+
+impl TransferBody {
+    /// The record of `offer`.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    pub fn of(state: &State, offer: &Offer) -> rookery_domain::Result<Self> {
+        let Offer { transfer, record } = offer;
+        let human = state.rooms.directory.human(transfer.offered_by)?;
+        Ok(Self {
+            id: transfer.id,
+            status: "pending",
+            app: OfferedApp {
+                id: record.id,
+                slug: record.slug.clone(),
+                url: state.origins.app_url(&record.slug),
+            },
+            email: transfer.email.clone(),
+            offered_by: OfferedBy {
+                id: transfer.offered_by,
+                name: human.and_then(|human| human.name.clone()),
+            },
+            created_at: transfer.created_at,
+        })
+    }
+}
+
+impl ShownOnce for TransferBody {
+    fn without_secrets(&self) -> Self {
+        self.clone()
+    }
+}

@@ -1,0 +1,28 @@
+//! `DELETE /v1/apps/:id/transfer`: withdraws the pending offer of an app.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::ErrorCode;
+
+use crate::{
+    error::ApiResult,
+    http::auth::permission::{AnyState, AppOwner},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Withdraws the pending offer of an app; without one nothing changes.
+#[utoipa::path(
+    delete, path = "/v1/apps/{id}/transfer", tag = "Transfers",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 204, description = "Nothing is offered any more")),
+)]
+pub async fn withdraw(
+    owner: AppOwner<AnyState>,
+    State(state): State<AppState>,
+) -> ApiResult<StatusCode> {
+    state.rooms.control().withdraw_offer(&owner.app).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,161 @@
+//! Organizations and who is in them. Each change is decided in its transaction, under the lock of
+//! the organization's row: two admins who demote each other at once come one after the other.
+
+mod members;
+
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, OrgId},
+    orgs::OrgRole,
+};
+
+use crate::{
+    db::{Db, Tx, args},
+    decode,
+    error::Result,
+};
+
+pub(crate) use members::load as load_members;
+pub use members::{NewMember, OrgMember, add_member, leave_all, remove_member, set_role};
+
+/// An organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Org {
+    /// Its id.
+    pub id: OrgId,
+    /// Its name.
+    pub name: String,
+    /// The account that is billed for it.
+    pub billing: HumanId,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its record changed last.
+    pub updated_at: Timestamp,
+}
+
+pub(crate) type Columns = (Vec<u8>, String, Vec<u8>, i64, i64);
+
+impl Org {
+    pub(crate) fn decode((id, name, billing, created, updated): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("orgs.id", &id)?,
+            name,
+            billing: decode::id("orgs.billing", &billing)?,
+            created_at: Timestamp(created),
+            updated_at: Timestamp(updated),
+        })
+    }
+}
+
+/// Why a change of an organization was refused. Nothing was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrgRefusal {
+    /// Whoever asked is no admin any more.
+    NotAdmin,
+    /// It would leave no admin.
+    LastAdmin,
+    /// There is no such member.
+    NoSuchMember,
+    /// There is no such open account.
+    NoSuchAccount,
+    /// The account is a member already.
+    IsMember,
+    /// A bound is reached.
+    Full,
+}
+
+/// Makes an organization, with `founder` as its first admin and billing account.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn create(
+    db: &Db,
+    id: OrgId,
+    name: String,
+    founder: HumanId,
+    orgs_max: u64,
+    now: Timestamp,
+) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
+    db.transaction((id, name, founder, orgs_max, now), |tx, (id, name, founder, max, now)| {
+        Box::pin(async move {
+            let (id, founder, now) = (*id, *founder, *now);
+            // The update locks the account, so that two creations cannot share its last place.
+            let open = tx
+                .execute(
+                    "update humans set name = name where id = $1 and closed_at is null",
+                    args![founder],
+                )
+                .await?;
+            if open == 0 {
+                return Ok(refused(tx, OrgRefusal::NoSuchAccount));
+            }
+            let (orgs,): (i64,) =
+                tx.one("select count(*) from orgs where billing = $1", args![founder]).await?;
+            if orgs.cast_unsigned() >= *max {
+                return Ok(refused(tx, OrgRefusal::Full));
+            }
+            tx.execute(
+                "insert into orgs (id, name, billing, created_at, updated_at)
+                 values ($1, $2, $3, $4, $4)",
+                args![id, name.as_str(), founder, now],
+            )
+            .await?;
+            let org =
+                Org { id, name: name.clone(), billing: founder, created_at: now, updated_at: now };
+            let member =
+                OrgMember { org: id, human: founder, role: OrgRole::Admin, created_at: now };
+            members::insert(tx, member).await?;
+            Ok(Ok((org, member)))
+        })
+    })
+    .await
+}
+
+/// Renames an organization, as its admin `by`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn rename(
+    db: &Db,
+    id: OrgId,
+    by: HumanId,
+    name: String,
+    now: Timestamp,
+) -> Result<Result<Org, OrgRefusal>> {
+    db.transaction((id, by, name, now), |tx, (id, by, name, now)| {
+        Box::pin(async move {
+            lock(tx, *id).await?;
+            if !members::is_admin(tx, *id, *by).await? {
+                return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            let org = tx
+                .one(
+                    "update orgs set name = $2, updated_at = $3 where id = $1
+                     returning id, name, billing, created_at, updated_at",
+                    args![*id, name.as_str(), *now],
+                )
+                .await?;
+            Org::decode(org).map(Ok)
+        })
+    })
+    .await
+}
+
+fn refused<T>(tx: &mut Tx, refusal: OrgRefusal) -> Result<T, OrgRefusal> {
+    tx.abandon();
+    Err(refusal)
+}
+
+/// Takes the row lock that whatever changes an organization takes first.
+async fn lock(tx: &mut Tx, org: OrgId) -> Result<()> {
+    // `for update` is not in the portable subset; an update that changes nothing locks as well.
+    tx.execute("update orgs set name = name where id = $1", args![org]).await?;
+    Ok(())
+}
+
+async fn by_id(tx: &mut Tx, org: OrgId) -> Result<Org> {
+    let columns = tx
+        .one("select id, name, billing, created_at, updated_at from orgs where id = $1", args![org])
+        .await?;
+    Org::decode(columns)
+}

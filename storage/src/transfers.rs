@@ -1,0 +1,170 @@
+//! Offers of an app's ownership to an address. One that is accepted ends in the commit that gives
+//! the app to its new owner, in the writer; here is everything before that.
+
+use rookery_domain::{
+    Timestamp,
+    app::AppStatus,
+    id::{AppId, HumanId, TransferId},
+};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// A pending offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// Its id.
+    pub id: TransferId,
+    /// The app.
+    pub app: AppId,
+    /// The address that was named, in normal form.
+    pub email: String,
+    /// The account that offers: the owner, or an admin of the app's organization.
+    pub offered_by: HumanId,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+type Columns = (Vec<u8>, Vec<u8>, String, Vec<u8>, i64);
+
+impl Transfer {
+    fn decode((id, app, email, offered_by, created): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("transfers.id", &id)?,
+            app: decode::id("transfers.app_id", &app)?,
+            email,
+            offered_by: decode::id("transfers.offered_by", &offered_by)?,
+            created_at: Timestamp(created),
+        })
+    }
+}
+
+/// How an offer ended. Only `Offered` has changed anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferOutcome {
+    /// It is pending.
+    Offered,
+    /// Another one is.
+    Pending,
+    /// The app has another owner now, or is being destroyed.
+    Moved,
+}
+
+/// Offers an app that `owner` owns.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn offer(db: &Db, transfer: Transfer, owner: HumanId) -> Result<OfferOutcome> {
+    db.transaction((transfer, owner), |tx, (transfer, owner)| {
+        Box::pin(async move {
+            // First the place among the offers: whoever is about to accept one holds it, and the
+            // look at the owner must come after that.
+            let offered = tx
+                .execute(
+                    "insert into transfers (id, app_id, email, offered_by, created_at)
+                     values ($1, $2, $3, $4, $5) on conflict (app_id) do nothing",
+                    args![
+                        transfer.id,
+                        transfer.app,
+                        transfer.email.as_str(),
+                        transfer.offered_by,
+                        transfer.created_at,
+                    ],
+                )
+                .await?;
+            if offered == 0 {
+                return Ok(OfferOutcome::Pending);
+            }
+            let found: Option<(Vec<u8>, i64)> = tx
+                .optional("select owner, status from apps where id = $1", args![transfer.app])
+                .await?;
+            let stays = match found {
+                None => false,
+                Some((found, status)) => {
+                    status != AppStatus::Purging.code()
+                        && decode::id::<HumanId>("apps.owner", &found)? == *owner
+                }
+            };
+            if !stays {
+                tx.abandon();
+                return Ok(OfferOutcome::Moved);
+            }
+            Ok(OfferOutcome::Offered)
+        })
+    })
+    .await
+}
+
+/// The pending offer of an app.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn of_app(db: &Db, app: AppId) -> Result<Option<Transfer>> {
+    db.optional(
+        "select id, app_id, email, offered_by, created_at from transfers where app_id = $1",
+        args![app],
+    )
+    .await?
+    .map(Transfer::decode)
+    .transpose()
+}
+
+/// The pending offer with this id.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn by_id(db: &Db, id: TransferId) -> Result<Option<Transfer>> {
+    db.optional(
+        "select id, app_id, email, offered_by, created_at from transfers where id = $1",
+        args![id],
+    )
+    .await?
+    .map(Transfer::decode)
+    .transpose()
+}
+
+/// Pending offers to an address, the newest first, behind the one at `after`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn to_address(
+    db: &Db,
+    email: &str,
+    after: Option<(Timestamp, TransferId)>,
+    limit: u32,
+) -> Result<Vec<Transfer>> {
+    // Larger than any id, so that the first page needs no statement of its own.
+    let (at, id) = match after {
+        Some((at, id)) => (at, id.uuid().into_bytes()),
+        None => (Timestamp(i64::MAX), [0xff; 16]),
+    };
+    db.all(
+        "select id, app_id, email, offered_by, created_at from transfers
+         where email = $1 and (created_at < $2 or (created_at = $2 and id < $3))
+         order by created_at desc, id desc limit $4",
+        args![email, at, id, limit],
+    )
+    .await?
+    .into_iter()
+    .map(Transfer::decode)
+    .collect()
+}
+
+/// Withdraws the pending offer of an app; `false` when there is none.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn withdraw(db: &Db, app: AppId) -> Result<bool> {
+    Ok(db.execute("delete from transfers where app_id = $1", args![app]).await? == 1)
+}
+
+/// Ends an offer that its addressee does not want; `false` when it is gone already.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn decline(db: &Db, id: TransferId) -> Result<bool> {
+    Ok(db.execute("delete from transfers where id = $1", args![id]).await? == 1)
+}

@@ -1,0 +1,197 @@
+//! What an acceptance changes: everything, at once, and what must have room for it.
+
+use std::time::Duration;
+
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::{DELETE, GET, POST};
+use crate::{
+    harness::TestServer,
+    routes::orgs::{Person, id_of},
+};
+
+/// Creates a row as the owner.
+async fn row(server: &TestServer, who: &Person, app: &str) -> crate::harness::Answer {
+    server.tell(who, POST, &format!("{app}/collections/entries"), json!({"data": {}})).await
+}
+
+#[tokio::test]
+async fn with_the_acceptance_everything_of_the_app_goes_over_at_once() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 3).await;
+    // Awake, with rows that its actor has written.
+    row(&server, &ada, &app).await.expect(201);
+    let offer = server.offer(&ada, &app, &bob).await;
+    let record = server.decide(&bob, &offer, "accept").await.expect(200);
+    assert_eq!(record["id"], id_of(&app));
+    assert_eq!(record["owner"]["id"], bob.id);
+    assert_eq!(record["usage"]["rows"], 4);
+    // The former owner is a stranger, in person and by its agents.
+    for path in ["", "/transfer", "/collections/entries", "/feed", "/document"] {
+        let path = format!("{app}{path}");
+        server.ask(&ada, GET, &path, Value::Null).await.error(ErrorCode::AppNotFound);
+        server.tell(&ada, GET, &path, Value::Null).await.error(ErrorCode::AppNotFound);
+    }
+    row(&server, &ada, &app).await.error(ErrorCode::AppNotFound);
+    server.tell(&ada, DELETE, &app, Value::Null).await.error(ErrorCode::AppNotFound);
+    assert_eq!(server.apps_of(&ada).await, [""; 0]);
+    // The new one is it, in person and by its agents, in lists and in the app.
+    assert_eq!(server.apps_of(&bob).await, [id_of(&app)]);
+    row(&server, &bob, &app).await.expect(201);
+    let rows = server.ask(&bob, GET, &format!("{app}/collections/entries"), Value::Null).await;
+    assert_eq!(rows.expect(200)["items"].as_array().unwrap().len(), 5);
+    server
+        .tell(&bob, GET, &format!("{app}/transfer"), Value::Null)
+        .await
+        .error(ErrorCode::NotFound);
+    // A second time there is nothing to accept, and nothing to decline.
+    server.decide(&bob, &offer, "accept").await.error(ErrorCode::NotFound);
+    server.decide(&bob, &offer, "decline").await.error(ErrorCode::NotFound);
+
+    let server = server.restart().await;
+    assert_eq!(server.owner_of(&app, &bob).await, bob.id);
+    server.tell(&ada, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
+    // And on it goes.
+    let back = server.offer(&bob, &app, &ada).await;
+    server.decide(&ada, &back, "accept").await.expect(200);
+    assert_eq!(server.owner_of(&app, &ada).await, ada.id);
+    server.tell(&bob, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
+}
+
+#[tokio::test]
+async fn the_feed_tells_the_new_owner_and_the_old_owners_poll_ends() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 0).await;
+    let feed = format!("{app}/feed");
+    let start = server.tell(&ada, GET, &feed, Value::Null).await.expect(200);
+    let cursor = start["cursor"].as_str().unwrap().to_owned();
+    let offer = server.offer(&ada, &app, &bob).await;
+    let poll = format!("{feed}?wait=60&since={cursor}");
+    let waiting = tokio::spawn(
+        server.by_agent(&ada.agent, GET, &poll).timeout(Duration::from_secs(30)).send(),
+    );
+    let handle = server.state().rooms.apps().find(id_of(&app)).await.unwrap();
+    while handle.observe().followers == 0 {
+        tokio::task::yield_now().await;
+    }
+    server.decide(&bob, &offer, "accept").await.expect(200);
+    let ended = waiting.await.unwrap().expect("it ends long before its time is over");
+    assert_eq!(ended.status(), 404);
+    let page = format!("{feed}?wait=0&since={cursor}");
+    let page = server.tell(&bob, GET, &page, Value::Null).await.expect(200);
+    let event = &page["events"][0];
+    assert_eq!((&event["type"], &event["data"]["owner"]), (&json!("app.updated"), &json!(bob.id)));
+    assert_eq!(event["by"], json!({"kind": "human", "id": bob.id}));
+}
+
+#[tokio::test]
+async fn an_app_leaves_its_organization_with_its_owner() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let cyd = server.person("cyd").await;
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &cyd, "admin").await;
+    let app = server.app_with_rows(&ada, 0).await;
+    let body = json!({"org_id": id_of(&org)});
+    server.ask(&ada, reqwest::Method::PATCH, &app, body).await.expect(200);
+    // An admin acts as the owner: it may offer.
+    let offer = server.offer(&cyd, &app, &bob).await;
+    assert_eq!(offer["offered_by"]["id"], cyd.id);
+    let record = server.decide(&bob, &offer, "accept").await.expect(200);
+    assert_eq!((&record["owner"]["id"], &record["org_id"]), (&json!(bob.id), &Value::Null));
+    for stranger in [&ada, &cyd] {
+        server.tell(stranger, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
+    }
+}
+
+#[tokio::test]
+async fn what_a_demoted_admin_has_offered_is_no_offer_any_more() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let cyd = server.person("cyd").await;
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &cyd, "admin").await;
+    let app = server.app_with_rows(&ada, 0).await;
+    let body = json!({"org_id": id_of(&org)});
+    server.ask(&ada, reqwest::Method::PATCH, &app, body).await.expect(200);
+    let offer = server.offer(&cyd, &app, &bob).await;
+    assert_eq!(server.offered(&bob).await.len(), 1);
+    server.set_role(&org, &ada, &cyd, "member").await.expect(200);
+    assert_eq!(server.offered(&bob).await, [json!(null); 0]);
+    server.decide(&bob, &offer, "accept").await.error(ErrorCode::NotFound);
+    assert_eq!(server.owner_of(&app, &ada).await, ada.id);
+    // The owner sees what is left of it, and makes room for another.
+    let path = format!("{app}/transfer");
+    assert_eq!(server.ask(&ada, DELETE, &path, Value::Null).await.status, 204);
+    let offer = server.offer(&ada, &app, &bob).await;
+    server.decide(&bob, &offer, "accept").await.expect(200);
+}
+
+#[tokio::test]
+async fn an_account_with_as_many_apps_as_it_may_takes_none() {
+    let server = TestServer::builder().set("MAX_APPS_PER_ACCOUNT", "2").start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let own = server.app_with_rows(&bob, 0).await;
+    server.app_with_rows(&bob, 0).await;
+    let app = server.app_with_rows(&ada, 1).await;
+    let offer = server.offer(&ada, &app, &bob).await;
+    for _ in 0..2 {
+        let full = server.decide(&bob, &offer, "accept").await;
+        let error = full.error(ErrorCode::AccountQuotaExceeded);
+        assert_eq!(error["details"], json!({"dimension": "apps", "limit": 2}));
+    }
+    // Nothing has changed, and the app works on.
+    assert_eq!(server.owner_of(&app, &ada).await, ada.id);
+    row(&server, &ada, &app).await.expect(201);
+    server.tell(&bob, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
+    assert_eq!(server.offered(&bob).await, std::slice::from_ref(&offer));
+    // Apps in the trash count until they are purged.
+    server.tell(&bob, DELETE, &own, Value::Null).await;
+    server.decide(&bob, &offer, "accept").await.error(ErrorCode::AccountQuotaExceeded);
+    server.tell(&bob, POST, &format!("{own}/purge"), Value::Null).await;
+    server.decide(&bob, &offer, "accept").await.expect(200);
+    // The former owner's place is free again.
+    server.app_with_rows(&ada, 0).await;
+    server.app_with_rows(&ada, 0).await;
+}
+
+#[tokio::test]
+async fn rows_count_for_the_new_account_and_must_have_room_there() {
+    let server = TestServer::builder().set("MAX_ROWS_PER_ACCOUNT", "10").start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 6).await;
+    let own = server.app_with_rows(&bob, 5).await;
+    let offer = server.offer(&ada, &app, &bob).await;
+    let full = server.decide(&bob, &offer, "accept").await;
+    let error = full.error(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "rows", "limit": 10}));
+    assert_eq!(server.owner_of(&app, &ada).await, ada.id);
+    // What was refused is counted nowhere: 4 more for ada, 5 more for bob, and not one beyond.
+    for _ in 0..4 {
+        row(&server, &ada, &app).await.expect(201);
+    }
+    row(&server, &ada, &app).await.error(ErrorCode::AccountQuotaExceeded);
+    for _ in 0..5 {
+        row(&server, &bob, &own).await.expect(201);
+    }
+    row(&server, &bob, &own).await.error(ErrorCode::AccountQuotaExceeded);
+    // Bob gives his away and has room for ten.
+    let cyd = server.person("cyd").await;
+    let away = server.offer(&bob, &own, &cyd).await;
+    server.decide(&cyd, &away, "accept").await.expect(200);
+    server.decide(&bob, &offer, "accept").await.expect(200);
+    row(&server, &bob, &app).await.error(ErrorCode::AccountQuotaExceeded);
+    row(&server, &cyd, &own).await.error(ErrorCode::AccountQuotaExceeded);
+    // And ada for ten of her own.
+    let fresh = server.app_with_rows(&ada, 10).await;
+    row(&server, &ada, &fresh).await.error(ErrorCode::AccountQuotaExceeded);
+
+    // The same after everything was counted anew.
+    let server = server.restart().await;
+    for (who, app) in [(&ada, &fresh), (&bob, &app), (&cyd, &own)] {
+        row(&server, who, app).await.error(ErrorCode::AccountQuotaExceeded);
+    }
+}
