@@ -10,6 +10,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
     event::Event,
+    id::ParticipantId,
     json::Object,
     manifest::{Retention, Visibility},
     principal::Caller,
@@ -23,6 +24,7 @@ use tokio::{
 };
 
 use super::{
+    access_ops::{AccessOp, AccessReply},
     deploy::{DeployPlan, DeployReport},
     root::Root,
 };
@@ -126,6 +128,13 @@ pub enum Op {
         /// Its data.
         data: Object,
     },
+    /// Let a visitor in by a grant link: counts a use of it.
+    RedeemGrant {
+        /// SHA-256 of the link's token.
+        token: [u8; 32],
+        /// The visitor that it makes.
+        visitor: ParticipantId,
+    },
     /// Something about the app itself.
     App(AppOp),
 }
@@ -180,6 +189,10 @@ pub enum AppOp {
         /// New timezone.
         timezone: Option<Arc<str>>,
     },
+    /// Put another share token in force, while visibility is `link`: its hash and sealed form.
+    RotateShare([u8; 32], Arc<str>),
+    /// Change who may do what beside the owner.
+    Access(AccessOp),
     /// Turn migration mode on for so long, or off.
     Migration(Option<Duration>),
     /// Set or clear the owner's retention override of a collection.
@@ -219,6 +232,8 @@ pub enum Reply {
     Event(Arc<Event>),
     /// The app's record, after the operation.
     App(Arc<AppRecord>),
+    /// After a change of permissions.
+    Access(AccessReply),
     /// What a deploy did, or why it did not.
     Deployed(Box<DeployReport>),
     /// Bounds in force after a retention change.

@@ -66,8 +66,8 @@ pub(crate) struct View {
 impl View {
     /// # Errors
     /// Those of [`standing`] and [`readable`].
-    pub(crate) fn new(root: Arc<Root>, caller: &Caller) -> Result<Self> {
-        let standing = standing(&root.record, caller)?;
+    pub(crate) fn new(root: Arc<Root>, caller: &Caller, now: Timestamp) -> Result<Self> {
+        let standing = standing(&root, caller, now)?;
         readable(&root.record, &standing)?;
         Ok(Self { root, standing })
     }
@@ -97,7 +97,7 @@ impl View {
 
 impl AppHandle {
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
-        View::new(self.root().await?, caller)
+        View::new(self.root().await?, caller, self.env().clock.now())
     }
 
     /// One row by key.

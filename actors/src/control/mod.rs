@@ -12,6 +12,7 @@ mod page;
 mod purge;
 mod seed;
 mod settings;
+mod sharing;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};

@@ -12,7 +12,7 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
+    DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
     participants::Cache, touches::Touches,
 };
 
@@ -33,6 +33,7 @@ pub(super) struct Core {
     pub(super) guesses: Guesses,
     pub(super) touches: Touches,
     pub(super) participants: Cache,
+    pub(super) credentials: Known,
     pub(super) gates: Gates,
 }
 
@@ -50,6 +51,7 @@ impl Core {
             guesses: Guesses::default(),
             touches: Touches::default(),
             participants: Cache::default(),
+            credentials: Known::default(),
             gates: Gates::default(),
         }
     }

@@ -11,8 +11,10 @@
 mod agents;
 mod claims;
 mod core;
+mod credentials;
 mod devices;
 mod guesses;
+mod invitations;
 mod keeper;
 mod keys;
 mod memory;
@@ -31,7 +33,9 @@ use rookery_storage::Db;
 
 pub use agents::{AgentPosition, AgentRecord};
 pub use claims::ClaimCode;
+pub use credentials::CredentialHolder;
 pub use devices::{DevicePolled, DeviceStart};
+pub use invitations::Invited;
 pub use keys::{KeyHolder, MintedKey};
 pub use once::{Answered, FirstAnswer, Once};
 pub use rookery_storage::{

@@ -31,12 +31,11 @@ const CREDENTIAL: &str = "insert into credentials (id, app_id, name, prefix, rig
      on conflict (id) do update set prefix = excluded.prefix, status = excluded.status, \
      updated_at = excluded.updated_at";
 
-const TOKEN: &str = "insert into credential_tokens (hash, app_id, credential, prefix, \
-     created_at, expires_at) values ($1, $2, $3, $4, $5, $6) \
-     on conflict (hash) do update set expires_at = excluded.expires_at";
+/// A credential has the tokens that are written with it, and no others.
+const NO_TOKENS: &str = "delete from credential_tokens where credential = $1";
 
-const ENDED_TOKENS: &str =
-    "delete from credential_tokens where credential = $1 and expires_at <= $2";
+const TOKEN: &str = "insert into credential_tokens (hash, app_id, credential, prefix, \
+     created_at, expires_at) values ($1, $2, $3, $4, $5, $6)";
 
 /// Everything that a group changes of its app's permissions.
 pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
@@ -105,10 +104,10 @@ fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<()
             one.updated_at,
         ],
     ));
+    bound.push((NO_TOKENS, args![one.id]));
     for token in &one.tokens {
         let (prefix, made) = (&*token.prefix, token.created_at);
         bound.push((TOKEN, args![token.hash, app, one.id, prefix, made, token.expires_at]));
     }
-    bound.push((ENDED_TOKENS, args![one.id, one.updated_at]));
     Ok(())
 }
