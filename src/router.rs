@@ -13,8 +13,9 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys, ops, page,
-        register, self_agents, site as pages, visitor,
+        agents, apps, auth, claim_codes, collections, credentials, device, docs, feed, grants,
+        health, keys, members, ops, page, preview_tokens, register, self_agents, share_link,
+        site as pages, test_sessions, visitor,
     },
     state::AppState,
 };
@@ -59,6 +60,8 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/s/sdk.js", page::sdk)
         .get("/s/callback", visitor::callback::callback)
         .get("/s/share/{token}", visitor::share::share)
+        .get("/s/grant/{token}", visitor::grant::grant)
+        .get("/s/preview/{token}", visitor::preview::preview)
 }
 
 /// The routes of the operator's listener.
@@ -88,7 +91,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
-    rows(accounts(api)).merge(app_routes())
+    rows(accounts(api)).merge(app_routes()).merge(sharing())
 }
 
 /// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
@@ -177,6 +180,28 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
         .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
         .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
+}
+
+/// Members, grant links, previews, credentials, share links and test sessions: of part 4.4.
+fn sharing() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(operation!(members::list::list, members::list::ERRORS))
+        .routes(operation!(members::add::add, members::add::ERRORS))
+        .routes(operation!(members::update::update, members::update::ERRORS))
+        .routes(operation!(members::remove::remove, members::remove::ERRORS))
+        .routes(operation!(grants::list::list, grants::list::ERRORS))
+        .routes(operation!(grants::create::create, grants::create::ERRORS))
+        .routes(operation!(grants::revoke::revoke, grants::revoke::ERRORS))
+        .routes(operation!(preview_tokens::create::create, preview_tokens::create::ERRORS))
+        .routes(operation!(preview_tokens::revoke::revoke, preview_tokens::revoke::ERRORS))
+        .routes(operation!(credentials::list::list, credentials::list::ERRORS))
+        .routes(operation!(credentials::create::create, credentials::create::ERRORS))
+        .routes(operation!(credentials::revoke::revoke, credentials::revoke::ERRORS))
+        .routes(operation!(credentials::pause::pause, credentials::pause::ERRORS))
+        .routes(operation!(credentials::resume::resume, credentials::resume::ERRORS))
+        .routes(operation!(credentials::rotate::rotate, credentials::rotate::ERRORS))
+        .routes(operation!(share_link::rotate::rotate, share_link::rotate::ERRORS))
+        .routes(operation!(test_sessions::create::create, test_sessions::create::ERRORS))
 }
 
 impl Routes {

@@ -141,16 +141,14 @@ impl Rights {
     /// What it means for decisions.
     #[must_use]
     pub fn allowlist(&self) -> Allowlist {
-        let grant = |operations: &[Operation], scope| {
-            CollectionGrant::new(operations, scope == Scope::Own)
-        };
+        let grant =
+            |operations: &[Operation], scope| CollectionGrant::new(operations, scope == Scope::Own);
         let named: BTreeMap<_, _> = self
             .collections
             .iter()
             .map(|rights| (rights.name.clone(), grant(&rights.operations, rights.scope)))
             .collect();
-        let following =
-            (self.mode == Mode::Following).then(|| grant(&self.operations, self.scope));
+        let following = (self.mode == Mode::Following).then(|| grant(&self.operations, self.scope));
         Allowlist { named, following }
     }
 }

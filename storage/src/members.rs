@@ -42,9 +42,8 @@ pub async fn list(
     after: Option<MemberPosition>,
     limit: u32,
 ) -> Result<Vec<Member>> {
-    let (at, human) = after.map_or((Timestamp(i64::MIN), [0; 16]), |(at, human)| {
-        (at, human.uuid().into_bytes())
-    });
+    let (at, human) =
+        after.map_or((Timestamp(i64::MIN), [0; 16]), |(at, human)| (at, human.uuid().into_bytes()));
     let rows: Vec<Listed> = db
         .all(
             "select human, custom_role, created_at from members
@@ -92,11 +91,7 @@ pub async fn role_counts(db: &Db, app: AppId) -> Result<Vec<(String, u64)>> {
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn apps_of(
-    db: &Db,
-    human: HumanId,
-    limit: u32,
-) -> Result<Vec<(AppId, Option<String>)>> {
+pub async fn apps_of(db: &Db, human: HumanId, limit: u32) -> Result<Vec<(AppId, Option<String>)>> {
     let rows: Vec<(Vec<u8>, Option<String>)> = db
         .all(
             "select app_id, custom_role from members

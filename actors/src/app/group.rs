@@ -8,8 +8,8 @@ use std::{collections::HashSet, sync::Arc};
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId};
 use rookery_storage::commit::{
-    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub, SpentChallenge,
-    Ticket,
+    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub,
+    SpentChallenge, Ticket,
 };
 
 use super::{

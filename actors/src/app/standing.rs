@@ -39,6 +39,14 @@ impl AppHandle {
         Ok(self.root().await?.access.member(human).is_some())
     }
 
+    /// The grant link whose token has this hash, whatever has become of it short of revocation.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn grant_of_token(&self, token: [u8; 32]) -> Result<Option<GrantId>> {
+        Ok(self.root().await?.access.grant_by_token(&token).map(|grant| grant.id))
+    }
+
     /// The preview whose token has this hash, if it opens the app now.
     ///
     /// # Errors
@@ -47,9 +55,8 @@ impl AppHandle {
         let root = self.root().await?;
         let preview = root.access.preview_by_token(&token);
         let now = self.env().clock.now();
-        let opens = |one: &&Arc<Preview>| {
-            one.is_live(now) && root.record.visibility == Visibility::Private
-        };
+        let opens =
+            |one: &&Arc<Preview>| one.is_live(now) && root.record.visibility == Visibility::Private;
         Ok(preview.filter(opens).cloned())
     }
 }

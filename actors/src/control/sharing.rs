@@ -160,7 +160,11 @@ async fn end(
         Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
         Ok(_) => Err(Error::internal(true)),
         Err(refused) if refused.code == ErrorCode::NotFound => {
-            if known.await.map_err(failed)? { Ok(()) } else { Err(refused) }
+            if known.await.map_err(failed)? {
+                Ok(())
+            } else {
+                Err(refused)
+            }
         }
         Err(refused) => Err(refused),
     }

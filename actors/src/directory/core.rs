@@ -12,8 +12,8 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
-    participants::Cache, touches::Touches,
+    DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation,
+    once::Gates, participants::Cache, touches::Touches,
 };
 
 /// Changes that may wait for the actor at a time.

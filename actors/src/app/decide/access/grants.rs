@@ -57,8 +57,7 @@ impl Decision<'_> {
         let now = self.now;
         let root = &self.working.root;
         let active = |grant: &&Arc<Grant>| {
-            grant.state(now) == GrantState::Active
-                && root.manifest.roles.contains_key(&grant.role)
+            grant.state(now) == GrantState::Active && root.manifest.roles.contains_key(&grant.role)
         };
         let grant = root.access.grant_by_token(token).filter(active).ok_or_else(|| {
             Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")

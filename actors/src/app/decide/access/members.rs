@@ -22,9 +22,7 @@ impl Decision<'_> {
         if let Some(role) = &custom_role {
             self.check_role("custom_role", role)?;
         }
-        if human == self.working.root.record.owner {
-            return Err(Error::new(ErrorCode::Conflict, "this is the app's owner already"));
-        }
+        self.check_not_owner(human)?;
         if self.tables().member(human).is_some() {
             return Err(Error::new(ErrorCode::Conflict, "this human is a member already"));
         }
@@ -42,6 +40,7 @@ impl Decision<'_> {
         human: HumanId,
         custom_role: Option<Arc<str>>,
     ) -> Result<Arc<Member>> {
+        self.check_not_owner(human)?;
         let before = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
         if let Some(role) = &custom_role {
             self.check_role("custom_role", role)?;
@@ -55,11 +54,20 @@ impl Decision<'_> {
     }
 
     pub(super) fn remove_member(&mut self, human: HumanId) -> Result<AccessReply> {
+        self.check_not_owner(human)?;
         let member = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
         self.tables().remove_member(human);
         self.write_access(AccessWrite::Member { member, removed_at: Some(self.now) });
         self.tell("member.removed", &json!({"human_id": human}));
         Ok(AccessReply::Gone)
+    }
+
+    /// The owner is no member: it is everything that one can be.
+    fn check_not_owner(&self, human: HumanId) -> Result<()> {
+        if human == self.working.root.record.owner {
+            return Err(Error::new(ErrorCode::Conflict, "this human is the app's owner"));
+        }
+        Ok(())
     }
 
     fn put_member(&mut self, member: &Arc<Member>, kind: &str) {
