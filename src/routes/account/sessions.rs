@@ -6,16 +6,16 @@ use axum::{
 };
 use http::StatusCode;
 use rookery_domain::{ErrorCode, Timestamp, id::SessionId};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        cursor::List,
+        paging::Paging,
         params::{PathId, StrictQuery},
-        reply::{Page, page_limit},
+        reply::Page,
         session_cookie,
     },
     state::AppState,
@@ -47,17 +47,6 @@ pub struct SessionView {
     expires_at: Timestamp,
 }
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct Paging {
-    /// Sessions on a page, 1 to 200; 50 when absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Lists the human's open sessions, newest first.
 #[utoipa::path(
     get, path = "/v1/self/sessions", tag = "Account", params(Paging),
@@ -68,18 +57,9 @@ pub async fn list_sessions(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<SessionView>> {
-    let limit = page_limit(query.limit)?;
-    let list =
-        List { route: "/v1/self/sessions", owner: caller.human.uuid(), key: &state.rooms.key };
-    let after = list.position(query.cursor.as_deref())?;
-    let after = after.map(|(at, id)| (at, SessionId::from_uuid(id)));
-    // One more than asked for tells whether there is another page.
-    let asked = u32::try_from(limit).unwrap_or(u32::MAX).saturating_add(1);
-    let mut sessions = state.rooms.directory.sessions_of(caller.human, after, asked).await?;
-    let more = sessions.len() > limit;
-    sessions.truncate(limit);
-    let last = sessions.last().filter(|_| more);
-    let next_cursor = last.map(|last| list.cursor(last.created_at, last.id.uuid()));
+    let page = query.of("/v1/self/sessions", caller.human.uuid(), &state)?;
+    let after = page.after(SessionId::from_uuid);
+    let sessions = state.rooms.directory.sessions_of(caller.human, after, page.wanted()).await?;
     let view = |session: &rookery_actors::directory::SessionRecord| SessionView {
         id: session.id,
         current: session.id == caller.session,
@@ -87,7 +67,7 @@ pub async fn list_sessions(
         last_used_at: session.last_used_at,
         expires_at: session.expires_at,
     };
-    Ok(Page { items: sessions.iter().map(view).collect(), next_cursor })
+    Ok(page.show(sessions, |one| (one.created_at, one.id.uuid()), view))
 }
 
 /// Ends one session, and the human's sessions in apps.

@@ -2,34 +2,21 @@
 
 use axum::extract::State;
 use rookery_domain::{ErrorCode, id::CredentialId};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::record::CredentialBody;
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        cursor::List,
+        paging::Paging,
         params::StrictQuery,
-        reply::{Page, page_limit},
+        reply::Page,
     },
     state::AppState,
 };
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
-
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct Paging {
-    /// Credentials on a page, 1 to 200; 50 when absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
 
 /// Lists service credentials with what they enumerate, newest first, the revoked ones too; never
 /// their tokens.
@@ -43,18 +30,9 @@ pub async fn list(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<CredentialBody>> {
-    let limit = page_limit(query.limit)?;
     let app = owner.app;
-    let list =
-        List { route: "/v1/apps/{id}/credentials", owner: app.id().uuid(), key: &state.rooms.key };
-    let after = list.position(query.cursor.as_deref())?;
-    let after = after.map(|(at, id)| (at, CredentialId::from_uuid(id)));
-    // One more than asked for tells whether there is another page.
-    let wanted = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-    let mut found = state.rooms.control().credentials(&app, after, wanted).await?;
-    let more = found.len() > limit;
-    found.truncate(limit);
-    let last = found.last().filter(|_| more);
-    let next_cursor = last.map(|last| list.cursor(last.created_at, last.id.uuid()));
-    Ok(Page { items: found.iter().map(CredentialBody::of).collect(), next_cursor })
+    let page = query.of("/v1/apps/{id}/credentials", app.id().uuid(), &state)?;
+    let after = page.after(CredentialId::from_uuid);
+    let found = state.rooms.control().credentials(&app, after, page.wanted()).await?;
+    Ok(page.show(found, |one| (one.created_at, one.id.uuid()), CredentialBody::of))
 }

@@ -2,34 +2,21 @@
 
 use axum::extract::State;
 use rookery_domain::{ErrorCode, id::GrantId};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::record::GrantBody;
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        cursor::List,
+        paging::Paging,
         params::StrictQuery,
-        reply::{Page, page_limit},
+        reply::Page,
     },
     state::AppState,
 };
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
-
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct Paging {
-    /// Links on a page, 1 to 200; 50 when absent.
-    limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
 
 /// Lists the grant links that are not revoked, newest first; never their tokens.
 #[utoipa::path(
@@ -42,19 +29,10 @@ pub async fn list(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<GrantBody>> {
-    let limit = page_limit(query.limit)?;
     let app = owner.app;
-    let list =
-        List { route: "/v1/apps/{id}/grants", owner: app.id().uuid(), key: &state.rooms.key };
-    let after = list.position(query.cursor.as_deref())?;
-    let after = after.map(|(at, id)| (at, GrantId::from_uuid(id)));
-    // One more than asked for tells whether there is another page.
-    let wanted = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-    let mut grants = state.rooms.control().grants(&app, after, wanted).await?;
-    let more = grants.len() > limit;
-    grants.truncate(limit);
-    let last = grants.last().filter(|_| more);
-    let next_cursor = last.map(|last| list.cursor(last.created_at, last.id.uuid()));
+    let page = query.of("/v1/apps/{id}/grants", app.id().uuid(), &state)?;
+    let after = page.after(GrantId::from_uuid);
+    let grants = state.rooms.control().grants(&app, after, page.wanted()).await?;
     let now = state.clock.now();
-    Ok(Page { items: grants.iter().map(|one| GrantBody::of(one, now)).collect(), next_cursor })
+    Ok(page.show(grants, |one| (one.created_at, one.id.uuid()), |one| GrantBody::of(one, now)))
 }

@@ -4,13 +4,10 @@ use axum::extract::State;
 use rookery_actors::control::{AppList, Shown};
 use rookery_domain::ErrorCode;
 
-use super::{
-    list::{Paging, page},
-    record::OwnApp,
-};
+use super::{list::page, record::OwnApp};
 use crate::{
     error::ApiResult,
-    http::{auth::permission::HumanSession, params::StrictQuery, reply::Page},
+    http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
     state::AppState,
 };
 

@@ -3,34 +3,16 @@
 use axum::extract::State;
 use rookery_actors::control::AppList;
 use rookery_domain::{ErrorCode, id::AppId};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::record::{OwnApp, Shelf};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        cursor::List,
-        params::StrictQuery,
-        reply::{Page, page_limit},
-    },
+    http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
     state::AppState,
 };
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
-
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct Paging {
-    /// Apps on a page, 1 to 200; 50 when absent.
-    pub(super) limit: Option<usize>,
-    /// `next_cursor` of the page before.
-    pub(super) cursor: Option<String>,
-}
 
 /// Lists the apps that the human owns, newest first; those in the trash have a list of their own.
 #[utoipa::path(
@@ -53,15 +35,12 @@ pub(super) async fn page(
     wanted: AppList,
     query: Paging,
 ) -> ApiResult<Page<OwnApp>> {
-    let limit = page_limit(query.limit)?;
-    let list = List { route, owner: caller.human.uuid(), key: &state.rooms.key };
-    let after = list.position(query.cursor.as_deref())?;
-    let after = after.map(|(at, id)| (at, AppId::from_uuid(id)));
-    let wanted = AppList { after, ..wanted };
-    let (apps, more) = state.rooms.control().list(caller.human, wanted, limit).await?;
+    let page = query.of(route, caller.human.uuid(), state)?;
+    let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
+    let (apps, more) = state.rooms.control().list(caller.human, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|app| {
         let record = app.record();
-        list.cursor(record.created_at, record.id.uuid())
+        page.cursor((record.created_at, record.id.uuid()))
     });
     let shelf = Shelf::open(state, caller.human).await?;
     let mut items = Vec::with_capacity(apps.len());

@@ -1,0 +1,130 @@
+//! Pages of lists that are not rows: how many items, from where on, and the cursor that leads to
+//! the next page. A cursor is a signed position, bound to the list and to whose list it is. What
+//! is not here: cursors of rows and of apps by filter, which bind more (`rookery_domain::query`).
+
+use rookery_domain::{
+    Error, Result, Timestamp,
+    sealed::{ServerKey, TokenPurpose},
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::reply::{Page, page_limit};
+use crate::state::AppState;
+
+/// Bytes of a position: time and id of the last item.
+const POSITION_BYTES: usize = 24;
+
+/// Which page of a list.
+#[derive(Debug, Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Paging {
+    /// Items on the page, 1 to 200; 50 when absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl Paging {
+    /// The page that is asked for, of the list at `route` that belongs to `owner`.
+    ///
+    /// # Errors
+    /// `invalid_request` for a limit out of bounds, and for a cursor that was altered or made for
+    /// another list.
+    pub fn of<'a>(
+        &self,
+        route: &'static str,
+        owner: Uuid,
+        state: &'a AppState,
+    ) -> Result<Asked<'a>> {
+        let list = List { route, owner, key: &state.rooms.key };
+        let limit = page_limit(self.limit)?;
+        Ok(Asked { limit, after: list.position(self.cursor.as_deref())?, list })
+    }
+}
+
+/// A page that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    list: List<'a>,
+    /// Items on it at most.
+    pub limit: usize,
+    after: Option<(Timestamp, Uuid)>,
+}
+
+impl Asked<'_> {
+    /// The place behind which it begins: time and id of the last item before; none at the start.
+    pub fn after<I>(&self, id: impl FnOnce(Uuid) -> I) -> Option<(Timestamp, I)> {
+        self.after.map(|(at, uuid)| (at, id(uuid)))
+    }
+
+    /// Items to look for: one more than fit tells whether there is another page.
+    #[must_use]
+    pub fn wanted<N: From<u16>>(&self) -> N {
+        one_more(self.limit)
+    }
+
+    /// The page of what was found; `place` tells time and id of an item.
+    pub fn show<T, B>(
+        &self,
+        mut found: Vec<T>,
+        place: impl FnOnce(&T) -> (Timestamp, Uuid),
+        body: impl FnMut(&T) -> B,
+    ) -> Page<B> {
+        let more = found.len() > self.limit;
+        found.truncate(self.limit);
+        let next_cursor = found.last().filter(|_| more).map(|last| self.cursor(place(last)));
+        Page { items: found.iter().map(body).collect(), next_cursor }
+    }
+
+    /// The cursor that leads on from the item at this time and id.
+    #[must_use]
+    pub fn cursor(&self, place: (Timestamp, Uuid)) -> String {
+        self.list.cursor(place)
+    }
+}
+
+/// One more than `items` of a page: what is looked for, to know whether there are more.
+#[must_use]
+pub fn one_more<N: From<u16>>(items: usize) -> N {
+    u16::try_from(items + 1).unwrap_or(u16::MAX).into()
+}
+
+/// A list that a cursor belongs to.
+#[derive(Debug, Clone, Copy)]
+struct List<'a> {
+    route: &'static str,
+    owner: Uuid,
+    /// What signs its cursors.
+    key: &'a ServerKey,
+}
+
+impl List<'_> {
+    fn cursor(&self, (at, id): (Timestamp, Uuid)) -> String {
+        let mut payload = self.binding();
+        payload.extend_from_slice(&at.0.to_be_bytes());
+        payload.extend_from_slice(id.as_bytes());
+        self.key.sign(TokenPurpose::ListPage, &payload)
+    }
+
+    fn position(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, Uuid)>> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        let payload = self.key.verify(TokenPurpose::ListPage, cursor);
+        let position = payload.as_deref().and_then(|payload| self.decode(payload));
+        let foreign = || Error::invalid("query parameter cursor: is not a cursor of this list");
+        position.map(Some).ok_or_else(foreign)
+    }
+
+    fn binding(&self) -> Vec<u8> {
+        [self.route.as_bytes(), &[0], self.owner.as_bytes()].concat()
+    }
+
+    fn decode(&self, payload: &[u8]) -> Option<(Timestamp, Uuid)> {
+        let position = payload.strip_prefix(self.binding().as_slice())?;
+        let position: &[u8; POSITION_BYTES] = position.try_into().ok()?;
+        let (at, id) = position.split_first_chunk::<8>()?;
+        Some((Timestamp(i64::from_be_bytes(*at)), Uuid::from_slice(id).ok()?))
+    }
+}
