@@ -71,6 +71,12 @@ impl Api {
         Self { fields: fields.collect(), ..self.clone() }
     }
 
+    /// The same, with connections of its own.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self { pool: Arc::default(), ..self.clone() }
+    }
+
     /// The same, with one more header field.
     #[must_use]
     pub fn also(&self, name: &str, value: &str) -> Self {

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     load::{Mode, Plan},
-    scenarios::{anonymous, feed, hot_app, many_apps, noisy, sweep, wake},
+    scenarios::{anonymous, feed, hot_app, many_apps, noisy, restart, sweep, wake},
     stats::Bound,
     suite,
 };
@@ -32,6 +32,8 @@ pub enum Command {
     Sweep(Run<sweep::Options>),
     /// Cold starts: the first request to an app that sleeps.
     Wake(Run<wake::Options>),
+    /// A server of the run's own ends and starts again: how long until it is ready?
+    Restart(Run<restart::Options>),
     /// Many followers of one app: the time from a commit to the last delivery.
     Feed(Run<feed::Options>),
     /// One app is flooded; what do its quiet neighbours notice?

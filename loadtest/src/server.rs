@@ -21,7 +21,6 @@ use crate::failure::{Failure, Result};
 /// What the server's own limits are raised to; everything else stays as it ships, the limiter, the
 /// log and the permission checks included.
 const SETTINGS: &[(&str, &str)] = &[
-    ("ROOKERY__SERVER__LISTEN", "127.0.0.1:0"),
     ("ROOKERY__OPS__LISTEN", "127.0.0.1:0"),
     ("ROOKERY__SERVER__CONNECTIONS_MAX", "100000"),
     ("ROOKERY__RATE_LIMIT__PER_MINUTE", "100000000"),
@@ -43,10 +42,33 @@ const STOP_POLL: Duration = Duration::from_millis(20);
 /// Lines of its log that are shown when it does not start.
 const LOG_LINES_SHOWN: usize = 5;
 
+/// How a server is made to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By SIGTERM: it answers what it has begun.
+    InOrder,
+    /// By SIGKILL: it is gone at once.
+    Killed,
+}
+
+impl Ending {
+    /// Its name in figures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InOrder => "SIGTERM",
+            Self::Killed => "kill -9",
+        }
+    }
+}
+
 /// A running server process.
 pub struct Server {
     child: Child,
     folder: TempDir,
+    binary: PathBuf,
+    settings: Vec<(String, String)>,
+    port: u16,
     /// Its origin, without a slash at the end.
     pub url: String,
 }
@@ -59,34 +81,40 @@ impl Server {
     pub fn start(binary: &Path, settings: &[(String, String)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("rookery-load-").tempdir();
         let folder = folder.map_err(|error| Failure::Server(error.to_string()))?;
-        let log_path = folder.path().join("server.log");
-        let log = File::create(&log_path).map_err(|error| Failure::Server(error.to_string()))?;
-        let mut child = Command::new(binary)
-            .env_clear()
-            .env("ROOKERY__DATA_DIR", folder.path().join("data"))
-            .envs(SETTINGS.iter().copied())
-            .envs(settings.iter().map(|(name, value)| (name, value)))
-            .current_dir(folder.path())
-            // Ctrl-C in the terminal is for this tool, which then stops the server itself.
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .map_err(|error| Failure::Server(format!("{}: {error}", binary.display())))?;
-        let mut first = String::new();
-        if let Some(out) = child.stdout.take() {
-            // An error reads like an early end.
-            let _ = BufReader::new(out).read_line(&mut first);
+        let (child, port) = launch(binary, folder.path(), settings, 0)?;
+        let (binary, settings) = (binary.to_path_buf(), settings.to_vec());
+        let url = format!("http://localhost:{port}");
+        Ok(Self { child, folder, binary, settings, port, url })
+    }
+
+    /// Ends the process, and starts another one over the same data at the same address; it
+    /// listens on return. How long that took from the start of the new process.
+    ///
+    /// # Errors
+    /// [`Failure::Server`] with the end of its log.
+    pub fn restart(&mut self, ending: Ending) -> Result<Duration> {
+        self.end(ending);
+        let began = Instant::now();
+        let folder = self.folder.path();
+        (self.child, _) = launch(&self.binary, folder, &self.settings, self.port)?;
+        Ok(began.elapsed())
+    }
+
+    /// Returns when the process is gone, whether or not it ends when asked to.
+    fn end(&mut self, ending: Ending) {
+        let pid = i32::try_from(self.child.id()).map(Pid::from_raw);
+        let asked = ending == Ending::InOrder
+            // If it cannot be asked, it is gone or is killed below.
+            && pid.is_ok_and(|pid| kill(pid, Signal::SIGTERM).is_ok());
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        while asked && Instant::now() < deadline {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(STOP_POLL);
         }
-        let address = first.strip_prefix(GREETING).and_then(|rest| rest.split([' ', '\n']).next());
-        let port = address.and_then(|address| address.rsplit_once(':')).map(|(_, port)| port);
-        let Some(port) = port else {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Failure::Server(format!("it did not start: {}", last_lines(&log_path))));
-        };
-        Ok(Self { url: format!("http://localhost:{port}"), child, folder })
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     /// Its process.
@@ -105,19 +133,43 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let pid = i32::try_from(self.child.id()).map(Pid::from_raw);
-        // If it cannot be asked, it is gone or is killed below.
-        let asked = pid.is_ok_and(|pid| kill(pid, Signal::SIGTERM).is_ok());
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        while asked && Instant::now() < deadline {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(STOP_POLL);
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end(Ending::InOrder);
     }
+}
+
+/// Starts `binary` over the data in `folder`, listening on `port` (0: a free one), which is
+/// returned once it listens.
+fn launch(
+    binary: &Path,
+    folder: &Path,
+    settings: &[(String, String)],
+    port: u16,
+) -> Result<(Child, u16)> {
+    let log_path = folder.join("server.log");
+    let log = File::create(&log_path).map_err(|error| Failure::Server(error.to_string()))?;
+    let mut child = Command::new(binary)
+        .env_clear()
+        .env("ROOKERY__DATA_DIR", folder.join("data"))
+        .env("ROOKERY__SERVER__LISTEN", format!("127.0.0.1:{port}"))
+        .envs(SETTINGS.iter().copied())
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .current_dir(folder)
+        // Ctrl-C in the terminal is for this tool, which then stops the server itself.
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(|error| Failure::Server(format!("{}: {error}", binary.display())))?;
+    let mut first = String::new();
+    if let Some(out) = child.stdout.take() {
+        // An error reads like an early end.
+        let _ = BufReader::new(out).read_line(&mut first);
+    }
+    let address = first.strip_prefix(GREETING).and_then(|rest| rest.split([' ', '\n']).next());
+    let port = address.and_then(|address| address.rsplit_once(':')?.1.parse().ok());
+    port.map(|port| (child, port))
+        .ok_or_else(|| Failure::Server(format!("it did not start: {}", last_lines(&log_path))))
 }
 
 fn last_lines(log: &Path) -> String {

@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -21,13 +21,17 @@ use crate::{
     failure::{Failure, Result},
     load::traffic::FILLER_BYTES,
     machine,
-    server::Server,
+    server::{Ending, Server},
 };
 
 /// Deploys, fills and purges at a time.
 const AT_ONCE: usize = 16;
 /// Rows of one batch request: the service's bound.
 const BATCH_ROWS: usize = 500;
+/// Time for a server that listens to become ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often it is asked.
+const READY_POLL: Duration = Duration::from_millis(1);
 /// The one collection of this tool's apps.
 const COLLECTION: &str = "rows";
 
@@ -145,6 +149,35 @@ impl Target {
             self.api.expect("GET", &path, None).await.map(drop)
         });
         asked.buffer_unordered(AT_ONCE).try_collect().await
+    }
+
+    /// Ends the run's own server and starts it again; how long the new process took until it was
+    /// ready.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] without a server of the run's own; [`Failure::Server`] when it does not
+    /// come back.
+    pub async fn restart_server(&mut self, ending: Ending) -> Result<Duration> {
+        let own = || Failure::Usage("only a server of the run's own is ended".to_owned());
+        let server = self.server.as_mut().ok_or_else(own)?;
+        let started = server.restart(ending)?;
+        self.pid = Some(server.pid());
+        // Connections to the process that ended are of no use.
+        self.api = self.api.afresh();
+        let began = Instant::now();
+        let mut request = Vec::new();
+        self.api.head().bodiless(&mut request, "GET", "/ready");
+        loop {
+            if let Ok(mut connection) = self.api.endpoint().connect().await
+                && connection.exchange(&request).await.is_ok_and(|answer| answer.is_ok())
+            {
+                return Ok(started + began.elapsed());
+            }
+            if began.elapsed() > READY_TIMEOUT {
+                return Err(Failure::Server("it listens, and is not ready".to_owned()));
+            }
+            tokio::time::sleep(READY_POLL).await;
+        }
     }
 
     /// The server's resident bytes, where they can be seen.

@@ -29,7 +29,7 @@ const MANY: usize = 100;
 /// Rows of an app whose memory is measured; each holds about 200 bytes.
 const MEMORY_ROWS: usize = 100;
 /// Apps between two looks at the server's memory.
-const MEMORY_APPS: usize = 200;
+const MEMORY_APPS: usize = 500;
 
 /// What is asked.
 #[derive(Debug, Clone, Args)]
