@@ -24,7 +24,10 @@ use super::{
     Attempt, Body, StorageOptions, Tx,
     postgres::{SLOW_STATEMENT, migration_error, newest},
 };
-use crate::error::{Result, StorageError};
+use crate::{
+    error::{Result, StorageError},
+    faults,
+};
 
 /// The migrations of this build.
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -201,7 +204,10 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
+        .synchronous(match faults::syncs_each_commit() {
+            true => SqliteSynchronous::Full,
+            false => SqliteSynchronous::Normal,
+        })
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENT_CACHE)

@@ -5,7 +5,7 @@
  *   ROOKERY_SHIM_TRACE      a file that gets every write, truncation and sync, in order
  *   ROOKERY_SHIM_FAIL_AT    the number of the fsync that fails with EIO, from 1
  *   ROOKERY_SHIM_FAIL       "once", or "always": every later one too
- *   ROOKERY_SHIM_BYTES_MAX  bytes that a file of the folder may hold; beyond is ENOSPC
+ *   ROOKERY_SHIM_FULL       a file; while it is there, no other one grows: ENOSPC
  *
  * A record of the trace: kind, file, 2 bytes of padding, length (u32), offset (u64), then the bytes
  * written; all in this machine's byte order. Whoever reads the trace is src/disk.
@@ -39,7 +39,8 @@ enum { DESCRIPTORS = 32768 };
 static uint8_t files[DESCRIPTORS];
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static int trace = -1;
-static long long bytes_max = -1, fail_at = 0, syncs = 0;
+static const char *full;
+static long long fail_at = 0, syncs = 0;
 static int fails_always = 0;
 static char folder[PATH_MAX];
 
@@ -51,11 +52,6 @@ static int (*real_ftruncate)(int, off_t);
 static int (*real_fsync)(int);
 static int (*real_fdatasync)(int);
 
-static long long number(const char *name, long long otherwise) {
-    const char *text = getenv(name);
-    return text ? atoll(text) : otherwise;
-}
-
 __attribute__((constructor)) static void begin(void) {
     if (real_openat) return;
     real_openat = dlsym(RTLD_NEXT, "openat64");
@@ -66,12 +62,12 @@ __attribute__((constructor)) static void begin(void) {
     real_fsync = dlsym(RTLD_NEXT, "fsync");
     real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
     const char *where = getenv("ROOKERY_SHIM_FOLDER"), *path = getenv("ROOKERY_SHIM_TRACE");
-    const char *how = getenv("ROOKERY_SHIM_FAIL");
+    const char *how = getenv("ROOKERY_SHIM_FAIL"), *at = getenv("ROOKERY_SHIM_FAIL_AT");
     if (!where || !realpath(where, folder)) folder[0] = 0;
     if (path) trace = real_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    fail_at = number("ROOKERY_SHIM_FAIL_AT", 0);
+    fail_at = at ? atoll(at) : 0;
     fails_always = how && strcmp(how, "always") == 0;
-    bytes_max = number("ROOKERY_SHIM_BYTES_MAX", -1);
+    full = getenv("ROOKERY_SHIM_FULL");
 }
 
 static void opened(int fd) {
@@ -151,7 +147,9 @@ static ssize_t write_at(int fd, const void *bytes, size_t length, off_t offset) 
     pthread_mutex_lock(&order);
     off_t where = stands ? lseek(fd, 0, SEEK_CUR) : offset;
     ssize_t written;
-    if (bytes_max >= 0 && where + (long long)length > bytes_max) {
+    struct stat now;
+    int grows = full && fstat(fd, &now) == 0 && where + (off_t)length > now.st_size;
+    if (grows && access(full, F_OK) == 0) {
         errno = ENOSPC;
         written = -1;
     } else {

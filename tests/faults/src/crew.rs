@@ -2,6 +2,7 @@
 //! are told to stop.
 
 use std::{
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -37,7 +38,8 @@ pub struct Crew {
 /// How much was acknowledged, and who waits for it.
 #[derive(Debug, Default)]
 struct Count {
-    count: AtomicUsize,
+    acknowledged: AtomicUsize,
+    unavailable: AtomicUsize,
     changed: Notify,
 }
 
@@ -54,6 +56,19 @@ impl Crew {
     /// Lets `writers` loose on an app. `label` keeps their rows apart from those of other crews.
     #[must_use]
     pub fn start(api: &Api, app: &App, label: &str, writers: usize, silence: OnSilence) -> Self {
+        Self::start_marking(api, app, label, writers, silence, None)
+    }
+
+    /// The same; each acknowledgement is marked with the length that `trace` then has.
+    #[must_use]
+    pub fn start_marking(
+        api: &Api,
+        app: &App,
+        label: &str,
+        writers: usize,
+        silence: OnSilence,
+        trace: Option<&Path>,
+    ) -> Self {
         let told = Arc::new(Count::default());
         let stop = CancellationToken::new();
         let spawn = |writer: usize| {
@@ -64,6 +79,7 @@ impl Crew {
                 told: Arc::clone(&told),
                 stop: stop.clone(),
                 silence,
+                trace: trace.map(Path::to_owned),
                 journal: Journal::default(),
             };
             tokio::spawn(writer.run())
@@ -74,7 +90,13 @@ impl Crew {
     /// Changes acknowledged so far.
     #[must_use]
     pub fn acknowledged(&self) -> usize {
-        self.told.count.load(Ordering::Acquire)
+        self.told.acknowledged.load(Ordering::Acquire)
+    }
+
+    /// Changes that were not applied for certain, so far.
+    #[must_use]
+    pub fn unavailable(&self) -> usize {
+        self.told.unavailable.load(Ordering::Acquire)
     }
 
     /// Waits until so many changes were acknowledged.
@@ -123,6 +145,7 @@ struct Writer {
     told: Arc<Count>,
     stop: CancellationToken,
     silence: OnSilence,
+    trace: Option<PathBuf>,
     journal: Journal,
 }
 
@@ -203,16 +226,21 @@ impl Writer {
             return Going::Break(());
         }
         let told = step.ask(&self.api, &self.rows).await;
+        if let (Some(trace), Told::Done) = (&self.trace, &told) {
+            let length = std::fs::metadata(trace).map_or(u64::MAX, |file| file.len());
+            self.journal.marks.push((length, step.effect.clone()));
+        }
         let count = step.effect.len();
         self.journal.note(step, told.clone());
         match told {
             Told::Done => {
-                self.told.count.fetch_add(count, Ordering::AcqRel);
+                self.told.acknowledged.fetch_add(count, Ordering::AcqRel);
                 self.told.changed.notify_waiters();
                 Going::Continue(())
             }
             Told::Refused => Going::Continue(()),
             Told::Unavailable => {
+                self.told.unavailable.fetch_add(1, Ordering::AcqRel);
                 sleep(PAUSE).await;
                 Going::Break(())
             }

@@ -12,8 +12,8 @@ use nix::{
     unistd::Pid,
 };
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
     time::{sleep, timeout},
 };
 
@@ -55,6 +55,7 @@ pub struct Launch {
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    out: Lines<BufReader<ChildStdout>>,
     /// Its origin, without a slash at the end.
     pub url: String,
     /// The operator's listener.
@@ -113,13 +114,14 @@ impl Launch {
             .envs(SETTINGS.iter().copied())
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.data)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .kill_on_drop(true)
             .spawn()?;
         let out = child.stdout.take().ok_or_else(|| Failure::new("no standard output"))?;
-        let line = timeout(START_TIMEOUT, BufReader::new(out).lines().next_line()).await;
+        let mut out = BufReader::new(out).lines();
+        let line = timeout(START_TIMEOUT, out.next_line()).await;
         let line = line.ok().transpose()?.flatten().unwrap_or_default();
         let mut ports = line.strip_prefix(GREETING).into_iter().flat_map(|rest| {
             rest.split([' ', ')']).filter_map(|word| word.rsplit_once(':')?.1.parse::<u16>().ok())
@@ -131,6 +133,7 @@ impl Launch {
         };
         Ok(Server {
             child,
+            out,
             url: format!("http://localhost:{site}"),
             ops: format!("http://127.0.0.1:{ops}"),
             ready_after: Duration::ZERO,
@@ -139,6 +142,12 @@ impl Launch {
 
     fn log(&self) -> PathBuf {
         self.data.with_extension("log")
+    }
+
+    /// Lines of its log so far.
+    #[must_use]
+    pub fn log_lines(&self) -> usize {
+        std::fs::read_to_string(self.log()).map_or(0, |text| text.lines().count())
     }
 
     /// The end of its log.
@@ -158,6 +167,17 @@ impl Server {
     /// When the system refuses.
     pub async fn kill(mut self) -> Result<()> {
         Ok(self.child.kill().await?)
+    }
+
+    /// Gives an order to a server with [`crate::serve::ORDERS`]; whether it was carried out.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn order(&mut self, order: &str) -> Result<bool> {
+        let silent = || Failure::new("the server takes no orders");
+        let input = self.child.stdin.as_mut().ok_or_else(silent)?;
+        input.write_all(format!("{order}\n").as_bytes()).await?;
+        Ok(self.out.next_line().await?.ok_or_else(silent)? == "done")
     }
 
     /// Sends SIGTERM; the status it ended with and how long it took. None when it did not end

@@ -70,9 +70,9 @@ impl Shim {
         launch.set("ROOKERY_SHIM_FAIL", how)
     }
 
-    /// A launch whose files hold at most so many bytes each.
+    /// A launch whose files do not grow (ENOSPC) while the file `full` is there.
     #[must_use]
-    pub fn bounded(&self, launch: Launch, bytes: u64) -> Launch {
-        self.between(launch).set("ROOKERY_SHIM_BYTES_MAX", bytes)
+    pub fn bounded(&self, launch: Launch, full: &Path) -> Launch {
+        self.between(launch).set("ROOKERY_SHIM_FULL", full.display())
     }
 }

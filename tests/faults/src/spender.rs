@@ -84,7 +84,10 @@ async fn round(api: &Api, spent: &mut Vec<Spent>) -> Result<()> {
 
 fn spend(spent: &mut Vec<Spent>, what: What, status: Result<u16>, done: u16) -> Result<()> {
     let was_told = status.as_ref().is_ok_and(|status| *status == done);
-    spent.push(Spent { what, was_told });
+    // A refusal spends nothing: what expired meanwhile, for example.
+    if was_told || status.is_err() {
+        spent.push(Spent { what, was_told });
+    }
     status.map(drop)
 }
 

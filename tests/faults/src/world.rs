@@ -29,6 +29,13 @@ impl World {
         ((long as f64 * self.scale).round() as usize).max(least)
     }
 
+    /// A server over a folder in `scratch` on SQLite, whatever the campaign's database is: for what
+    /// concerns its file.
+    #[must_use]
+    pub fn launch_sqlite(&self, scratch: &Path) -> Launch {
+        Launch::new(&self.program, &scratch.join("data"))
+    }
+
     /// A server over a folder in `scratch`, on the campaign's database.
     #[must_use]
     pub fn launch(&self, scratch: &Path) -> Launch {

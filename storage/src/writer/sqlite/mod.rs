@@ -22,7 +22,7 @@ use super::{
     Shared,
     queue::{LaneStatus, Queue},
 };
-use crate::{db::SqliteDb, error::StorageError};
+use crate::{db::SqliteDb, error::StorageError, faults};
 
 /// Commits between two checkpoints. Every 5 costs 5 ms at worst, every 50 costs 16 ms with a
 /// third more throughput.
@@ -77,6 +77,9 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(PRAGMAS)?;
+    if !faults::syncs_each_commit() {
+        connection.pragma_update(None, "synchronous", "normal")?;
+    }
     if let Some(pages) = max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;
     }

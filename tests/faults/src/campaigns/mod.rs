@@ -1,6 +1,12 @@
 //! One file for each fault: how it is made, and what must hold.
 
+mod clock;
+mod commit;
+mod fsync;
+mod full;
 mod kill;
+mod panics;
+mod power;
 mod sigterm;
 
 use clap::ValueEnum;
@@ -14,6 +20,18 @@ pub enum Fault {
     Kill,
     /// SIGTERM under load
     Sigterm,
+    /// Power loss, on disk images rebuilt from recorded writes and syncs
+    Power,
+    /// fsync answers EIO, once and from then on
+    Fsync,
+    /// The disk is full, and is not any more
+    Full,
+    /// The writer fails at each point of a commit
+    Commit,
+    /// Actors panic by the thousand; a stored row cannot be read
+    Panics,
+    /// The clock jumps
+    Clock,
 }
 
 impl Fault {
@@ -25,6 +43,12 @@ impl Fault {
         match self {
             Self::Kill => kill::run(world).await,
             Self::Sigterm => sigterm::run(world).await,
+            Self::Power => power::run(world).await,
+            Self::Fsync => fsync::run(world).await,
+            Self::Full => full::run(world).await,
+            Self::Commit => commit::run(world).await,
+            Self::Panics => panics::run(world).await,
+            Self::Clock => clock::run(world).await,
         }
     }
 }

@@ -5,12 +5,14 @@
 //! disks; it is what POSIX permits. Files and their names are taken to be durable, because the
 //! recorded part begins after the database was made.
 
+mod examine;
 mod trace;
 
 use std::collections::HashMap;
 
 use rand::{Rng, rngs::StdRng};
 
+pub use examine::{Found, examine};
 pub use trace::{Record, Trace};
 
 /// Bytes that a disk writes whole or not at all.

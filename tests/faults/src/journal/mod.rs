@@ -21,6 +21,8 @@ pub struct Journal {
     pub refused: usize,
     /// Answers that said "not applied, try again".
     pub unavailable: usize,
+    /// Where a trace of the disk stood when a change was acknowledged, for crews that record it.
+    pub marks: Vec<(u64, Vec<(String, Row)>)>,
     /// What the server said that it must not say.
     pub wrong: Vec<String>,
 }
@@ -52,6 +54,7 @@ impl Journal {
         self.acknowledged += other.acknowledged;
         self.refused += other.refused;
         self.unavailable += other.unavailable;
+        self.marks.extend(other.marks);
         self.wrong.extend(other.wrong);
     }
 }
