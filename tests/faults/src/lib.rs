@@ -18,6 +18,7 @@ pub mod disk;
 pub mod failure;
 pub mod follower;
 pub mod journal;
+pub mod proxy;
 pub mod pulse;
 pub mod serve;
 pub mod server;

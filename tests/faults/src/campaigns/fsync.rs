@@ -11,6 +11,7 @@ use crate::{
     follower::{Events, Follower},
     journal::Journal,
     shim::{Failing, Shim},
+    spender::{Ledger, Spender},
     verdict::Verdict,
     world::{App, World},
 };
@@ -56,7 +57,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
             let faulty = shim.failing(launch.clone(), number, failing);
             let name = format!("fsync {number} {failing:?}");
             let mut book = Book::default();
-            let (journal, seen) =
+            let (journal, seen, ledger) =
                 break_one(&faulty, &api, &app, &name, &mut totals, &mut verdict).await?;
             let server = launch
                 .start()
@@ -67,6 +68,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
             totals.open += journal.open.len();
             let before = verdict.violations.count();
             book.check(&api, &app, journal, &seen, &mut verdict.violations).await?;
+            ledger.check(&api, &mut verdict.violations).await?;
+            totals.spent += ledger.acknowledged();
             if verdict.violations.count() > before {
                 verdict.violations.add(format!("(the violations before this were of {name})"));
             }
@@ -82,8 +85,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         totals.slowest.as_millis()
     ));
     verdict.saw(format!(
-        "{} acknowledged writes, {} requests without an outcome",
-        totals.acknowledged, totals.open
+        "{} acknowledged writes, {} requests without an outcome; {} links, codes and keys spent",
+        totals.acknowledged, totals.open, totals.spent
     ));
     Ok(verdict)
 }
@@ -94,6 +97,7 @@ struct Totals {
     ended: usize,
     acknowledged: usize,
     open: usize,
+    spent: usize,
     slowest: Duration,
 }
 
@@ -105,14 +109,15 @@ async fn break_one(
     name: &str,
     totals: &mut Totals,
     verdict: &mut Verdict,
-) -> Result<(Journal, Events)> {
+) -> Result<(Journal, Events, Ledger)> {
     let Ok(mut server) = faulty.listen().await else {
         totals.refused += 1;
-        return Ok((Journal::default(), Events::new()));
+        return Ok((Journal::default(), Events::new(), Ledger::default()));
     };
     let api = api.at(&server.url);
     let crew = Crew::start(&api, app, "f", WRITERS, OnSilence::GoOn);
     let follower = Follower::start(&api, app);
+    let spender = Spender::start(&api);
     let ready = format!("{}/ready", server.url);
     tokio::select! {
         reached = crew.reach(ACKNOWLEDGED, PATIENCE) => {
@@ -135,7 +140,7 @@ async fn break_one(
     let (journal, seen) = (crew.finish().await?, follower.finish().await?);
     // It has ended, or is to be ended.
     let _ = server.kill().await;
-    Ok((journal, seen))
+    Ok((journal, seen, spender.finish().await?))
 }
 
 /// From the first time that `/ready` refuses until nobody answers; at most [`END_MAX`].

@@ -2,10 +2,15 @@
 
 mod clock;
 mod commit;
+mod crowds;
 mod fsync;
 mod full;
 mod kill;
+mod memory;
+mod noisy;
 mod panics;
+mod polls;
+mod postgres;
 mod power;
 mod sigterm;
 
@@ -32,6 +37,16 @@ pub enum Fault {
     Panics,
     /// The clock jumps
     Clock,
+    /// PostgreSQL's backends are killed, its answers cut off
+    Postgres,
+    /// One app is flooded
+    Noisy,
+    /// Idle connections, slow senders, slow readers
+    Crowds,
+    /// A crowd of long-polls on one app
+    Polls,
+    /// A memory budget far below what all apps take
+    Memory,
 }
 
 impl Fault {
@@ -49,6 +64,11 @@ impl Fault {
             Self::Commit => commit::run(world).await,
             Self::Panics => panics::run(world).await,
             Self::Clock => clock::run(world).await,
+            Self::Postgres => postgres::run(world).await,
+            Self::Noisy => noisy::run(world).await,
+            Self::Crowds => crowds::run(world).await,
+            Self::Polls => polls::run(world).await,
+            Self::Memory => memory::run(world).await,
         }
     }
 }

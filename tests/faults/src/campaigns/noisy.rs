@@ -38,8 +38,18 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let (rate, seconds) = (rate.to_string(), format!("{SECONDS}s"));
     let out_text = out.display().to_string();
     let words = [
-        "rookery-load", "noisy", "--url", &server.url, "--runs", "1", "--flood-rate", &rate,
-        "--duration", &seconds, "--out", &out_text,
+        "rookery-load",
+        "noisy",
+        "--url",
+        &server.url,
+        "--runs",
+        "1",
+        "--flood-rate",
+        &rate,
+        "--duration",
+        &seconds,
+        "--out",
+        &out_text,
     ];
     let failed = |error: &dyn std::fmt::Display| Failure(error.to_string());
     let cli = Cli::try_parse_from(words).map_err(|error| failed(&error))?;
@@ -61,7 +71,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     };
     let p99 = |case: &str| {
         let corrected = phase(case)?.corrected.as_ref();
-        Ok(corrected.map_or(f64::MAX, |latency| latency.p99_us as f64))
+        Ok::<_, Failure>(corrected.map_or(f64::MAX, |latency| latency.p99_us as f64))
     };
     let (alone, beside) = (p99("quiet-alone")?, p99("quiet-beside")?);
     let flooded = phase("flooded")?;
@@ -83,9 +93,6 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     for (code, count) in &flooded.errors {
         verdict.violations.unless(code == "unavailable", || format!("{count} times {code}"));
     }
-    verdict.expect(
-        grown <= GROWTH_MAX_BYTES,
-        format!("the process grew by {} MiB", grown >> 20),
-    );
+    verdict.expect(grown <= GROWTH_MAX_BYTES, format!("the process grew by {} MiB", grown >> 20));
     Ok(verdict)
 }

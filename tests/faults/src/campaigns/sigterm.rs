@@ -69,7 +69,10 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         open += journal.open.len();
         server = launch.start().await?;
         api = api.at(&server.url);
-        book.check(&api, &app, journal, &seen, violations).await?;
+        let applied = book.check(&api, &app, journal, &seen, violations).await?;
+        violations.unless(applied == 0, || {
+            format!("time {time}: {applied} requests were carried out and not answered")
+        });
     }
     super::kill::stop(server).await?;
     verdict.saw(format!(

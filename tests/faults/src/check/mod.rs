@@ -39,7 +39,8 @@ impl Book {
     }
 
     /// Holds the server against what was known, the journal of the last crew, and what a follower
-    /// saw meanwhile; then the book says what the server holds.
+    /// saw meanwhile; then the book says what the server holds. How many of the steps that nobody
+    /// was told about were applied.
     ///
     /// # Errors
     /// When the server does not answer: it has not recovered.
@@ -50,13 +51,14 @@ impl Book {
         journal: Journal,
         seen: &Events,
         violations: &mut Violations,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         for words in &journal.wrong {
             violations.add(words.clone());
         }
         self.rows.extend(journal.settled.clone());
         let found = rows::found(api, app).await?;
         let open = self.judge_open(&journal, &found, violations);
+        let applied = open.iter().filter(|is_applied| **is_applied).count();
         self.judge_settled(&found, violations);
         let events = crate::follower::all(api, app).await?;
         feed::judge(&events, seen, &found, violations);
@@ -66,7 +68,7 @@ impl Book {
         let found = rows::found(api, app).await?;
         self.judge_settled(&found, violations);
         rows::judge_counters(api, app, &found, violations).await?;
-        Ok(())
+        Ok(applied)
     }
 
     /// Decides what became of the open steps: all of a step's rows, or none. What was applied goes
