@@ -13,9 +13,10 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        account, agents, apps, auth, claim_codes, collections, device, docs, feed, health, keys,
-        ops, org_members, orgs, page, register, self_agents, self_apps, self_transfers,
-        site as pages, transfers, usage, visitor,
+        account, agents, apps, auth, claim_codes, collections, credentials, device, docs, feed,
+        grants, health, keys, members, ops, org_members, orgs, page, preview_tokens, register,
+        self_agents, self_apps, self_transfers, share_link, site as pages, test_sessions,
+        transfers, usage, visitor,
     },
     state::AppState,
 };
@@ -62,6 +63,8 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/s/sdk.js", page::sdk)
         .get("/s/callback", visitor::callback::callback)
         .get("/s/share/{token}", visitor::share::share)
+        .get("/s/grant/{token}", visitor::grant::grant)
+        .get("/s/preview/{token}", visitor::preview::preview)
 }
 
 /// The routes of the operator's listener.
@@ -101,7 +104,11 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
 
 fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
-    rows(accounts(api)).merge(account_routes()).merge(app_routes()).merge(ownership())
+    rows(accounts(api))
+        .merge(account_routes())
+        .merge(app_routes())
+        .merge(sharing())
+        .merge(ownership())
 }
 
 /// Enrollment, sign-in and the human's agents: parts 4.1, 4.7 and 4.8.
@@ -248,6 +255,28 @@ fn ownership() -> OpenApiRouter<AppState> {
         .routes(operation!(self_transfers::list::list, self_transfers::list::ERRORS))
         .routes(operation!(self_transfers::accept::accept, self_transfers::accept::ERRORS))
         .routes(operation!(self_transfers::decline::decline, self_transfers::decline::ERRORS))
+}
+
+/// Members, grant links, previews, credentials, share links and test sessions: of part 4.4.
+fn sharing() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(operation!(members::list::list, members::list::ERRORS))
+        .routes(operation!(members::add::add, members::add::ERRORS))
+        .routes(operation!(members::update::update, members::update::ERRORS))
+        .routes(operation!(members::remove::remove, members::remove::ERRORS))
+        .routes(operation!(grants::list::list, grants::list::ERRORS))
+        .routes(operation!(grants::create::create, grants::create::ERRORS))
+        .routes(operation!(grants::revoke::revoke, grants::revoke::ERRORS))
+        .routes(operation!(preview_tokens::create::create, preview_tokens::create::ERRORS))
+        .routes(operation!(preview_tokens::revoke::revoke, preview_tokens::revoke::ERRORS))
+        .routes(operation!(credentials::list::list, credentials::list::ERRORS))
+        .routes(operation!(credentials::create::create, credentials::create::ERRORS))
+        .routes(operation!(credentials::revoke::revoke, credentials::revoke::ERRORS))
+        .routes(operation!(credentials::pause::pause, credentials::pause::ERRORS))
+        .routes(operation!(credentials::resume::resume, credentials::resume::ERRORS))
+        .routes(operation!(credentials::rotate::rotate, credentials::rotate::ERRORS))
+        .routes(operation!(share_link::rotate::rotate, share_link::rotate::ERRORS))
+        .routes(operation!(test_sessions::create::create, test_sessions::create::ERRORS))
 }
 
 impl Routes {

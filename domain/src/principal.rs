@@ -175,6 +175,9 @@ pub enum Caller {
         credential: CredentialId,
         /// The only app it can reach.
         app: AppId,
+        /// The first half of the SHA-256 of the token it came with: one that was rotated out ends
+        /// on its own.
+        token: [u8; 16],
     },
     /// The service itself.
     System,

@@ -158,6 +158,15 @@ fn checksum(signed: &str) -> [u8; CHECKSUM_LEN] {
 #[derive(Clone, Copy)]
 pub struct SecretHash(pub [u8; 32]);
 
+impl SecretHash {
+    /// The first half of it, which tells a secret from every other one in 16 bytes.
+    #[must_use]
+    pub const fn half(self) -> [u8; 16] {
+        let [first @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = self.0;
+        first
+    }
+}
+
 impl PartialEq for SecretHash {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()

@@ -9,11 +9,17 @@ pub mod permission;
 mod resolve;
 pub mod visitor;
 
+use futures::{
+    FutureExt as _,
+    future::{self, BoxFuture},
+};
 use http::{HeaderMap, header, request::Parts};
+use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
     Error, ErrorCode, Result,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
+    secret::SecretKind,
 };
 
 use crate::state::AppState;
@@ -48,6 +54,8 @@ pub enum Identity {
         credential: CredentialId,
         /// The only app it reaches.
         app: AppId,
+        /// The first half of the hash of the token that was presented.
+        token: [u8; 16],
     },
 }
 
@@ -58,7 +66,9 @@ impl Identity {
         match self {
             Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
             Self::Human { human, .. } => Caller::Human { human, share: None },
-            Self::Credential { credential, app } => Caller::Credential { credential, app },
+            Self::Credential { credential, app, token } => {
+                Caller::Credential { credential, app, token }
+            }
         }
     }
 
@@ -76,7 +86,7 @@ impl Identity {
 /// What extractors ask the directory. Credentials are looked up in memory, in its newest state: a
 /// key that was paused a moment ago is unknown now.
 pub trait Authenticator: Send + Sync + 'static {
-    /// Who this bearer (key or credential) belongs to.
+    /// Who this bearer belongs to, when it is an agent's key.
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
@@ -89,7 +99,10 @@ pub trait Authenticator: Send + Sync + 'static {
     fn session(&self, secret: &str) -> Result<Option<Identity>>;
 
     /// Whether `human` is a member of `app` (its owner is none).
-    fn is_member(&self, app: AppId, human: HumanId) -> bool;
+    ///
+    /// # Errors
+    /// `unavailable`, when the app does not answer.
+    fn is_member<'a>(&'a self, app: &'a AppHandle, human: HumanId) -> BoxFuture<'a, Result<bool>>;
 
     /// The account's address, once it is verified.
     fn verified_email(&self, human: HumanId) -> Option<String>;
@@ -108,8 +121,8 @@ impl Authenticator for Nobody {
         Ok(None)
     }
 
-    fn is_member(&self, _: AppId, _: HumanId) -> bool {
-        false
+    fn is_member<'a>(&'a self, _: &'a AppHandle, _: HumanId) -> BoxFuture<'a, Result<bool>> {
+        future::ready(Ok(false)).boxed()
     }
 
     fn verified_email(&self, _: HumanId) -> Option<String> {
@@ -157,14 +170,38 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Whose the request is; `None` when it presents nothing.
-fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
+async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
     let refused = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
     let https = state.public_url.starts_with("https:");
     let found = match presented(&parts.headers, https) {
-        Presented::Bearer(secret) => state.authenticator.bearer(secret)?,
+        Presented::Bearer(secret) => match state.authenticator.bearer(secret)? {
+            None if secret.starts_with(SecretKind::Credential.prefix()) => {
+                credential(secret, state).await?
+            }
+            found => found,
+        },
         Presented::Session(secret) => state.authenticator.session(secret)?,
         Presented::Malformed => None,
         Presented::Nothing => return Ok(None),
     };
     found.map(Some).ok_or_else(refused)
+}
+
+/// The credential with this token, if it works now. Its own app says so, whichever app the request
+/// is for: what is paused, revoked or rotated out belongs to nobody.
+async fn credential(secret: &str, state: &AppState) -> Result<Option<Identity>> {
+    let Some(holder) = state.rooms.directory.credential(secret).await? else { return Ok(None) };
+    let CredentialHolder { credential, app, token } = holder;
+    let identity = Identity::Credential { credential, app, token };
+    let standing = match state.rooms.apps().by_id(app).await {
+        Ok(app) => app.standing(&identity.caller()).await,
+        Err(error) => Err(error),
+    };
+    match standing {
+        Ok(_) => Ok(Some(identity)),
+        Err(error) if matches!(error.code, ErrorCode::Unauthorized | ErrorCode::AppNotFound) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }

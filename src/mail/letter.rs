@@ -30,6 +30,26 @@ struct SignInHtml<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "mail/invitation.txt")]
+struct InvitationText<'a> {
+    site: &'a str,
+    link: &'a str,
+    app: &'a str,
+    by: &'a str,
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "mail/invitation.html")]
+struct InvitationHtml<'a> {
+    site: &'a str,
+    link: &'a str,
+    app: &'a str,
+    by: &'a str,
+    email: &'a str,
+}
+
+#[derive(Template)]
 #[template(path = "mail/transfer.txt")]
 struct TransferText<'a> {
     site: &'a str,
@@ -50,6 +70,25 @@ struct TransferHtml<'a> {
 }
 
 impl Letter {
+    /// Tells the holder of `email` that `by` has added it to the app called `app`.
+    ///
+    /// # Errors
+    /// `internal` if a template fails, which no value can make it do.
+    pub fn invitation(
+        site: &str,
+        link: &str,
+        app: &str,
+        by: &str,
+        email: &str,
+    ) -> rookery_domain::Result<Self> {
+        let failed = |_| rookery_domain::Error::internal(false);
+        Ok(Self {
+            subject: format!("You were added to the app {app}"),
+            text: InvitationText { site, link, app, by, email }.render().map_err(failed)?,
+            html: InvitationHtml { site, link, app, by, email }.render().map_err(failed)?,
+        })
+    }
+
     /// Brings a sign-in link.
     ///
     /// # Errors

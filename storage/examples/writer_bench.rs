@@ -146,6 +146,7 @@ fn empty(app: AppId, prev_seq: u64, seq: u64, ticket: Box<dyn Ticket>) -> Group 
         spent_challenges: Vec::new(),
         idempotency: Vec::new(),
         app_write: None,
+        access: Vec::new(),
         ticket,
     }
 }

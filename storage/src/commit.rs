@@ -9,8 +9,12 @@ use std::{fmt, sync::Arc};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
+    credentials::Credential,
     event::{Event, EventType},
+    grants::Grant,
     id::{AppId, TransferId},
+    members::Member,
+    previews::Preview,
     row::Row,
 };
 use sha2::{Digest as _, Sha256};
@@ -43,6 +47,8 @@ pub struct Group {
     pub idempotency: Vec<IdempotencyWrite>,
     /// A change of the app's record, or a new version.
     pub app_write: Option<Box<AppWrite>>,
+    /// Members, grants, previews and credentials as they are after the group, each at most once.
+    pub access: Vec<AccessWrite>,
     /// Told how it ended, exactly once.
     pub ticket: Box<dyn Ticket>,
 }
@@ -297,6 +303,37 @@ pub struct IdempotencyWrite {
     pub collection: Option<Arc<str>>,
     /// The single row it quotes; `None` with a collection: several.
     pub row_key: Option<Box<str>>,
+}
+
+/// Something that says who may do what in an app, as it is after a group.
+#[derive(Debug, Clone)]
+pub enum AccessWrite {
+    /// A member, or who was one until `removed_at`.
+    Member {
+        /// Who, and with which role.
+        member: Arc<Member>,
+        /// When it was removed.
+        removed_at: Option<Timestamp>,
+    },
+    /// A grant link.
+    Grant(Arc<Grant>),
+    /// A preview token.
+    Preview(Arc<Preview>),
+    /// A service credential with its tokens.
+    Credential(Arc<Credential>),
+}
+
+impl AccessWrite {
+    /// What it is about: two writes with one key are of the same thing.
+    #[must_use]
+    pub fn key(&self) -> (u8, [u8; 16]) {
+        match self {
+            Self::Member { member, .. } => (0, member.human.uuid().into_bytes()),
+            Self::Grant(grant) => (1, grant.id.uuid().into_bytes()),
+            Self::Preview(preview) => (2, preview.id.uuid().into_bytes()),
+            Self::Credential(credential) => (3, credential.id.uuid().into_bytes()),
+        }
+    }
 }
 
 /// A change of an app's own record that commits with its group.

@@ -10,7 +10,8 @@ use crate::{
 /// Rows that one statement deletes at most.
 pub const CHUNK: u32 = 500;
 
-/// Claim codes, device codes, links, sessions, grants and participants that ended before this.
+/// Claim codes, device codes, links, sessions, sign-ins that wait for an app, participants and
+/// rotated-out tokens of credentials that ended before this.
 /// One chunk of each; `true` when more may be left.
 ///
 /// # Errors
@@ -31,6 +32,8 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
              (select id from participants where expires_at < $1 limit $2)",
         "delete from idp_flows where hash in
              (select hash from idp_flows where expires_at < $1 limit $2)",
+        "delete from credential_tokens where hash in
+             (select hash from credential_tokens where expires_at < $1 limit $2)",
     ];
     let mut more = false;
     for sql in statements {

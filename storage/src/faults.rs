@@ -13,6 +13,8 @@ pub enum Point {
     AfterHead,
     /// A group's app record was written.
     AfterAppWrite,
+    /// A group's permissions were written.
+    AfterAccess,
     /// A group's purged contents were scrubbed.
     AfterScrubs,
     /// A group's rows were written.
@@ -35,10 +37,11 @@ pub enum Point {
 
 impl Point {
     /// Every point, in the order in which a commit passes them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::BeforeBegin,
         Self::AfterHead,
         Self::AfterAppWrite,
+        Self::AfterAccess,
         Self::AfterScrubs,
         Self::AfterRows,
         Self::AfterEvents,

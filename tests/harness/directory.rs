@@ -5,8 +5,12 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
+use futures::{
+    FutureExt as _,
+    future::{self, BoxFuture},
+};
 use rookery::http::auth::{Authenticator, Identity};
-use rookery_actors::Apps;
+use rookery_actors::{AppHandle, Apps};
 use rookery_domain::{
     Result,
     app::{AppRecord, AppStatus},
@@ -56,7 +60,8 @@ impl TestDirectory {
 
     /// A service credential of `app`.
     pub fn credential(&self, secret: &str, app: AppId) {
-        let identity = Identity::Credential { credential: CredentialId::new(), app };
+        let credential = CredentialId::new();
+        let identity = Identity::Credential { credential, app, token: [0; 16] };
         self.entries.lock().unwrap().bearers.insert(secret.to_owned(), identity);
     }
 
@@ -122,8 +127,9 @@ impl Authenticator for TestDirectory {
         Ok(self.entries.lock().unwrap().sessions.get(secret).copied())
     }
 
-    fn is_member(&self, app: AppId, human: HumanId) -> bool {
-        self.entries.lock().unwrap().members.contains(&(app, human))
+    fn is_member<'a>(&'a self, app: &'a AppHandle, human: HumanId) -> BoxFuture<'a, Result<bool>> {
+        let known = self.entries.lock().unwrap().members.contains(&(app.id(), human));
+        future::ready(Ok(known)).boxed()
     }
 
     fn verified_email(&self, human: HumanId) -> Option<String> {

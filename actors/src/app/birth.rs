@@ -20,6 +20,7 @@ use rookery_storage::{
 };
 
 use super::{
+    access::AccessTables,
     answers::Answers,
     deploy::index,
     group::Open,
@@ -92,6 +93,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         totals: loaded.head.totals,
         detached: Arc::new(detached),
         collections,
+        access: Arc::new(AccessTables::of_loaded(loaded.access)),
         tail,
     };
     Ok(Working { root, private, open: Open::default(), account, last_at })

@@ -8,8 +8,8 @@ use std::{collections::HashSet, sync::Arc};
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId};
 use rookery_storage::commit::{
-    AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub, SpentChallenge,
-    Ticket,
+    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub,
+    SpentChallenge, Ticket,
 };
 
 use super::{
@@ -34,6 +34,7 @@ pub(crate) struct Open {
     pub(crate) spent: Vec<SpentChallenge>,
     pub(crate) idempotency: Vec<IdempotencyWrite>,
     pub(crate) app_write: Option<Box<AppWrite>>,
+    pub(crate) access: Vec<AccessWrite>,
     pub(crate) journal: Vec<Undo>,
     /// Answers that wait for what they were computed from, errors too.
     pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
@@ -48,6 +49,7 @@ pub(crate) struct OpenMark {
     spent: usize,
     idempotency: usize,
     app_write: bool,
+    access: usize,
     journal: usize,
 }
 
@@ -62,6 +64,7 @@ impl Open {
             spent: self.spent.len(),
             idempotency: self.idempotency.len(),
             app_write: self.app_write.is_some(),
+            access: self.access.len(),
             journal: self.journal.len(),
         }
     }
@@ -74,6 +77,7 @@ impl Open {
         self.budgets.truncate(mark.budgets);
         self.spent.truncate(mark.spent);
         self.idempotency.truncate(mark.idempotency);
+        self.access.truncate(mark.access);
         if !mark.app_write {
             self.app_write = None;
         }
@@ -98,6 +102,7 @@ impl Open {
             || !self.spent.is_empty()
             || !self.idempotency.is_empty()
             || self.app_write.is_some()
+            || !self.access.is_empty()
     }
 
     /// Whether it takes no more requests until it is sealed.
@@ -126,8 +131,18 @@ pub(crate) fn seal(
     open: Open,
     actor: ActorRef<Message>,
 ) -> (Group, InFlight) {
-    let Open { rows, scrubs, events, budgets, spent, idempotency, app_write, journal, mut replies } =
-        open;
+    let Open {
+        rows,
+        scrubs,
+        events,
+        budgets,
+        spent,
+        idempotency,
+        app_write,
+        access,
+        journal,
+        mut replies,
+    } = open;
     for (port, _) in &mut replies {
         port.sealed();
     }
@@ -143,6 +158,7 @@ pub(crate) fn seal(
         spent_challenges: spent,
         idempotency,
         app_write,
+        access: last_of_each(access, AccessWrite::key),
         ticket: Box::new(GroupTicket { number, actor }),
     };
     (group, InFlight { number, root, replies, journal })

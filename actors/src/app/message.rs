@@ -10,7 +10,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
     event::Event,
-    id::{HumanId, OrgId, TransferId},
+    id::{HumanId, OrgId, ParticipantId, TransferId},
     json::Object,
     manifest::{Retention, Visibility},
     principal::Caller,
@@ -24,6 +24,7 @@ use tokio::{
 };
 
 use super::{
+    access_ops::{AccessOp, AccessReply},
     deploy::{DeployPlan, DeployReport},
     root::Root,
 };
@@ -130,6 +131,13 @@ pub enum Op {
         /// Its data.
         data: Object,
     },
+    /// Let a visitor in by a grant link: counts a use of it.
+    RedeemGrant {
+        /// SHA-256 of the link's token.
+        token: [u8; 32],
+        /// The visitor that it makes.
+        visitor: ParticipantId,
+    },
     /// Something about the app itself.
     App(AppOp),
 }
@@ -188,6 +196,10 @@ pub enum AppOp {
     },
     /// Give the app to whoever has accepted the offer of it.
     HandOver(Acceptance),
+    /// Put another share token in force, while visibility is `link`: its hash and sealed form.
+    RotateShare([u8; 32], Arc<str>),
+    /// Change who may do what beside the owner.
+    Access(AccessOp),
     /// Turn migration mode on for so long, or off.
     Migration(Option<Duration>),
     /// Set or clear the owner's retention override of a collection.
@@ -253,6 +265,8 @@ pub enum Reply {
     App(Arc<AppRecord>),
     /// The app's record with its new owner.
     HandedOver(Arc<AppRecord>),
+    /// After a change of permissions.
+    Access(AccessReply),
     /// What a deploy did, or why it did not.
     Deployed(Box<DeployReport>),
     /// Bounds in force after a retention change.

@@ -1,5 +1,7 @@
 //! One app: its actor, what it knows, how it decides, and what it publishes for everybody else.
 
+pub(crate) mod access;
+pub mod access_ops;
 pub(crate) mod actor;
 pub(crate) mod answers;
 pub(crate) mod birth;

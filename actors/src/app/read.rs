@@ -20,7 +20,7 @@ use super::{
     standing::{readable, standing},
 };
 use crate::{
-    orgs::OrgAdmins,
+    env::Env,
     registry::{AppHandle, failed},
 };
 
@@ -69,8 +69,8 @@ pub(crate) struct View {
 impl View {
     /// # Errors
     /// Those of [`standing`] and [`readable`].
-    pub(crate) fn new(root: Arc<Root>, caller: &Caller, orgs: &OrgAdmins) -> Result<Self> {
-        let standing = standing(&root.record, caller, orgs)?;
+    pub(crate) fn new(env: &Env, root: Arc<Root>, caller: &Caller) -> Result<Self> {
+        let standing = standing(env, &root, caller, env.clock.now())?;
         readable(&root.record, &standing)?;
         Ok(Self { root, standing })
     }
@@ -100,7 +100,7 @@ impl View {
 
 impl AppHandle {
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
-        View::new(self.root().await?, caller, &self.env().orgs)
+        View::new(self.env(), self.root().await?, caller)
     }
 
     /// One row by key.

@@ -6,13 +6,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
+    Timestamp,
     app::AppRecord,
     event::Event,
     manifest::{Collection, Manifest},
 };
 use rookery_storage::commit::Totals;
 
-use super::rows::Rows;
+use super::{access::AccessTables, rows::Rows};
 
 /// Events kept in memory behind the newest one.
 pub(crate) const TAIL_EVENTS_MAX: usize = 128;
@@ -43,6 +44,8 @@ pub struct Root {
     /// Rows kept but not served, by collection; declared ones and removed ones.
     pub(crate) detached: Arc<BTreeMap<Arc<str>, u64>>,
     pub(crate) collections: Vec<Shelf>,
+    /// Who may do what beside the owner.
+    pub(crate) access: Arc<AccessTables>,
     pub(crate) tail: Tail,
 }
 
@@ -77,6 +80,13 @@ impl Root {
             + ROW_BYTES * live
             + TOMB_BYTES * (trashed + detached)
             + self.tail.bytes as u64
+            + self.access.resident_bytes()
+    }
+
+    /// Whether any grant link gives its holders a role now.
+    #[must_use]
+    pub fn has_live_grants(&self, now: Timestamp) -> bool {
+        self.access.has_live_grants(now)
     }
 
     /// Live rows of a declared collection.

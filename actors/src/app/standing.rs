@@ -1,16 +1,21 @@
 //! What a caller is in this app right now: resolved anew for every request and at every
 //! publication, so that a change of permissions holds at once, also for those who wait.
 
+use std::sync::Arc;
+
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    Error, ErrorCode, Result, Timestamp,
     access::{Standing, Tier},
     app::{AppRecord, AppStatus},
-    id::HumanId,
+    id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
     manifest::Visibility,
+    previews::Preview,
     principal::Caller,
 };
 
+use super::root::Root;
 use crate::{
+    env::Env,
     orgs::OrgAdmins,
     registry::{AppHandle, Apps},
 };
@@ -26,35 +31,106 @@ impl Apps {
 }
 
 impl AppHandle {
-    /// How close `caller` is to the app by its record. Wakes nothing.
+    /// What `caller` is in the app now, whatever state the app is in. Wakes it only to look among
+    /// its members, links and credentials.
     ///
     /// # Errors
     /// `unauthorized` for an outsider of a private app, or of a shared one without the share token
-    /// in force; `app_not_found` for an agent of somebody else.
-    pub fn tier(&self, caller: &Caller) -> Result<Tier> {
-        standing(&self.record(), caller, &self.env().orgs).map(|standing| standing.tier)
+    /// in force, and for a credential that does not work; `participant_token_invalid` for whoever
+    /// came by a link that is no longer good; `app_not_found` for an agent of somebody else.
+    /// `unavailable` while the admins of its organization are not known.
+    pub async fn standing(&self, caller: &Caller) -> Result<Standing> {
+        let env = self.env();
+        if let Some(standing) = by_record(&self.record(), caller, &env.orgs)? {
+            return Ok(standing);
+        }
+        standing(env, &*self.root().await?, caller, env.clock.now())
+    }
+
+    /// Whether `human` is a member of the app; its owner is none.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn is_member(&self, human: HumanId) -> Result<bool> {
+        Ok(self.root().await?.access.member(human).is_some())
+    }
+
+    /// The grant link whose token has this hash, whatever has become of it short of revocation.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn grant_of_token(&self, token: [u8; 32]) -> Result<Option<GrantId>> {
+        Ok(self.root().await?.access.grant_by_token(&token).map(|grant| grant.id))
+    }
+
+    /// The preview whose token has this hash, if it opens the app now.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn preview(&self, token: [u8; 32]) -> Result<Option<Arc<Preview>>> {
+        let root = self.root().await?;
+        let preview = root.access.preview_by_token(&token);
+        let now = self.env().clock.now();
+        let opens =
+            |one: &&Arc<Preview>| one.is_live(now) && root.record.visibility == Visibility::Private;
+        Ok(preview.filter(opens).cloned())
     }
 }
 
-/// Resolves `caller` against the app's record and the admins of its organization.
+/// Resolves `caller` against the app's state and the admins of its organization.
 ///
 /// # Errors
-/// `unavailable` while the admins are not known; `unauthorized` for an outsider of a private app, or of a shared one without the share token in
-/// force; `app_not_found` for an agent of somebody else.
-pub(crate) fn standing(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) -> Result<Standing> {
+/// Those of [`AppHandle::standing`].
+pub(crate) fn standing(
+    env: &Env,
+    root: &Root,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Standing> {
+    if let Some(standing) = by_record(&root.record, caller, &env.orgs)? {
+        return Ok(standing);
+    }
+    let visitor = Standing::new(caller.principal(), Tier::Visitor);
+    match caller {
+        Caller::Human { human, share } => match root.access.member(*human) {
+            Some(member) => {
+                let mut standing = Standing::new(caller.principal(), Tier::Member);
+                // A role that the manifest no longer declares gives nothing.
+                standing.role = member.custom_role.clone().filter(|role| declares(root, role));
+                Ok(standing)
+            }
+            None => admitted(&root.record, share.as_ref()).map(|()| visitor),
+        },
+        Caller::Grant { grant, .. } => by_grant(root, *grant, visitor, now),
+        Caller::Preview { preview, .. } => by_preview(root, *preview, visitor, now),
+        Caller::Credential { credential, app, token } => {
+            by_credential(root, caller, (*credential, *app, token), now)
+        }
+        // Decided by the record.
+        Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => {
+            Err(Error::internal(false))
+        }
+    }
+}
+
+/// The callers that need no look at anything but the record.
+fn by_record(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) -> Result<Option<Standing>> {
     let tier = |tier| Standing::new(caller.principal(), tier);
     if *caller == Caller::System || orgs.acts_as_owner(record, caller.account())? {
-        return Ok(tier(Tier::Owner));
+        return Ok(Some(tier(Tier::Owner)));
     }
-    let share = match caller {
-        Caller::Agent { .. } => return Err(Error::app_not_found()),
-        Caller::Human { share, .. } | Caller::Anonymous { share, .. } => share.as_ref(),
-        Caller::Grant { .. }
-        | Caller::Preview { .. }
-        | Caller::Credential { .. }
-        | Caller::System => None,
-    };
-    let admitted = match record.visibility {
+    match caller {
+        Caller::Agent { .. } => Err(Error::app_not_found()),
+        Caller::Anonymous { share, .. } => {
+            admitted(record, share.as_ref()).map(|()| Some(tier(Tier::Visitor)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether the app is open to somebody without any rights of its own.
+fn admitted(record: &AppRecord, share: Option<&[u8; 16]>) -> Result<()> {
+    let open = match record.visibility {
         Visibility::Public => true,
         // The hash of a secret: comparing it tells nothing about the secret.
         Visibility::Link => share
@@ -62,11 +138,59 @@ pub(crate) fn standing(record: &AppRecord, caller: &Caller, orgs: &OrgAdmins) ->
             .is_some_and(|(came_by, in_force)| in_force.starts_with(came_by)),
         Visibility::Private => false,
     };
-    if admitted {
-        Ok(tier(Tier::Visitor))
+    if open {
+        Ok(())
     } else {
         Err(Error::new(ErrorCode::Unauthorized, "this app is not open to you"))
     }
+}
+
+fn declares(root: &Root, role: &str) -> bool {
+    root.manifest.roles.contains_key(role)
+}
+
+/// A link's holder has its role as long as the link is good. When the manifest no longer declares
+/// the role, the link opens nothing: what is left is what anybody has.
+fn by_grant(root: &Root, id: GrantId, visitor: Standing, now: Timestamp) -> Result<Standing> {
+    match root.access.grant(id).filter(|grant| grant.holds(now)) {
+        Some(grant) if declares(root, &grant.role) => Ok(visitor.with_role(grant.role.clone())),
+        Some(_) if root.record.visibility == Visibility::Public => Ok(visitor),
+        Some(_) | None => Err(ended()),
+    }
+}
+
+/// Previews are of private apps: one that was made public since is looked at without.
+fn by_preview(root: &Root, id: PreviewId, visitor: Standing, now: Timestamp) -> Result<Standing> {
+    let live = root.access.preview(id).is_some_and(|preview| preview.is_live(now));
+    if live && root.record.visibility == Visibility::Private {
+        Ok(Standing { read_only: true, ..visitor })
+    } else {
+        Err(ended())
+    }
+}
+
+fn by_credential(
+    root: &Root,
+    caller: &Caller,
+    (id, app, token): (CredentialId, AppId, &[u8; 16]),
+    now: Timestamp,
+) -> Result<Standing> {
+    if app != root.record.id {
+        return Err(Error::app_not_found());
+    }
+    match root.access.credential(id).filter(|credential| credential.admits(token, now)) {
+        Some(credential) => {
+            let owner = Standing::new(caller.principal(), Tier::Owner);
+            Ok(Standing { allowlist: Some(credential.allowlist.clone()), ..owner })
+        }
+        None => Err(Error::new(ErrorCode::Unauthorized, "the credential is not valid")),
+    }
+}
+
+/// What came by a link or token that opens nothing any more.
+fn ended() -> Error {
+    let message = "what this participant came by is revoked or has expired";
+    Error::new(ErrorCode::ParticipantTokenInvalid, message)
 }
 
 /// Checks that the app takes part in the world at all, as far as writes are concerned.

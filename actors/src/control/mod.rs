@@ -13,6 +13,7 @@ mod page;
 mod purge;
 mod seed;
 mod settings;
+mod sharing;
 mod transfers;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};

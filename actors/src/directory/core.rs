@@ -12,8 +12,8 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, guesses::Guesses, memory::Memory, mutation::Mutation, once::Gates,
-    participants::Cache, touches::Touches,
+    DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation,
+    once::Gates, participants::Cache, touches::Touches,
 };
 use crate::orgs::OrgAdmins;
 
@@ -36,6 +36,7 @@ pub(super) struct Core {
     pub(super) guesses: Guesses,
     pub(super) touches: Touches,
     pub(super) participants: Cache,
+    pub(super) credentials: Known,
     pub(super) gates: Gates,
 }
 
@@ -60,6 +61,7 @@ impl Core {
             guesses: Guesses::default(),
             touches: Touches::default(),
             participants: Cache::default(),
+            credentials: Known::default(),
             gates: Gates::default(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Result, Timestamp,
-    id::{AppId, HumanId, ParticipantId},
+    id::{AppId, GrantId, HumanId, ParticipantId, PreviewId},
     secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::participants::{self, Participant, ParticipantKind};
@@ -30,6 +30,22 @@ pub enum Arrival {
         human: HumanId,
         /// The first half of the share token's hash, where it came by the share link.
         share: Option<[u8; 16]>,
+    },
+    /// By a grant link.
+    Grant {
+        /// The link.
+        grant: GrantId,
+        /// Who the visitor will be: the feed has told of it already.
+        visitor: ParticipantId,
+        /// When the link ends.
+        until: Option<Timestamp>,
+    },
+    /// By a preview token.
+    Preview {
+        /// The token.
+        preview: PreviewId,
+        /// When it ends.
+        until: Timestamp,
     },
 }
 
@@ -91,29 +107,62 @@ impl Directory {
     }
 }
 
+impl Directory {
+    /// Ends the visits of a human in one app, and every sign-in that waits for it there. Passes
+    /// through the actor, as redeeming a sign-in does: whatever order the requests arrive in, none
+    /// is left behind.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn end_visits(&self, app: AppId, human: HumanId) -> Result<()> {
+        self.mutate(async move |core: Arc<Core>| {
+            participants::revoke_in_app(&core.db, app, human).await?;
+            core.participants.forget_all();
+            Ok(())
+        })
+        .await
+    }
+}
+
 impl Core {
     pub(super) async fn create_participant(&self, app: AppId, arrival: Arrival) -> Result<Visit> {
         let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
         let now = self.now();
-        let (kind, human, via, ttl_s) = match arrival {
-            Arrival::Anonymous => (ParticipantKind::Anonymous, None, None, VISITOR_TTL_S),
-            Arrival::Share(link) => {
-                (ParticipantKind::Share, None, link.0.first_chunk().copied(), VISITOR_TTL_S)
-            }
-            Arrival::Human { human, share } => {
-                (ParticipantKind::Human, Some(human), share, HUMAN_TTL_S)
-            }
-        };
-        let participant = Arc::new(Participant {
+        let mut participant = Participant {
             id: ParticipantId::new(),
             hash: token.hash().0,
             app,
-            kind,
-            human,
-            via,
+            kind: ParticipantKind::Anonymous,
+            human: None,
+            via: None,
             created_at: now,
-            expires_at: now.plus_seconds(ttl_s),
-        });
+            expires_at: now.plus_seconds(VISITOR_TTL_S),
+        };
+        match arrival {
+            Arrival::Anonymous => {}
+            Arrival::Share(link) => {
+                participant.kind = ParticipantKind::Share;
+                participant.via = Some(link.half());
+            }
+            Arrival::Human { human, share } => {
+                participant.kind = ParticipantKind::Human;
+                (participant.human, participant.via) = (Some(human), share);
+                participant.expires_at = now.plus_seconds(HUMAN_TTL_S);
+            }
+            Arrival::Grant { grant, visitor, until } => {
+                participant.id = visitor;
+                participant.kind = ParticipantKind::Grant;
+                participant.via = Some(grant.uuid().into_bytes());
+                participant.expires_at =
+                    until.map_or(participant.expires_at, |end| participant.expires_at.min(end));
+            }
+            Arrival::Preview { preview, until } => {
+                participant.kind = ParticipantKind::Preview;
+                participant.via = Some(preview.uuid().into_bytes());
+                participant.expires_at = participant.expires_at.min(until);
+            }
+        }
+        let participant = Arc::new(participant);
         let ticket = self.participants.ticket();
         participants::create(&self.db, &participant).await?;
         self.participants.put(ticket, Arc::clone(&participant));

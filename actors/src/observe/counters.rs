@@ -32,6 +32,8 @@ pub enum MessageKind {
     BatchWrite,
     /// Delete many rows.
     BatchDelete,
+    /// Let a visitor in by a grant link.
+    RedeemGrant,
     /// Send a custom event.
     Emit,
     /// Something about the app itself.
@@ -40,7 +42,7 @@ pub enum MessageKind {
 
 impl MessageKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Create,
         Self::Upsert,
         Self::Update,
@@ -49,6 +51,7 @@ impl MessageKind {
         Self::Purge,
         Self::BatchWrite,
         Self::BatchDelete,
+        Self::RedeemGrant,
         Self::Emit,
         Self::App,
     ];
@@ -65,6 +68,7 @@ impl MessageKind {
             Self::Purge => "purge",
             Self::BatchWrite => "batch_write",
             Self::BatchDelete => "batch_delete",
+            Self::RedeemGrant => "redeem_grant",
             Self::Emit => "emit",
             Self::App => "app",
         }
@@ -80,6 +84,7 @@ impl MessageKind {
             Op::Purge { .. } => Self::Purge,
             Op::BatchWrite { .. } => Self::BatchWrite,
             Op::BatchDelete { .. } => Self::BatchDelete,
+            Op::RedeemGrant { .. } => Self::RedeemGrant,
             Op::Emit { .. } => Self::Emit,
             Op::App(_) => Self::App,
         }

@@ -412,6 +412,7 @@ fn load(app: &App) -> LoadedApp {
         counts: BTreeMap::new(),
         budgets: Vec::new(),
         spent_challenges: Vec::new(),
+        access: Default::default(),
         tail: app.events.iter().rev().take(128).rev().cloned().collect(),
     };
     for ((collection, key), (row, state)) in &app.rows {

@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use super::Subject;
 use crate::{Principal, row::Row};
 
@@ -117,7 +119,8 @@ impl From<&Row> for Authorship {
 }
 
 /// What a service credential can be allowed to do in a collection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Operation {
     /// Get, list, follow.
@@ -130,6 +133,20 @@ pub enum Operation {
     Delete = 8,
     /// Count.
     Count = 16,
+}
+
+impl Operation {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Count => "count",
+        }
+    }
 }
 
 /// What a credential may do in one collection.

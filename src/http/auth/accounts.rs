@@ -1,10 +1,8 @@
 //! The authenticator of a running service: the directory.
 
-use rookery_actors::Directory;
-use rookery_domain::{
-    Result,
-    id::{AppId, HumanId},
-};
+use futures::{FutureExt as _, future::BoxFuture};
+use rookery_actors::{AppHandle, Directory};
+use rookery_domain::{Result, id::HumanId};
 
 use super::{Authenticator, Identity};
 
@@ -23,9 +21,9 @@ impl Authenticator for Directory {
         Ok(holder.map(|holder| Identity::Human { human: holder.human, session: holder.session }))
     }
 
-    fn is_member(&self, _: AppId, _: HumanId) -> bool {
-        // Apps have owners and visitors; nobody can be made a member yet.
-        false
+    fn is_member<'a>(&'a self, app: &'a AppHandle, human: HumanId) -> BoxFuture<'a, Result<bool>> {
+        // An app's members are the app's to know.
+        app.is_member(human).boxed()
     }
 
     fn verified_email(&self, human: HumanId) -> Option<String> {

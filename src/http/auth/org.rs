@@ -64,7 +64,7 @@ impl FromRequestParts<AppState> for OrgInsider {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let (account, caller) = resolve::person(parts, state)?;
+        let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         let org = state.rooms.directory.org(account, org)?;
         Ok(Self { org, account, caller })
@@ -75,7 +75,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let (account, caller) = resolve::person(parts, state)?;
+        let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         check_admin(state, account, org)?;
         Ok(Self { org, account, caller })

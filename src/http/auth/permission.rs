@@ -9,7 +9,6 @@ use http::request::Parts;
 use rookery_actors::AppHandle;
 use rookery_domain::{
     ErrorCode,
-    app::AppRecord,
     id::{AgentId, HumanId, KeyId, SessionId},
     principal::Caller,
 };
@@ -232,75 +231,80 @@ macro_rules! permission {
 
 permission!(Public: "Anybody.", [], [], optional false, |_parts, _state| Self);
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
-    |parts, state| resolve::agent(parts, state)?);
+    |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed], optional false, |parts, state| {
-    let AgentKey { agent, key, owner } = resolve::agent(parts, state)?;
+    let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
     resolve::claimed(agent, key, owner)?
 });
 permission!(HumanSession: "A signed-in human.", [HumanSession],
     [Unauthorized Forbidden CsrfOriginMismatch], optional false,
-    |parts, state| resolve::human(parts, state)?);
+    |parts, state| resolve::human(parts, state).await?);
 permission!(OptionalHuman: "Anybody; a session changes the answer.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch], optional true, |parts, state| {
-    match identify(parts, state)? {
+    match identify(parts, state).await? {
         None => Self(None),
-        Some(_) => Self(Some(resolve::human(parts, state)?)),
+        Some(_) => Self(Some(resolve::human(parts, state).await?)),
     }
 });
 permission!(Account: "A signed-in human, or an agent of one.", [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch], optional false,
 |parts, state| {
-    let (account, caller) = resolve::person(parts, state)?;
+    let (account, caller) = resolve::person(parts, state).await?;
     Self { account, caller }
 });
 permission!(Operator: "An agent whose human is an operator.", [AgentKey],
     [Unauthorized Forbidden AgentNotClaimed EmailNotVerified NotAReviewer], optional false,
-    |parts, state| resolve::operator(parts, state)?);
+    |parts, state| resolve::operator(parts, state).await?);
 permission!(AppOwner<L>, any L: "The app's owner, or an agent of the owner.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (account, caller) = resolve::person(parts, state)?;
-    let sees = |app: &AppRecord| resolve::owner_only(app, account, &caller, state);
-    let app = resolve::app::<L>(parts, state, sees).await?;
+    let (account, caller) = resolve::person(parts, state).await?;
+    let app = resolve::app(parts, state).await?;
+    resolve::owner_only(&app, account, &caller, state).await?;
+    let app = resolve::in_state::<L>(app)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let AgentKey { agent, key, owner } = resolve::agent(parts, state)?;
+    let AgentKey { agent, key, owner } = resolve::agent(parts, state).await?;
     let account = resolve::claimed(agent, key, owner)?.owner;
     let caller = Caller::Agent { agent, owner };
-    let sees = |app: &AppRecord| resolve::owner_only(app, account, &caller, state);
-    let app = resolve::app::<L>(parts, state, sees).await?;
+    let app = resolve::app(parts, state).await?;
+    resolve::owner_only(&app, account, &caller, state).await?;
+    let app = resolve::in_state::<L>(app)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
 [AgentKey HumanSession],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (account, caller) = resolve::person(parts, state)?;
-    let sees = |app: &AppRecord| resolve::owner_or_member(app, account, &caller, state);
-    let app = resolve::app::<L>(parts, state, sees).await?;
+    let (account, caller) = resolve::person(parts, state).await?;
+    let app = resolve::app(parts, state).await?;
+    resolve::owner_or_member(&app, account, &caller, state).await?;
+    let app = resolve::in_state::<L>(app)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let HumanSession { human, .. } = resolve::human(parts, state)?;
+    let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None };
-    let sees = |app: &AppRecord| resolve::owner_only(app, human, &caller, state);
-    let app = resolve::app::<L>(parts, state, sees).await?;
+    let app = resolve::app(parts, state).await?;
+    resolve::owner_only(&app, human, &caller, state).await?;
+    let app = resolve::in_state::<L>(app)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let HumanSession { human, .. } = resolve::human(parts, state)?;
+    let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None };
-    let sees = |app: &AppRecord| resolve::owner_or_member(app, human, &caller, state);
-    let app = resolve::app::<L>(parts, state, sees).await?;
+    let app = resolve::app(parts, state).await?;
+    resolve::owner_or_member(&app, human, &caller, state).await?;
+    let app = resolve::in_state::<L>(app)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",

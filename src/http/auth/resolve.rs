@@ -6,7 +6,7 @@ use http::request::Parts;
 use rookery_actors::AppHandle;
 use rookery_domain::{
     Error, ErrorCode, Result,
-    app::{AppRecord, AppStatus},
+    app::AppStatus,
     id::{AgentId, HumanId, KeyId},
     principal::Caller,
 };
@@ -20,9 +20,9 @@ use crate::{
     state::AppState,
 };
 
-fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
+async fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
-    identify(parts, state)?.ok_or_else(missing)
+    identify(parts, state).await?.ok_or_else(missing)
 }
 
 pub(super) fn wrong_kind(wanted: &str) -> Error {
@@ -42,15 +42,15 @@ fn check_csrf(identity: Identity, parts: &Parts, state: &AppState) -> Result<()>
     }
 }
 
-pub(super) fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
-    match required(parts, state)? {
+pub(super) async fn agent(parts: &Parts, state: &AppState) -> Result<AgentKey> {
+    match required(parts, state).await? {
         Identity::Agent { agent, key, owner } => Ok(AgentKey { agent, key, owner }),
         _ => Err(wrong_kind("agents")),
     }
 }
 
-pub(super) fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
-    let identity = required(parts, state)?;
+pub(super) async fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
+    let identity = required(parts, state).await?;
     let Identity::Human { human, session } = identity else {
         return Err(wrong_kind("signed-in humans"));
     };
@@ -59,8 +59,12 @@ pub(super) fn human(parts: &Parts, state: &AppState) -> Result<HumanSession> {
 }
 
 /// A human or a claimed agent.
-pub(super) fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
-    let identity = required(parts, state)?;
+pub(super) async fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
+    let identity = required(parts, state).await?;
+    person_of(identity, parts, state)
+}
+
+fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(HumanId, Caller)> {
     let account = match identity {
         Identity::Agent { agent, key, owner } => claimed(agent, key, owner)?.owner,
         Identity::Human { human, .. } => human,
@@ -70,20 +74,18 @@ pub(super) fn person(parts: &Parts, state: &AppState) -> Result<(HumanId, Caller
     Ok((account, identity.caller()))
 }
 
-/// The app in the path, for a caller that `sees` it; else as if it were not there.
-pub(super) async fn app<L: Lifecycle>(
-    parts: &mut Parts,
-    state: &AppState,
-    sees: impl FnOnce(&AppRecord) -> Result<()>,
-) -> Result<AppHandle> {
+/// The app in the path, whoever may see it.
+pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle> {
     let params = RawPathParams::from_request_parts(parts, state).await;
     let params = params.map_err(|_| Error::app_not_found())?;
     let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
     let (_, id) = id.ok_or_else(Error::app_not_found)?;
-    let app = state.rooms.apps().find(id).await?;
-    let record = app.record();
-    sees(&record)?;
-    match record.status {
+    state.rooms.apps().find(id).await
+}
+
+/// Lets an app through that is in a state which the route works on.
+pub(super) fn in_state<L: Lifecycle>(app: AppHandle) -> Result<AppHandle> {
+    match app.record().status {
         AppStatus::Deleted if !L::DELETED => {
             Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
         }
@@ -97,38 +99,44 @@ pub(super) async fn app<L: Lifecycle>(
     }
 }
 
-/// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is not there.
-pub(super) fn owner_only(
-    app: &AppRecord,
+/// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is
+/// not there.
+pub(super) async fn owner_only(
+    app: &AppHandle,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
 ) -> Result<()> {
-    if state.rooms.apps().acts_as_owner(app, account)? {
+    if is_owner(app, account, state)? {
         return Ok(());
     }
-    match caller {
-        Caller::Human { human, .. } if state.authenticator.is_member(app.id, *human) => {
-            Err(wrong_kind("the app's owner"))
-        }
-        _ => Err(Error::app_not_found()),
+    if is_member(app, caller, state).await? {
+        return Err(wrong_kind("the app's owner"));
     }
+    Err(Error::app_not_found())
 }
 
-pub(super) fn owner_or_member(
-    app: &AppRecord,
+pub(super) async fn owner_or_member(
+    app: &AppHandle,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
 ) -> Result<()> {
-    let member = match caller {
-        Caller::Human { human, .. } => state.authenticator.is_member(app.id, *human),
-        _ => false,
-    };
-    if member || state.rooms.apps().acts_as_owner(app, account)? {
-        Ok(())
-    } else {
-        Err(Error::app_not_found())
+    if is_owner(app, account, state)? || is_member(app, caller, state).await? {
+        return Ok(());
+    }
+    Err(Error::app_not_found())
+}
+
+fn is_owner(app: &AppHandle, account: HumanId, state: &AppState) -> Result<bool> {
+    state.rooms.apps().acts_as_owner(&app.record(), account)
+}
+
+/// A member is one in person; its agents are strangers.
+async fn is_member(app: &AppHandle, caller: &Caller, state: &AppState) -> Result<bool> {
+    match caller {
+        Caller::Human { human, .. } => state.authenticator.is_member(app, *human).await,
+        _ => Ok(false),
     }
 }
 
@@ -137,20 +145,22 @@ pub(super) async fn row_caller<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
 ) -> Result<(AppHandle, Caller)> {
-    let identity = required(parts, state)?;
+    let identity = required(parts, state).await?;
     if let Identity::Credential { app: only, .. } = identity {
-        let sees = |app: &AppRecord| {
-            if app.id == only { Ok(()) } else { Err(Error::app_not_found()) }
-        };
-        return Ok((app::<L>(parts, state, sees).await?, identity.caller()));
+        let app = app(parts, state).await?;
+        if app.id() != only {
+            return Err(Error::app_not_found());
+        }
+        return Ok((in_state::<L>(app)?, identity.caller()));
     }
-    let (account, caller) = person(parts, state)?;
-    let sees = |app: &AppRecord| owner_or_member(app, account, &caller, state);
-    Ok((app::<L>(parts, state, sees).await?, caller))
+    let (account, caller) = person_of(identity, parts, state)?;
+    let app = app(parts, state).await?;
+    owner_or_member(&app, account, &caller, state).await?;
+    Ok((in_state::<L>(app)?, caller))
 }
 
-pub(super) fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
-    let AgentKey { agent, key, owner } = agent(parts, state)?;
+pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {
+    let AgentKey { agent, key, owner } = agent(parts, state).await?;
     let agent = claimed(agent, key, owner)?;
     let email = state.authenticator.verified_email(agent.owner).ok_or_else(|| {
         Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, request::Parts};
 use rookery_actors::{AppHandle, directory::Participant, directory::ParticipantKind};
 use rookery_domain::{
     Error, ErrorCode, Result,
-    access::Tier,
+    access::{Standing, Tier},
     app::AppStatus,
     id::{GrantId, ParticipantId, PreviewId},
     manifest::Visibility,
@@ -162,15 +162,19 @@ impl Arriving {
         self.anonymous(ParticipantId::from_uuid(Uuid::nil()), None)
     }
 
-    /// How close `caller` is to the app, if it is open to them at all.
+    /// What `caller` is in the app, if it is open to them at all.
     ///
     /// # Errors
-    /// `participant_token_invalid` for a visit that a new share link has ended; `unauthorized` for
-    /// any other outsider.
-    pub fn admit(&self, caller: &Caller) -> Result<Tier> {
+    /// `participant_token_invalid` for a visit whose link has ended; `unauthorized` for any other
+    /// outsider.
+    pub async fn admit(&self, caller: &Caller) -> Result<Standing> {
         let rotated = self.participant().is_some_and(|p| p.kind == ParticipantKind::Share)
             && self.app.record().visibility == Visibility::Link;
-        self.app.tier(caller).map_err(|error| if rotated { token_invalid() } else { error })
+        let standing = self.app.standing(caller).await;
+        standing.map_err(|error| match error.code {
+            ErrorCode::Unauthorized if rotated => token_invalid(),
+            _ => error,
+        })
     }
 
     /// Checks the app's own state; its owner may still read a closed one.
@@ -244,7 +248,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let caller = arriving.caller()?;
         arriving.check_csrf(parts, state)?;
         let caller = caller.unwrap_or_else(|| arriving.nobody());
-        let tier = arriving.admit(&caller)?;
+        let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         let participant = arriving.participant().cloned();
         Ok(Self { app: arriving.app, caller, participant })
@@ -263,7 +267,7 @@ impl FromRequestParts<AppState> for Visitor {
         })?;
         arriving.check_csrf(parts, state)?;
         let caller = arriving.caller_of(&participant);
-        let tier = arriving.admit(&caller)?;
+        let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         Ok(Self { app: arriving.app, caller, participant })
     }

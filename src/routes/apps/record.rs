@@ -269,7 +269,8 @@ impl AppRecordBody {
 }
 
 /// The link that lets visitors into an app, while its visibility is `link`.
-fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
+#[must_use]
+pub fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
     let token = state.rooms.control().open_share_token(record)?;
     Some(format!("{}s/share/{token}", state.origins.app_url(&record.slug)))
 }

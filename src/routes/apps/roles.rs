@@ -1,6 +1,6 @@
 //! `GET /v1/apps/:id/roles`: the custom roles that the manifest declares.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{Json, extract::State};
 use rookery_domain::{
@@ -50,11 +50,12 @@ pub async fn roles(
     State(state): State<AppState>,
 ) -> ApiResult<Json<Page<RoleBody>>> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
+    let holders: BTreeMap<String, u64> =
+        state.rooms.control().role_counts(&owner.app).await?.into_iter().collect();
     let role = |(name, role): (&Arc<str>, &rookery_domain::manifest::Role)| RoleBody {
         name: name.clone(),
         title: role.title.clone(),
-        // Members come with routes of their own: until then no app has one.
-        member_count: 0,
+        member_count: holders.get(&**name).copied().unwrap_or(0),
         collection_count: named_by(&manifest, name),
     };
     let items = manifest.roles.iter().map(role).collect();

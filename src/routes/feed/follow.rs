@@ -151,14 +151,15 @@ async fn poll(
     let _waiting = waits.then(|| state.feed_waiters.enter(address)).transpose()?;
     let page = tokio::select! {
         biased;
-        page = asked.app.feed(&asked.caller, &query) => page?,
+        page = asked.app.feed(&asked.caller, &query) => page,
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };
-            asked.app.feed(&asked.caller, &now).await?
+            asked.app.feed(&asked.caller, &now).await
         }
     };
+    // Whoever was shown out meanwhile is told that, and not how the app looks to a stranger.
     asked.check_still_here(state).await?;
-    Ok(page)
+    Ok(page?)
 }
 
 fn body(page: &FeedPage) -> String {

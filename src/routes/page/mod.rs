@@ -80,7 +80,7 @@ async fn find(
     let arriving = Arriving::of(slug, context, headers, state).await?;
     let record = arriving.app.record();
     refusal::check_state(record.status)?;
-    refusal::check_visit(&arriving, record.visibility)?;
+    refusal::check_visit(&arriving, record.visibility).await?;
     let pages =
         state.pages.get(state.rooms.control(), &record, &state.origins.sdk_src(slug)).await?;
     let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;

@@ -62,11 +62,18 @@ pub(super) fn check_state(status: AppStatus) -> Result<(), Refusal> {
 
 /// Whether the app is open to this visitor. A token that is no longer good is none: whoever looks
 /// at a public page needs no other.
-pub(super) fn check_visit(arriving: &Arriving, visibility: Visibility) -> Result<(), Refusal> {
+pub(super) async fn check_visit(
+    arriving: &Arriving,
+    visibility: Visibility,
+) -> Result<(), Refusal> {
+    if visibility == Visibility::Public {
+        return Ok(());
+    }
     let caller = arriving.participant().map(|participant| arriving.caller_of(participant));
     let caller = caller.unwrap_or_else(|| arriving.nobody());
-    match arriving.app.tier(&caller) {
+    match arriving.app.standing(&caller).await {
         Ok(_) => Ok(()),
+        Err(error) if error.code.status() != 401 => Err(error.into()),
         Err(_) if visibility == Visibility::Link => Err(Refusal::NeedsLink),
         Err(_) => Err(Refusal::Private),
     }

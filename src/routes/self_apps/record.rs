@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use rookery_actors::AppHandle;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
-    app::AppRecord,
     id::{AppId, HumanId},
 };
 use rookery_storage::shelf;
@@ -44,12 +43,15 @@ pub struct OwnApp {
 }
 
 /// What a human is to an app; `None` when it does not see it.
-#[must_use]
-pub fn role(state: &AppState, app: &AppRecord, human: HumanId) -> Option<OwnRole> {
-    if app.owner == human {
-        return Some(OwnRole::Owner);
+///
+/// # Errors
+/// `unavailable`, `internal`.
+pub async fn role(state: &AppState, app: &AppHandle, human: HumanId) -> Result<Option<OwnRole>> {
+    if app.record().owner == human {
+        return Ok(Some(OwnRole::Owner));
     }
-    state.authenticator.is_member(app.id, human).then_some(OwnRole::Member)
+    let member = state.authenticator.is_member(app, human).await?;
+    Ok(member.then_some(OwnRole::Member))
 }
 
 /// Shows apps to one human.
@@ -78,7 +80,7 @@ impl<'a> Shelf<'a> {
         app: &AppHandle,
         last_viewed_at: Option<Timestamp>,
     ) -> Result<Option<OwnApp>> {
-        let Some(role) = role(self.state, &app.record(), self.human) else { return Ok(None) };
+        let Some(role) = role(self.state, app, self.human).await? else { return Ok(None) };
         let detail = match self.state.rooms.control().detail(app).await {
             Ok(detail) => detail,
             Err(error) if error.code == ErrorCode::AppNotFound => return Ok(None),

@@ -1,19 +1,30 @@
 //! How visitors come into an app, and out: the site's `/authorize`, and on the app's own origin
-//! `/s/callback`, `/s/share/{token}` and `/s/session`.
+//! `/s/callback`, `/s/share/{token}`, `/s/grant/{token}`, `/s/preview/{token}` and `/s/session`.
 //!
 //! Then what it asks there, in the words of `/v1`: rows ([`rows`]), feed, events and challenges
 //! ([`live`]). What is not here: what a visitor may do inside, which the app decides.
 
 pub mod authorize;
 pub mod callback;
+pub mod grant;
 pub mod live;
+pub mod preview;
 pub mod rows;
 pub mod session;
 pub mod share;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderValue, StatusCode, header};
-use rookery_domain::{Error, Result};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use rookery_actors::directory::{Arrival, ParticipantKind};
+use rookery_domain::{Error, ErrorCode, Result};
+
+use crate::{
+    error::ApiResult,
+    http::{auth::visitor::Arriving, client::RequestContext, participant_cookie},
+    pages::paths::is_navigation,
+    routes::page::{Refusal, status_page},
+    state::AppState,
+};
 
 /// Sends the browser on, and keeps the answer and the address it came by to itself: both may hold
 /// a secret.
@@ -33,4 +44,45 @@ fn untouched() -> Response {
     let no_store = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, no_store);
     response
+}
+
+/// Lets a visitor in and sends it on, with the cookie of its token.
+async fn come_in(
+    arriving: &Arriving,
+    state: &AppState,
+    arrival: Arrival,
+    location: &str,
+) -> ApiResult<Response> {
+    let directory = &state.rooms.directory;
+    let visit = directory.create_participant(arriving.app.id(), arrival).await?;
+    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
+    if let Some(before) = before.filter(|_| arriving.by_cookie) {
+        // Its token is overwritten in the only place that had it.
+        directory.revoke_participant(before).await?;
+    }
+    let mut response = see_other(location)?;
+    let (now, https) = (state.clock.now(), state.is_https());
+    let headers = response.headers_mut();
+    participant_cookie::set(headers, &visit.participant, &visit.token, now, https);
+    Ok(response)
+}
+
+/// A refusal: to a browser as a page.
+fn shown(
+    state: &AppState,
+    context: &RequestContext,
+    uri: &Uri,
+    method: &Method,
+    headers: &HeaderMap,
+    error: Error,
+) -> ApiResult<Response> {
+    if !is_navigation(headers) {
+        return Err(error.into());
+    }
+    let refusal = match error.code {
+        ErrorCode::SoftDeleted => Refusal::Deleted,
+        ErrorCode::AppClosed => Refusal::Closed,
+        _ => Refusal::from(error),
+    };
+    Ok(status_page(state, context, uri, method, refusal))
 }

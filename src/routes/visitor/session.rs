@@ -1,22 +1,29 @@
 //! `/s/session` on an app's origin: who this visitor is, how it becomes an anonymous participant,
 //! and how it leaves.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, StatusCode, header};
-use rookery_actors::directory::{Arrival, Participant};
-use rookery_domain::{ErrorCode, Timestamp, access::Tier, id::AppId, principal::Principal};
-use serde::Serialize;
+use rookery_actors::directory::{Arrival, Participant, ParticipantKind, Visit};
+use rookery_domain::{
+    ErrorCode, Timestamp,
+    access::{Standing, Tier},
+    id::AppId,
+    principal::Principal,
+};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Presented},
-        body::{Nothing, OptionalJson},
+        body::{BodyBound, OptionalJson, RequestBody},
         csrf, participant_cookie,
         reply::Created,
     },
@@ -26,14 +33,26 @@ use crate::{
 /// Errors of reading.
 pub const READ_ERRORS: &[ErrorCode] = &[];
 /// Errors of making a participant.
-pub const CREATE_ERRORS: &[ErrorCode] = &[];
+pub const CREATE_ERRORS: &[ErrorCode] = &[ErrorCode::GrantInvalid, ErrorCode::PayloadTooLarge];
 /// Errors of leaving.
 pub const DELETE_ERRORS: &[ErrorCode] = &[];
+
+/// How to come in.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnterApp {
+    /// A test-session token; without it one becomes an anonymous participant.
+    token: Option<String>,
+}
+
+impl RequestBody for EnterApp {
+    const BOUND: BodyBound = BodyBound::Small;
+}
 
 /// Who a visitor is in this app.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SessionRecord {
-    /// `anonymous` or `human`.
+    /// `anonymous`, `human` or `grant`.
     #[schema(value_type = String, example = "anonymous")]
     kind: &'static str,
     /// As rows name it in `creator` and `editor`; null for nobody yet.
@@ -42,6 +61,9 @@ pub struct SessionRecord {
     /// `owner`, `member` or `anyone`.
     #[schema(value_type = String, example = "anyone")]
     role: &'static str,
+    /// The custom role that it has beside that.
+    #[schema(value_type = Option<String>)]
+    custom_role: Option<Arc<str>>,
     /// The app.
     app: SessionApp,
     /// When it came first.
@@ -70,17 +92,19 @@ pub struct SessionApp {
     responses((status = 200, body = SessionRecord)))]
 pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
     let caller = arriving.caller()?;
-    let tier = arriving.admit(&caller.unwrap_or_else(|| arriving.nobody()))?;
-    arriving.check_state(tier, true)?;
-    Ok(Json(record(&arriving, arriving.participant().map(|one| &**one), tier)))
+    let standing = arriving.admit(&caller.unwrap_or_else(|| arriving.nobody())).await?;
+    arriving.check_state(standing.tier, true)?;
+    Ok(Json(record(&arriving, arriving.participant().map(|one| &**one), &standing)))
 }
 
-/// Makes an anonymous participant of a public app.
+/// Makes an anonymous participant of a public app, or redeems a test-session token.
 ///
 /// Whoever is a participant already stays the same. A cookie that is no longer good is replaced.
-/// An app with visibility `link` is entered by its share link, a private one by signing in.
+/// An app with visibility `link` is entered by its share link, a private one by signing in. With
+/// `token`, made by `POST /v1/apps/{id}/test-session-tokens`, whoever asks is the human that it was
+/// made for, once: a spent, expired or foreign one is `grant_invalid`.
 #[utoipa::path(post, path = "/s/session", tag = "participant", operation_id = "enter_app",
-    request_body = Nothing,
+    request_body = EnterApp,
     responses(
         (status = 200, body = SessionRecord, description = "The participant that it is already"),
         (status = 201, body = SessionRecord, description = "A new participant, with its token"),
@@ -89,12 +113,15 @@ pub async fn create(
     arriving: Arriving,
     State(state): State<AppState>,
     headers: HeaderMap,
-    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+    OptionalJson(body): OptionalJson<EnterApp>,
 ) -> ApiResult<Response> {
     // Without a cookie too: another site must not choose who its visitor is here.
     if headers.contains_key(header::ORIGIN) && !state.origins.is_path_mode() {
         let origin = state.origins.app_origin(&arriving.app.record().slug);
         csrf::check(&http::Method::POST, &headers, &origin)?;
+    }
+    if let Some(token) = body.token {
+        return redeem(&arriving, &state, &token).await;
     }
     if matches!(arriving.presented, Presented::Unknown) && !arriving.by_cookie {
         arriving.caller()?;
@@ -102,16 +129,36 @@ pub async fn create(
     if let Some(participant) = arriving.participant() {
         let caller = arriving.caller_of(participant);
         // One that the app is no longer open to is as good as none.
-        if let Ok(tier) = arriving.admit(&caller) {
-            arriving.check_state(tier, false)?;
-            return Ok(Json(record(&arriving, Some(participant), tier)).into_response());
+        if let Ok(standing) = arriving.admit(&caller).await {
+            arriving.check_state(standing.tier, false)?;
+            return Ok(Json(record(&arriving, Some(participant), &standing)).into_response());
         }
     }
-    let tier = arriving.app.tier(&arriving.nobody())?;
-    arriving.check_state(tier, false)?;
+    let standing = arriving.app.standing(&arriving.nobody()).await?;
+    arriving.check_state(standing.tier, false)?;
     let directory = &state.rooms.directory;
     let visit = directory.create_participant(arriving.app.id(), Arrival::Anonymous).await?;
-    let mut made = record(&arriving, Some(&visit.participant), tier);
+    Ok(entered(&arriving, &state, &visit, &standing))
+}
+
+/// Redeems a test-session token: whoever asks is the human that it was made for.
+async fn redeem(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult<Response> {
+    // A test session is the owner's, who writes to live apps only.
+    arriving.check_state(Tier::Owner, false)?;
+    let directory = &state.rooms.directory;
+    let visit = directory.redeem_test_session(arriving.app.id(), token).await?;
+    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
+    if let Some(before) = before.filter(|_| arriving.by_cookie) {
+        // Its token is overwritten in the only place that had it.
+        directory.revoke_participant(before).await?;
+    }
+    let standing = arriving.app.standing(&arriving.caller_of(&visit.participant)).await?;
+    Ok(entered(arriving, state, &visit, &standing))
+}
+
+/// The answer to whoever has just come in.
+fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Standing) -> Response {
+    let mut made = record(arriving, Some(&visit.participant), standing);
     made.token = Some(visit.token.expose().to_owned());
     let mut response = Created { location: "/s/session".to_owned(), record: made }.into_response();
     if !state.origins.is_path_mode() {
@@ -119,7 +166,7 @@ pub async fn create(
         let headers = response.headers_mut();
         participant_cookie::set(headers, &visit.participant, &visit.token, now, https);
     }
-    Ok(response)
+    response
 }
 
 /// Leaves: the token is unknown from now on.
@@ -136,17 +183,22 @@ pub async fn delete(arriving: Arriving, State(state): State<AppState>) -> ApiRes
     Ok(response)
 }
 
-fn record(arriving: &Arriving, participant: Option<&Participant>, tier: Tier) -> SessionRecord {
+fn record(
+    arriving: &Arriving,
+    participant: Option<&Participant>,
+    standing: &Standing,
+) -> SessionRecord {
     let app = arriving.app.record();
     let principal = participant.map(|one| arriving.caller_of(one).principal());
     SessionRecord {
         kind: principal.map_or("anonymous", |principal| principal.kind.as_str()),
         id: principal.map(Principal::id_text),
-        role: match tier {
+        role: match standing.tier {
             Tier::Owner => "owner",
             Tier::Member => "member",
             Tier::Visitor => "anyone",
         },
+        custom_role: standing.role.clone(),
         app: SessionApp { id: app.id, slug: app.slug.to_string() },
         created_at: participant.map(|one| one.created_at),
         expires_at: participant.map(|one| one.expires_at),

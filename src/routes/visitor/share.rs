@@ -59,7 +59,7 @@ pub async fn share(
     }
     let mut response = see_other(&state.origins.app_base_path(&record.slug))?;
     let here_already =
-        |visitor: &Participant| link.is_some_and(|link| visitor.via == Some(half(link)));
+        |visitor: &Participant| link.is_some_and(|link| visitor.via == Some(link.half()));
     // A public app needs no link any more, and a visitor that came by this one stays who it is.
     let Some(link) = link.filter(|_| !arriving.participant().is_some_and(|v| here_already(v)))
     else {
@@ -71,7 +71,7 @@ pub async fn share(
     let directory = &state.rooms.directory;
     let signed_in = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
     let arrival = match signed_in.and_then(|one| one.human) {
-        Some(human) => Arrival::Human { human, share: Some(half(link)) },
+        Some(human) => Arrival::Human { human, share: Some(link.half()) },
         None => Arrival::Share(link),
     };
     let visit = directory.create_participant(record.id, arrival).await?;
@@ -87,9 +87,4 @@ pub async fn share(
 fn in_force(app: &AppRecord, token: &str) -> Option<SecretHash> {
     let given = Secret::parse(SecretKind::Share, token)?.hash();
     app.share_hash.map(SecretHash).filter(|in_force| *in_force == given)
-}
-
-fn half(link: SecretHash) -> [u8; 16] {
-    let [first @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = link.0;
-    first
 }

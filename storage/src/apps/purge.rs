@@ -113,6 +113,16 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select human from views where app_id = $1 limit $2)",
         "delete from transfers where id in
              (select id from transfers where app_id = $1 limit $2)",
+        "delete from members where app_id = $1 and human in
+             (select human from members where app_id = $1 limit $2)",
+        "delete from grants where id in
+             (select id from grants where app_id = $1 limit $2)",
+        "delete from previews where id in
+             (select id from previews where app_id = $1 limit $2)",
+        "delete from credential_tokens where hash in
+             (select hash from credential_tokens where app_id = $1 limit $2)",
+        "delete from credentials where id in
+             (select id from credentials where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
         "delete from versions where app_id = $1 and number in

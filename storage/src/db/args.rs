@@ -39,7 +39,16 @@ pub(super) fn for_sqlite(args: &[Arg]) -> Result<SqliteArguments, sqlx::Error> {
     Ok(out)
 }
 
-pub(super) fn for_postgres(args: &[Arg]) -> Result<PgArguments, sqlx::Error> {
+/// Hands the parameters to a prepared statement of the hot path's SQLite driver.
+pub(crate) fn for_rusqlite(args: &[Arg]) -> impl rusqlite::Params + '_ {
+    rusqlite::params_from_iter(args.iter().map(|arg| match arg {
+        Arg::Int(value) => value as &dyn rusqlite::ToSql,
+        Arg::Text(value) => value,
+        Arg::Bytes(value) => value,
+    }))
+}
+
+pub(crate) fn for_postgres(args: &[Arg]) -> Result<PgArguments, sqlx::Error> {
     let mut out = PgArguments::default();
     for arg in args {
         match arg {
@@ -161,4 +170,5 @@ macro_rules! id_args {
 
 id_args! {
     AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId OrgId TransferId
+    GrantId PreviewId CredentialId
 }

@@ -19,7 +19,7 @@ use crate::{
     error::{Result, StorageError},
 };
 
-pub(crate) use args::{Arg, Args, args};
+pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
 pub use postgres::PostgresDb;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
 pub(crate) use sqlite::{LockFile, create_folder, newest_migration};

@@ -2,16 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use rookery_domain::{event::Event, id::AppId};
+use rookery_domain::{credentials::Credential, event::Event, id::AppId};
 
 use super::{
-    Head, LoadOptions, LoadedApp, LoadedRow, PoisonRow, Tombstone,
+    Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRow, PoisonRow, Tombstone,
     record::{app_columns, stored},
 };
 use crate::{
     codec::{self, Columns, Read, event_columns},
     commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
+    credentials,
     error::{Result, StorageError},
+    grants, members, previews,
 };
 
 /// The record of an app that is not being purged (status 3). `$1` the app.
@@ -38,6 +40,26 @@ pub(super) const BUDGETS: &str =
 /// Spent challenges. `$1` the app, `$2` the present.
 pub(super) const CHALLENGES: &str =
     "select id, expires_at from spent_challenges where app_id = $1 and expires_at > $2";
+
+/// Members. `$1` the app.
+pub(super) const MEMBERS: &str =
+    "select human, custom_role, created_at from members where app_id = $1 and removed_at is null";
+
+/// Grant links that are not revoked. `$1` the app.
+pub(super) const GRANTS: &str = "select id, hash, role, max_uses, uses, expires_at, created_by, \
+     created_at, revoked_at from grants where app_id = $1 and revoked_at is null";
+
+/// Preview tokens that open something. `$1` the app, `$2` the present.
+pub(super) const PREVIEWS: &str = "select id, hash, expires_at, created_by, created_at, \
+     revoked_at from previews where app_id = $1 and expires_at > $2 and revoked_at is null";
+
+/// Credentials that are not revoked (status 2), one row for each token that works. `$1` the app,
+/// `$2` the present.
+pub(super) const CREDENTIALS: &str = "select c.id, c.name, c.prefix, c.rights, c.status, \
+     c.created_by, c.created_at, c.updated_at, t.hash, t.prefix, t.created_at, t.expires_at \
+     from credentials c join credential_tokens t on t.credential = c.id \
+     where c.app_id = $1 and c.status <> 2 and (t.expires_at is null or t.expires_at > $2) \
+     order by c.created_at, c.id, t.created_at, t.hash";
 
 /// The newest events, the newest first. `$1` the app, `$2` how many.
 pub(super) const TAIL: &str = concat!(
@@ -76,6 +98,7 @@ impl Assembly {
             counts: BTreeMap::new(),
             budgets: Vec::new(),
             spent_challenges: Vec::new(),
+            access: LoadedAccess::default(),
             tail: Vec::new(),
         };
         Ok(Self { app, loaded, collection: Arc::from(""), tail_is_whole: true })
@@ -180,6 +203,40 @@ impl Assembly {
         let spent = read().map_err(|why| StorageError::corrupt("spent challenge", why))?;
         self.loaded.spent_challenges.push(spent);
         Ok(())
+    }
+
+    pub(super) fn member(&mut self, columns: &impl Columns) {
+        let read = members::member(columns);
+        self.loaded.access.members.extend(self.given("member", read));
+    }
+
+    pub(super) fn grant(&mut self, columns: &impl Columns) {
+        let read = grants::grant(columns);
+        self.loaded.access.grants.extend(self.given("grant", read));
+    }
+
+    pub(super) fn preview(&mut self, columns: &impl Columns) {
+        let read = previews::preview(columns);
+        self.loaded.access.previews.extend(self.given("preview", read));
+    }
+
+    /// A credential with its first token, or the next token of the credential before.
+    pub(super) fn credential(&mut self, columns: &impl Columns) {
+        let read = || Ok((credentials::credential(columns)?, credentials::token(columns, 8)?));
+        let Some((credential, token)) = self.given("credential", read()) else { return };
+        let known = &mut self.loaded.access.credentials;
+        match known.last_mut().filter(|last| last.id == credential.id) {
+            Some(last) => last.tokens.push(token),
+            None => known.push(Credential { tokens: vec![token], ..credential }),
+        }
+    }
+
+    /// What gives rights and cannot be read gives none.
+    fn given<T>(&self, what: &'static str, read: Read<T>) -> Option<T> {
+        read.inspect_err(|why| {
+            tracing::error!(app.id = %self.app, what, why, "a stored permission cannot be read");
+        })
+        .ok()
     }
 
     /// The next older event. The tail ends before one that cannot be read.

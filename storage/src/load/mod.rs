@@ -11,7 +11,10 @@ mod sqlite;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use rookery_domain::{Timestamp, app::AppRecord, event::Event, id::AppId, row::Row};
+use rookery_domain::{
+    Timestamp, app::AppRecord, credentials::Credential, event::Event, grants::Grant, id::AppId,
+    members::Member, previews::Preview, row::Row,
+};
 
 use crate::{
     commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
@@ -50,8 +53,23 @@ pub struct LoadedApp {
     pub budgets: Vec<BudgetWrite>,
     /// Challenge answers that are spent and have not expired.
     pub spent_challenges: Vec<SpentChallenge>,
+    /// Who may do what beside the owner.
+    pub access: LoadedAccess,
     /// The newest events in order, without a gap up to `head.last_seq`.
     pub tail: Vec<Arc<Event>>,
+}
+
+/// What still gives rights in an app: nothing that was removed or revoked, no expired preview.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoadedAccess {
+    /// Its members.
+    pub members: Vec<Member>,
+    /// Its grant links, the expired and used-up ones too.
+    pub grants: Vec<Grant>,
+    /// Its preview tokens.
+    pub previews: Vec<Preview>,
+    /// Its service credentials with the tokens that work.
+    pub credentials: Vec<Credential>,
 }
 
 /// The app's head: the fence, and its totals.

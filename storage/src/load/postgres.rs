@@ -68,6 +68,18 @@ async fn snapshot(
     for row in fetch(connection, assemble::CHALLENGES, id, Some(options.now.0)).await? {
         assembly.challenge(&row)?;
     }
+    for row in fetch(connection, assemble::MEMBERS, id, None).await? {
+        assembly.member(&row);
+    }
+    for row in fetch(connection, assemble::GRANTS, id, None).await? {
+        assembly.grant(&row);
+    }
+    for row in fetch(connection, assemble::PREVIEWS, id, Some(options.now.0)).await? {
+        assembly.preview(&row);
+    }
+    for row in fetch(connection, assemble::CREDENTIALS, id, Some(options.now.0)).await? {
+        assembly.credential(&row);
+    }
     for row in fetch(connection, assemble::TAIL, id, Some(options.tail_events.into())).await? {
         assembly.event(&row);
     }

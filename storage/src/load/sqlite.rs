@@ -73,6 +73,22 @@ fn snapshot(
     each(&snapshot, assemble::CHALLENGES, params![id, options.now.0], |row| {
         assembly.challenge(row)
     })?;
+    each(&snapshot, assemble::MEMBERS, params![id], |row| {
+        assembly.member(row);
+        Ok(())
+    })?;
+    each(&snapshot, assemble::GRANTS, params![id], |row| {
+        assembly.grant(row);
+        Ok(())
+    })?;
+    each(&snapshot, assemble::PREVIEWS, params![id, options.now.0], |row| {
+        assembly.preview(row);
+        Ok(())
+    })?;
+    each(&snapshot, assemble::CREDENTIALS, params![id, options.now.0], |row| {
+        assembly.credential(row);
+        Ok(())
+    })?;
     each(&snapshot, assemble::TAIL, params![id, options.tail_events], |row| {
         assembly.event(row);
         Ok(())

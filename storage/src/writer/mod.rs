@@ -6,6 +6,7 @@
 //! is settled exactly once, whatever happens to the lane; an outcome never says more than what
 //! is known; nothing here knows of replies, actors or permissions.
 
+mod access;
 mod app_record;
 mod batch;
 mod failure;

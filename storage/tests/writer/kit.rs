@@ -54,6 +54,7 @@ impl Draft {
             spent_challenges: Vec::new(),
             idempotency: Vec::new(),
             app_write: None,
+            access: Vec::new(),
             ticket: Box::new(Reply(sender)),
         };
         Self(group, receiver)

@@ -4,6 +4,7 @@
 //! order of its checks is the contract's precedence; each module follows it from top to bottom.
 //! Nothing here waits for anything.
 
+mod access;
 mod batch;
 mod events;
 mod ownership;
@@ -15,8 +16,14 @@ mod write;
 use std::sync::Arc;
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp, access::Standing, challenge, id::AppId,
-    manifest::Collection, principal::Caller, row::Row, schema::SchemaViolation,
+    Error, ErrorCode, Principal, PrincipalKind, Result, Timestamp,
+    access::{Standing, Tier},
+    challenge,
+    id::AppId,
+    manifest::Collection,
+    principal::Caller,
+    row::Row,
+    schema::SchemaViolation,
 };
 use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
@@ -52,8 +59,15 @@ enum Gate {
 
 /// Decides `op` of `caller` against `working`.
 pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) -> Result<Reply> {
-    let standing = standing(&working.root.record, caller, &env.orgs)?;
     let now = env.clock.now();
+    let standing = match &op {
+        // Whoever has the link need not be let in otherwise.
+        Op::RedeemGrant { visitor, .. } => {
+            let visitor = Principal::new(PrincipalKind::Grant, visitor.uuid());
+            Standing::new(visitor, Tier::Visitor)
+        }
+        _ => standing(env, &working.root, caller, now)?,
+    };
     let mut decision = Decision { env, working, caller, standing, now, gate: Gate::Open };
     match op {
         Op::App(op) => return decision.app(op),
@@ -97,6 +111,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
                 .batch(items, atomic, |decision, target| decision.delete(shelf, &target))
                 .map(Reply::Batch)
         }
+        Op::RedeemGrant { token, .. } => decision.redeem_grant(&token),
         Op::Emit { kind, data } => decision.send_event(&kind, &data).map(Reply::Event),
         Op::App(_) => Err(Error::internal(false)),
     }

@@ -46,6 +46,8 @@ impl Decision<'_> {
                 self.settings(visibility, share, timezone, org)
             }
             AppOp::HandOver(acceptance) => self.hand_over(acceptance),
+            AppOp::RotateShare(hash, sealed) => self.rotate_share(hash, sealed),
+            AppOp::Access(op) => self.access(op),
             AppOp::Migration(on) => Ok(self.migration(on)),
             AppOp::Retention { collection, patch } => self.retention(&collection, patch),
             AppOp::Woken => {
@@ -89,6 +91,20 @@ impl Decision<'_> {
             return Ok(Reply::App(self.working.root.record.clone()));
         }
         Ok(self.rewrite(record, EventType::AppUpdated, Some(changed.to_string().into())))
+    }
+
+    /// Ends the share link in force, and every visit by it.
+    fn rotate_share(&mut self, hash: [u8; 32], sealed: Arc<str>) -> Result<Reply> {
+        let record = &self.working.root.record;
+        if record.visibility != Visibility::Link {
+            let message = "only an app with visibility `link` has a share link";
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let mut record = AppRecord::clone(record);
+        record.share_hash = Some(hash);
+        record.share_sealed = Some(sealed);
+        let data = json!({"share_link": "rotated"}).to_string().into();
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
 
     fn migration(&mut self, on: Option<Duration>) -> Reply {

@@ -7,8 +7,10 @@ use crate::{
     apps::visibility_code,
     codec::principal_bytes,
     commit::{AppWrite, Epoch, Group, Handover, NewVersion},
+    db::for_postgres,
     faults::Point,
     writer::{
+        access,
         app_record::{self, retention_text},
         failure::Failure,
     },
@@ -23,7 +25,7 @@ pub(super) struct Step {
 
 /// Whether one statement is not enough for the group.
 pub(super) fn needs_transaction(group: &Group) -> bool {
-    group.app_write.is_some() || !group.scrubs.is_empty()
+    group.app_write.is_some() || !group.access.is_empty() || !group.scrubs.is_empty()
 }
 
 /// What comes before [`statement::COMMIT`]. The first one locks the head, as every transaction
@@ -41,6 +43,14 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
             assets(&mut steps, group, version).map_err(|error| unencodable(&*error))?;
         }
         mark(&mut steps, Point::AfterAppWrite);
+    }
+    if !group.access.is_empty() {
+        for (sql, args) in access::statements(group)? {
+            let arguments =
+                for_postgres(&args).map_err(|error| Failure::Refused(error.to_string()))?;
+            steps.push(Step { sql, arguments, point: None });
+        }
+        mark(&mut steps, Point::AfterAccess);
     }
     if !group.scrubs.is_empty() {
         // Before the group's own events and answers are there.

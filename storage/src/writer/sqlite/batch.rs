@@ -7,9 +7,11 @@ use rusqlite::Connection;
 use super::{app, statements::Statements};
 use crate::{
     commit::{Abort, Epoch, Group, Outcome},
+    db::for_rusqlite,
     error::StorageError,
     faults::{Faults, Point},
     writer::{
+        access,
         batch::{Batch, Stage},
         failure::Failure,
         health::Counters,
@@ -133,6 +135,10 @@ impl Session<'_> {
             app::write(self.connection, group.app, write)?;
             self.pass(Point::AfterAppWrite)?;
         }
+        for (sql, args) in access::statements(group)? {
+            self.connection.execute(sql, for_rusqlite(&args)).map_err(failed)?;
+        }
+        self.pass(Point::AfterAccess)?;
         self.statements.scrubs(group).map_err(failed)?;
         self.pass(Point::AfterScrubs)?;
         self.statements.rows(group).map_err(failed)?;

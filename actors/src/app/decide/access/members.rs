@@ -1,0 +1,79 @@
+//! Members: added, given another role, removed.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    id::HumanId,
+    members::{MEMBERS_PER_APP_MAX, Member},
+};
+use rookery_storage::commit::AccessWrite;
+use serde_json::json;
+
+use super::{full, not_found};
+use crate::app::{access_ops::AccessReply, decide::Decision};
+
+impl Decision<'_> {
+    pub(super) fn add_member(
+        &mut self,
+        human: HumanId,
+        custom_role: Option<Arc<str>>,
+    ) -> Result<Arc<Member>> {
+        if let Some(role) = &custom_role {
+            self.check_role("custom_role", role)?;
+        }
+        self.check_not_owner(human)?;
+        if self.tables().member(human).is_some() {
+            return Err(Error::new(ErrorCode::Conflict, "this human is a member already"));
+        }
+        if self.tables().member_count() >= MEMBERS_PER_APP_MAX {
+            return Err(full(MEMBERS_PER_APP_MAX, "members"));
+        }
+        let created_at = self.working.stamp(self.now);
+        let member = Arc::new(Member { human, custom_role, created_at });
+        self.put_member(&member, "member.added");
+        Ok(member)
+    }
+
+    pub(super) fn set_member_role(
+        &mut self,
+        human: HumanId,
+        custom_role: Option<Arc<str>>,
+    ) -> Result<Arc<Member>> {
+        self.check_not_owner(human)?;
+        let before = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
+        if let Some(role) = &custom_role {
+            self.check_role("custom_role", role)?;
+        }
+        if before.custom_role == custom_role {
+            return Ok(before);
+        }
+        let member = Arc::new(Member { custom_role, ..Member::clone(&before) });
+        self.put_member(&member, "member.updated");
+        Ok(member)
+    }
+
+    pub(super) fn remove_member(&mut self, human: HumanId) -> Result<AccessReply> {
+        self.check_not_owner(human)?;
+        let member = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
+        self.tables().remove_member(human);
+        self.write_access(AccessWrite::Member { member, removed_at: Some(self.now) });
+        self.tell("member.removed", &json!({"human_id": human}));
+        Ok(AccessReply::Gone)
+    }
+
+    /// The owner is no member: it is everything that one can be.
+    fn check_not_owner(&self, human: HumanId) -> Result<()> {
+        if human == self.working.root.record.owner {
+            return Err(Error::new(ErrorCode::Conflict, "this human is the app's owner"));
+        }
+        Ok(())
+    }
+
+    fn put_member(&mut self, member: &Arc<Member>, kind: &str) {
+        self.tables().put_member(member.clone());
+        self.write_access(AccessWrite::Member { member: member.clone(), removed_at: None });
+        let Member { human, custom_role, .. } = &**member;
+        self.tell(kind, &json!({"human_id": human, "custom_role": custom_role}));
+    }
+}

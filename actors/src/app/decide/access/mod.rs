@@ -1,0 +1,83 @@
+//! Who may do what in the app beside its owner: members, grant links, previews, credentials. The
+//! owner's operations, and redeeming a link, which is a visitor's.
+//!
+//! Events tell of members and links by their ids; who is behind them is not the feed's to say.
+
+mod credentials;
+mod grants;
+mod members;
+mod previews;
+
+use std::sync::Arc;
+
+use rookery_domain::{Error, ErrorCode, Result, event::EventType};
+use rookery_storage::commit::AccessWrite;
+use serde_json::Value;
+
+use super::Decision;
+use crate::app::{
+    access::AccessTables,
+    access_ops::{AccessOp, AccessReply},
+    message::Reply,
+};
+
+impl Decision<'_> {
+    /// Decides a change of permissions.
+    pub(super) fn access(&mut self, op: AccessOp) -> Result<Reply> {
+        let reply = match op {
+            AccessOp::AddMember { human, custom_role } => {
+                AccessReply::Member(self.add_member(human, custom_role)?)
+            }
+            AccessOp::SetMemberRole { human, custom_role } => {
+                AccessReply::Member(self.set_member_role(human, custom_role)?)
+            }
+            AccessOp::RemoveMember { human } => self.remove_member(human)?,
+            AccessOp::MintGrant(grant) => AccessReply::Grant(self.mint_grant(grant)?),
+            AccessOp::RevokeGrant { id } => self.revoke_grant(id)?,
+            AccessOp::MintPreview(preview) => AccessReply::Preview(self.mint_preview(preview)?),
+            AccessOp::RevokePreview { id } => self.revoke_preview(id)?,
+            AccessOp::MintCredential(new) => AccessReply::Credential(self.mint_credential(new)?),
+            AccessOp::PauseCredential { id } => {
+                AccessReply::Credential(self.pause_credential(id, true)?)
+            }
+            AccessOp::ResumeCredential { id } => {
+                AccessReply::Credential(self.pause_credential(id, false)?)
+            }
+            AccessOp::RotateCredential { id, token, overlap_s } => {
+                AccessReply::Credential(self.rotate_credential(id, token, overlap_s)?)
+            }
+            AccessOp::RevokeCredential { id } => self.revoke_credential(id)?,
+        };
+        Ok(Reply::Access(reply))
+    }
+
+    fn tables(&mut self) -> &mut AccessTables {
+        Arc::make_mut(&mut self.working.root.access)
+    }
+
+    fn write_access(&mut self, write: AccessWrite) {
+        self.working.open.access.push(write);
+    }
+
+    fn tell(&mut self, kind: &str, data: &Value) {
+        let at = self.working.stamp(self.now);
+        let (who, data) = (self.standing.principal, Some(data.to_string().into()));
+        self.working.emit(EventType::Access(kind.into()), who, at, None, data, false);
+    }
+
+    /// `invalid_request` unless the manifest declares the role.
+    fn check_role(&self, member: &str, role: &str) -> Result<()> {
+        if self.working.root.manifest.roles.contains_key(role) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("`{member}`: the manifest declares no role {role:?}")))
+    }
+}
+
+fn not_found(what: &str) -> Error {
+    Error::new(ErrorCode::NotFound, format!("the app has no such {what}"))
+}
+
+fn full(max: usize, what: &str) -> Error {
+    Error::new(ErrorCode::Conflict, format!("an app has at most {max} {what}"))
+}

@@ -1,0 +1,54 @@
+//! Preview tokens: made for private apps only, revoked.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    id::PreviewId,
+    manifest::Visibility,
+    previews::{PREVIEWS_PER_APP_MAX, Preview},
+};
+use rookery_storage::commit::AccessWrite;
+
+use super::{full, not_found};
+use crate::app::{
+    access_ops::{AccessReply, NewPreview},
+    decide::Decision,
+};
+
+impl Decision<'_> {
+    pub(super) fn mint_preview(&mut self, new: NewPreview) -> Result<Arc<Preview>> {
+        if new.expires_at <= self.now {
+            return Err(Error::invalid("`expires_at`: is over already"));
+        }
+        if self.working.root.record.visibility != Visibility::Private {
+            let message = "only a private app is previewed: this one is open otherwise";
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let now = self.now;
+        if self.tables().live_previews(now) >= PREVIEWS_PER_APP_MAX {
+            return Err(full(PREVIEWS_PER_APP_MAX, "preview tokens: revoke one"));
+        }
+        let NewPreview { id, hash, expires_at } = new;
+        let preview = Arc::new(Preview {
+            id,
+            hash,
+            expires_at,
+            created_by: self.standing.principal,
+            created_at: self.working.stamp(now),
+            revoked_at: None,
+        });
+        self.tables().put_preview(preview.clone());
+        self.write_access(AccessWrite::Preview(preview.clone()));
+        Ok(preview)
+    }
+
+    pub(super) fn revoke_preview(&mut self, id: PreviewId) -> Result<AccessReply> {
+        let preview = self.tables().preview(id).cloned();
+        let preview = preview.ok_or_else(|| not_found("preview token"))?;
+        self.tables().remove_preview(id);
+        let revoked = Preview { revoked_at: Some(self.now), ..Preview::clone(&preview) };
+        self.write_access(AccessWrite::Preview(Arc::new(revoked)));
+        Ok(AccessReply::Gone)
+    }
+}

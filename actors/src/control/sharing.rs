@@ -1,0 +1,171 @@
+//! Sharing an app, as far as it needs more than the app's actor: lists that wake nobody, a new
+//! share link, and changes that are the same a second time.
+
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    credentials::Credential,
+    grants::Grant,
+    id::{CredentialId, GrantId, HumanId, PreviewId},
+    members::Member,
+    principal::Caller,
+};
+use rookery_storage::{
+    StorageError, credentials, credentials::CredentialPosition, grants, grants::GrantPosition,
+    members, members::MemberPosition, previews,
+};
+
+use super::Control;
+use crate::{
+    app::{
+        access_ops::{AccessOp, AccessReply},
+        message::{AppOp, Op, Reply},
+    },
+    registry::{AppHandle, failed},
+};
+
+impl Control {
+    /// At most `limit` members of an app, in the order in which they came, behind the position.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn members(
+        &self,
+        app: &AppHandle,
+        after: Option<MemberPosition>,
+        limit: u32,
+    ) -> Result<Vec<Member>> {
+        members::list(&self.db, app.id(), after, limit).await.map_err(failed)
+    }
+
+    /// How many members hold each custom role; roles that nobody holds are left out.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn role_counts(&self, app: &AppHandle) -> Result<Vec<(String, u64)>> {
+        members::role_counts(&self.db, app.id()).await.map_err(failed)
+    }
+
+    /// At most `limit` grant links that are not revoked, the newest first, behind the position.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn grants(
+        &self,
+        app: &AppHandle,
+        after: Option<GrantPosition>,
+        limit: u32,
+    ) -> Result<Vec<Grant>> {
+        grants::list(&self.db, app.id(), after, limit).await.map_err(failed)
+    }
+
+    /// At most `limit` service credentials, the revoked ones too, the newest first, behind the
+    /// position; without their tokens.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn credentials(
+        &self,
+        app: &AppHandle,
+        after: Option<CredentialPosition>,
+        limit: u32,
+    ) -> Result<Vec<Credential>> {
+        credentials::list(&self.db, app.id(), after, limit).await.map_err(failed)
+    }
+
+    /// A share token to rotate to, as the operation that does it.
+    #[must_use]
+    pub fn share_rotation(&self, app: &AppHandle) -> Op {
+        let (hash, sealed) = self.share_token(app.id());
+        Op::App(AppOp::RotateShare(hash, sealed))
+    }
+
+    /// Removes a member; a second time changes nothing.
+    ///
+    /// # Errors
+    /// `not_found` for a human that never was one.
+    pub async fn remove_member(
+        &self,
+        app: &AppHandle,
+        caller: Caller,
+        human: HumanId,
+    ) -> Result<()> {
+        let known = members::was_member(&self.db, app.id(), human);
+        end(app, caller, AccessOp::RemoveMember { human }, known).await
+    }
+
+    /// Revokes a grant link; a second time changes nothing.
+    ///
+    /// # Errors
+    /// `not_found` for a link that the app never had.
+    pub async fn revoke_grant(&self, app: &AppHandle, caller: Caller, id: GrantId) -> Result<()> {
+        let known = grants::is_known(&self.db, app.id(), id);
+        end(app, caller, AccessOp::RevokeGrant { id }, known).await
+    }
+
+    /// Revokes a preview token; a second time changes nothing.
+    ///
+    /// # Errors
+    /// `not_found` for a token that the app never had.
+    pub async fn revoke_preview(
+        &self,
+        app: &AppHandle,
+        caller: Caller,
+        id: PreviewId,
+    ) -> Result<()> {
+        let known = previews::is_known(&self.db, app.id(), id);
+        end(app, caller, AccessOp::RevokePreview { id }, known).await
+    }
+
+    /// Revokes a credential; a second time changes nothing.
+    ///
+    /// # Errors
+    /// `not_found` for a credential that the app never had.
+    pub async fn revoke_credential(
+        &self,
+        app: &AppHandle,
+        caller: Caller,
+        id: CredentialId,
+    ) -> Result<()> {
+        let known = credentials::is_known(&self.db, app.id(), id);
+        end(app, caller, AccessOp::RevokeCredential { id }, known).await
+    }
+
+    /// `conflict` in the place of `not_found` for a credential that the app once had: what was
+    /// revoked is never paused, resumed or rotated.
+    pub async fn explain_credential(
+        &self,
+        app: &AppHandle,
+        id: CredentialId,
+        refused: Error,
+    ) -> Error {
+        if refused.code != ErrorCode::NotFound {
+            return refused;
+        }
+        match credentials::is_known(&self.db, app.id(), id).await {
+            Ok(true) => Error::new(ErrorCode::Conflict, "this credential is revoked, for ever"),
+            Ok(false) => refused,
+            Err(error) => failed(error),
+        }
+    }
+}
+
+/// Ends something; what the app does not have any more has ended already, if it is `known`.
+async fn end(
+    app: &AppHandle,
+    caller: Caller,
+    op: AccessOp,
+    known: impl Future<Output = std::result::Result<bool, StorageError>>,
+) -> Result<()> {
+    match app.apply(caller, Op::App(AppOp::Access(op)), None, 0).await {
+        Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
+        Ok(_) => Err(Error::internal(true)),
+        Err(refused) if refused.code == ErrorCode::NotFound => {
+            if known.await.map_err(failed)? {
+                Ok(())
+            } else {
+                Err(refused)
+            }
+        }
+        Err(refused) => Err(refused),
+    }
+}

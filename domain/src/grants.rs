@@ -1,0 +1,94 @@
+//! Grant links: whoever opens one is a visitor with a custom role, until the link is revoked or
+//! expires. How many may open it is bounded too.
+
+use std::sync::Arc;
+
+use crate::{Principal, Timestamp, id::GrantId};
+
+/// Grant links of one app that are not revoked.
+pub const GRANTS_PER_APP_MAX: usize = 20_000;
+/// Uses that a link may be made for at most.
+pub const GRANT_USES_MAX: u32 = 1_000_000;
+/// Seconds from now that a link may be good for at most: a year.
+pub const GRANT_TTL_S_MAX: i64 = 365 * 86_400;
+
+/// A grant link.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Its id.
+    pub id: GrantId,
+    /// SHA-256 of its token.
+    pub hash: [u8; 32],
+    /// The custom role that its holders have.
+    pub role: Arc<str>,
+    /// How many visitors it may make; `None` for any number.
+    pub max_uses: Option<u32>,
+    /// How many it has made.
+    pub uses: u32,
+    /// From when on it opens nothing, also for those who came by it.
+    pub expires_at: Option<Timestamp>,
+    /// Who made it.
+    pub created_by: Principal,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What can be done with a grant link now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrantState {
+    /// It lets visitors in.
+    Active,
+    /// It lets nobody in any more; who came by it stays.
+    UsedUp,
+    /// It opens nothing.
+    Expired,
+    /// It opens nothing, because the owner said so.
+    Revoked,
+}
+
+impl GrantState {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::UsedUp => "used_up",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+impl Grant {
+    /// What can be done with it now.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> GrantState {
+        if self.revoked_at.is_some() {
+            GrantState::Revoked
+        } else if self.expires_at.is_some_and(|end| end <= now) {
+            GrantState::Expired
+        } else if self.max_uses.is_some_and(|max| self.uses >= max) {
+            GrantState::UsedUp
+        } else {
+            GrantState::Active
+        }
+    }
+
+    /// Whether those who came by it still have its role.
+    #[must_use]
+    pub fn holds(&self, now: Timestamp) -> bool {
+        matches!(self.state(now), GrantState::Active | GrantState::UsedUp)
+    }
+}
+
+impl std::fmt::Debug for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grant")
+            .field("id", &self.id)
+            .field("role", &self.role)
+            .field("uses", &self.uses)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+//! Preview tokens: a private app shown to whoever has one, for reading and counting only.
+
+use crate::{Principal, Timestamp, id::PreviewId};
+
+/// Preview tokens of one app that are neither revoked nor expired.
+pub const PREVIEWS_PER_APP_MAX: usize = 1_000;
+/// Seconds that a preview is good for when its maker does not say: a week.
+pub const PREVIEW_TTL_S_DEFAULT: i64 = 7 * 86_400;
+/// Seconds that a preview may be good for at most.
+pub const PREVIEW_TTL_S_MAX: i64 = 90 * 86_400;
+
+/// A preview token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// Its id.
+    pub id: PreviewId,
+    /// SHA-256 of the token.
+    pub hash: [u8; 32],
+    /// From when on it opens nothing.
+    pub expires_at: Timestamp,
+    /// Who made it.
+    pub created_by: Principal,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl Preview {
+    /// Whether it opens anything now.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at > now
+    }
+}
+
+impl std::fmt::Debug for Preview {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Preview").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! `POST /v1/apps/:id/credentials`: makes a service credential.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse as _, Response};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply, NewCredential, NewToken},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::Operation,
+    credentials::{CollectionRights, Mode, Rights, Scope, check_name},
+    id::CredentialId,
+    limits::Limits,
+    secret::{Secret, SecretKind},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::record::CredentialBody;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, RequestBody, StrictJson},
+        idempotency::IdempotencyKey,
+        reply::Created,
+    },
+    routes::sharing::{Made, Making, again},
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::CollectionNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// A service credential to be made.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewCredentialBody {
+    /// What humans call it, 1 to 100 characters.
+    name: Option<String>,
+    /// `explicit` (it reaches the collections that it names; so when left out) or `following` (it
+    /// reaches every other one too, later ones included).
+    #[serde(default)]
+    #[schema(value_type = Option<String>, example = "explicit")]
+    mode: Mode,
+    /// The collections that it names: a name, or what it may do there.
+    #[serde(default)]
+    #[schema(value_type = Vec<NewCollectionRights>)]
+    collections: Vec<Named>,
+    /// What it may do in collections that are given as a name only, and with `following` in those
+    /// that are not named: among `read`, `create`, `update`, `delete` and `count`.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>, example = json!(["read"]))]
+    operations: Vec<Operation>,
+    /// For the same collections: `own` for rows that the credential created only, else `all`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    scope: Scope,
+}
+
+/// A collection that a credential names.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Named {
+    Name(String),
+    Rights(NewCollectionRights),
+}
+
+/// What a credential is to do in one collection.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewCollectionRights {
+    /// The collection.
+    name: String,
+    /// Among `read`, `create`, `update`, `delete` and `count`; those of the credential when left
+    /// out.
+    #[schema(value_type = Option<Vec<String>>, example = json!(["read", "create"]))]
+    operations: Option<Vec<Operation>>,
+    /// `own` for rows that the credential created only, else `all`; that of the credential when
+    /// left out.
+    #[schema(value_type = Option<String>)]
+    scope: Option<Scope>,
+}
+
+impl RequestBody for NewCredentialBody {
+    const BOUND: BodyBound = BodyBound::Small;
+
+    fn check(&self, _: &Limits) -> Result<()> {
+        if let Some(name) = &self.name {
+            check_name(name)?;
+        }
+        self.rights().check()
+    }
+}
+
+impl NewCredentialBody {
+    fn rights(&self) -> Rights {
+        let named = self.collections.iter().map(|named| match named {
+            Named::Name(name) => CollectionRights {
+                name: name.as_str().into(),
+                operations: self.operations.clone(),
+                scope: self.scope,
+            },
+            Named::Rights(rights) => CollectionRights {
+                name: rights.name.as_str().into(),
+                operations: rights.operations.as_ref().unwrap_or(&self.operations).clone(),
+                scope: rights.scope.unwrap_or(self.scope),
+            },
+        });
+        let (operations, scope) = match self.mode {
+            Mode::Explicit => (Vec::new(), Scope::All),
+            Mode::Following => (self.operations.clone(), self.scope),
+        };
+        Rights { mode: self.mode, collections: named.collect(), operations, scope }
+    }
+}
+
+/// Makes a service credential, a bearer token for what it enumerates.
+///
+/// The token is shown this one time. What it may do is what the owner may, cut down to the
+/// collections and operations that it names: beyond that it is `credential_scope_forbidden`, and
+/// beyond what the owner may, the collection's own refusal. A collection that the manifest does
+/// not declare is `collection_not_found`.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredentialBody,
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The credential", body = CredentialBody)),
+)]
+pub async fn create(
+    owner: AppOwner,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<NewCredentialBody>,
+) -> ApiResult<Response> {
+    let AppOwner { app, caller, .. } = owner;
+    let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
+    let new = NewCredential {
+        id: CredentialId::new(),
+        name: body.name.as_deref().map(Into::into),
+        rights: Arc::new(body.rights()),
+        token: NewToken { hash: secret.hash().0, prefix: secret.prefix().into() },
+    };
+    let id = app.id();
+    let kept = move |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Credential(credential)) => Some(Created {
+            location: format!("/v1/apps/{id}/credentials/{}", credential.id),
+            record: CredentialBody::of(credential),
+        }),
+        _ => None,
+    };
+    let op = Op::App(AppOp::Access(AccessOp::MintCredential(new)));
+    let making = Making { app, caller, route: "POST credentials".to_owned(), key };
+    let reply = match making.ask(op, &body, kept).await? {
+        Made::Before(first) => return Ok(again(first)),
+        Made::Now(reply) => reply,
+    };
+    let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let record = record.with_token(secret.expose().to_owned());
+    Ok(Created { location, record }.into_response())
+}

@@ -1,0 +1,145 @@
+//! The record of a service credential.
+
+use std::sync::Arc;
+
+use rookery_actors::{
+    AppHandle,
+    app::{
+        access_ops::{AccessOp, AccessReply},
+        message::{AppOp, Op, Reply},
+    },
+};
+use rookery_domain::{
+    Error, Principal, Result, Timestamp,
+    credentials::{Credential, CredentialStatus, Mode, Scope},
+    id::CredentialId,
+    principal::Caller,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::state::AppState;
+
+/// A service credential.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CredentialBody {
+    /// Its id.
+    #[schema(value_type = String, example = "crd_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    id: CredentialId,
+    /// What humans call it.
+    #[schema(value_type = Option<String>)]
+    name: Option<Arc<str>>,
+    /// The beginning of its token.
+    #[schema(value_type = String, example = "rk_cred_Ab12Cd")]
+    prefix: Arc<str>,
+    /// `active`, `paused` or `revoked`.
+    #[schema(value_type = String, example = "active")]
+    status: CredentialStatus,
+    /// `explicit`: it reaches the collections that it names. `following`: it reaches every other
+    /// one too, later ones included.
+    #[schema(value_type = String, example = "explicit")]
+    mode: Mode,
+    /// The collections that it names.
+    collections: Vec<CollectionRightsBody>,
+    /// With `following`: what it may do in every other collection.
+    #[schema(value_type = Vec<String>)]
+    operations: Vec<&'static str>,
+    /// With `following`: `own` for rows that it created only, else `all`.
+    #[schema(value_type = String)]
+    scope: Scope,
+    /// Who made it.
+    #[schema(value_type = Object)]
+    created_by: Principal,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When its status or its token changed last.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// The token, in the one answer that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// After a rotation: until when the token before works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    previous_token_expires_at: Option<Timestamp>,
+}
+
+/// What a credential may do in one collection.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct CollectionRightsBody {
+    /// The collection.
+    #[schema(value_type = String)]
+    name: Arc<str>,
+    /// Among `read`, `create`, `update`, `delete` and `count`.
+    #[schema(value_type = Vec<String>)]
+    operations: Vec<&'static str>,
+    /// `own` for rows that the credential created only, else `all`.
+    #[schema(value_type = String)]
+    scope: Scope,
+}
+
+impl CredentialBody {
+    /// The record, without its token.
+    #[must_use]
+    pub fn of(credential: &Credential) -> Self {
+        let rights = &credential.rights;
+        let names = |operations: &[rookery_domain::access::Operation]| {
+            operations.iter().map(|operation| operation.as_str()).collect()
+        };
+        let named = rights.collections.iter().map(|one| CollectionRightsBody {
+            name: one.name.clone(),
+            operations: names(&one.operations),
+            scope: one.scope,
+        });
+        Self {
+            id: credential.id,
+            name: credential.name.clone(),
+            prefix: credential.prefix.clone(),
+            status: credential.status,
+            mode: rights.mode,
+            collections: named.collect(),
+            operations: names(&rights.operations),
+            scope: rights.scope,
+            created_by: credential.created_by,
+            created_at: credential.created_at,
+            updated_at: credential.updated_at,
+            token: None,
+            previous_token_expires_at: None,
+        }
+    }
+
+    /// The record after a rotation, without the new token.
+    #[must_use]
+    pub fn rotated(credential: &Credential) -> Self {
+        let before = credential.tokens.iter().rev().nth(1);
+        let previous_token_expires_at = before.and_then(|token| token.expires_at);
+        Self { previous_token_expires_at, ..Self::of(credential) }
+    }
+
+    /// The record with its token.
+    #[must_use]
+    pub fn with_token(self, token: String) -> Self {
+        Self { token: Some(token), ..self }
+    }
+}
+
+/// Has the app change a credential, and shows it. One that is revoked is `conflict`.
+///
+/// # Errors
+/// `not_found`, `conflict`, and what else the app answers.
+pub async fn change(
+    state: &AppState,
+    app: &AppHandle,
+    caller: Caller,
+    id: CredentialId,
+    op: AccessOp,
+) -> Result<CredentialBody> {
+    match app.apply(caller, Op::App(AppOp::Access(op)), None, 0).await {
+        Ok(Reply::Access(AccessReply::Credential(credential))) => {
+            Ok(CredentialBody::of(&credential))
+        }
+        Ok(_) => Err(Error::internal(true)),
+        Err(refused) => Err(state.rooms.control().explain_credential(app, id, refused).await),
+    }
+}

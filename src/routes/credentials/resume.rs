@@ -1,0 +1,43 @@
+//! `POST /v1/apps/:id/credentials/:credentialId/resume`: lets a paused credential work again.
+
+use axum::{Json, extract::State};
+use rookery_actors::app::access_ops::AccessOp;
+use rookery_domain::{ErrorCode, id::CredentialId};
+
+use super::record::{CredentialBody, change};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Lets a paused credential work again.
+///
+/// A second time changes nothing; a revoked one is `conflict`, for it never works again.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/credentials/{credential_id}/resume", tag = "Sharing",
+    request_body = Nothing,
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("credential_id" = String, Path, description = "The credential's id"),
+    ),
+    responses((status = 200, description = "The credential after it", body = CredentialBody)),
+)]
+pub async fn resume(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(id): PathId<CredentialId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Json<CredentialBody>> {
+    let AppOwner { app, caller, .. } = owner;
+    let op = AccessOp::ResumeCredential { id };
+    Ok(Json(change(&state, &app, caller, id, op).await?))
+}

@@ -1,0 +1,102 @@
+//! `POST /v1/apps/:id/credentials/:credentialId/rotate`: gives a credential another token.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply, NewToken},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    credentials::{OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
+    id::CredentialId,
+    limits::Limits,
+    secret::{Secret, SecretKind},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::record::CredentialBody;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, OptionalJson, RequestBody},
+        idempotency::IdempotencyKey,
+        params::PathId,
+        reply::Created,
+    },
+    routes::sharing::{Made, Making, again_ok},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// How a token is to be replaced.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    /// Seconds that the old token goes on working, 0 to 604,800; 3,600 when left out.
+    overlap_s: Option<i64>,
+}
+
+impl RequestBody for Rotation {
+    const BOUND: BodyBound = BodyBound::Small;
+
+    fn check(&self, _: &Limits) -> Result<()> {
+        if self.overlap_s.is_some_and(|seconds| !(0..=OVERLAP_S_MAX).contains(&seconds)) {
+            return Err(Error::invalid(format!("`overlap_s`: must be 0 to {OVERLAP_S_MAX}")));
+        }
+        Ok(())
+    }
+}
+
+/// Replaces a credential's token.
+///
+/// The new one is shown this one time; the old one works on for the overlap. A paused credential
+/// stays paused; a revoked one is `conflict`.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/credentials/{credential_id}/rotate", tag = "Sharing",
+    request_body = Rotation,
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("credential_id" = String, Path, description = "The credential's id"),
+    ),
+    responses((status = 200, description = "The credential with its token", body = CredentialBody)),
+)]
+pub async fn rotate(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(id): PathId<CredentialId>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<Rotation>,
+) -> ApiResult<Response> {
+    let AppOwner { app, caller, .. } = owner;
+    let secret = Secret::generate(SecretKind::Credential, &mut rand::rng());
+    let token = NewToken { hash: secret.hash().0, prefix: secret.prefix().into() };
+    let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
+    let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
+    let kept = |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Credential(credential)) => {
+            Some(Created { location: String::new(), record: CredentialBody::rotated(credential) })
+        }
+        _ => None,
+    };
+    let route = format!("POST credentials/{id}/rotate");
+    let making = Making { app: app.clone(), caller, route, key };
+    let reply = match making.ask(op, &body, kept).await {
+        Ok(Made::Before(first)) => return Ok(again_ok(first)),
+        Ok(Made::Now(reply)) => reply,
+        Err(refused) => {
+            let control = state.rooms.control();
+            return Err(control.explain_credential(&app, id, refused).await.into());
+        }
+    };
+    let record = kept(&reply).ok_or_else(|| Error::internal(true))?.record;
+    Ok(Json(record.with_token(secret.expose().to_owned())).into_response())
+}

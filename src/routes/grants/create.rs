@@ -1,0 +1,107 @@
+//! `POST /v1/apps/:id/grants`: makes a grant link.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply, NewGrant},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX},
+    id::GrantId,
+    limits::Limits,
+    secret::{Secret, SecretKind},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::record::GrantBody;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, RequestBody, StrictJson},
+        idempotency::IdempotencyKey,
+        reply::Created,
+    },
+    routes::sharing::{Made, Making, again, end},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// A grant link to be made.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewGrantBody {
+    /// A custom role that the manifest declares. `custom_role` is understood too.
+    #[serde(alias = "custom_role")]
+    role: String,
+    /// Visitors that it may make, 1 to 1,000,000; any number when left out.
+    max_uses: Option<u32>,
+    /// When it ends, a year from now at most; never when left out.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// The same in seconds from now.
+    expires_in_s: Option<u32>,
+}
+
+impl RequestBody for NewGrantBody {
+    const BOUND: BodyBound = BodyBound::Small;
+
+    fn check(&self, _: &Limits) -> Result<()> {
+        if self.max_uses.is_some_and(|uses| !(1..=GRANT_USES_MAX).contains(&uses)) {
+            return Err(Error::invalid(format!("`max_uses`: must be 1 to {GRANT_USES_MAX}")));
+        }
+        Ok(())
+    }
+}
+
+/// Makes a link whose visitors have a custom role.
+///
+/// The link is shown this one time. Whoever opens it is let in, into a private app too, with the
+/// role and what anybody may do, and nothing more; that ends at once when the link is revoked or
+/// expires. An app that is unrestricted has no grant links: `conflict`.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrantBody,
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The link", body = GrantBody)),
+)]
+pub async fn create(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<NewGrantBody>,
+) -> ApiResult<Response> {
+    let now = state.clock.now();
+    let AppOwner { app, caller, .. } = owner;
+    let token = Secret::generate(SecretKind::Grant, &mut rand::rng());
+    let new = NewGrant {
+        id: GrantId::new(),
+        hash: token.hash().0,
+        role: body.role.as_str().into(),
+        max_uses: body.max_uses,
+        expires_at: end(now, body.expires_at, body.expires_in_s, GRANT_TTL_S_MAX)?,
+    };
+    let (id, url) = (app.id(), state.origins.app_url(&app.record().slug));
+    let kept = move |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Grant(grant)) => Some(Created {
+            location: format!("/v1/apps/{id}/grants/{}", grant.id),
+            record: GrantBody::of(grant, now),
+        }),
+        _ => None,
+    };
+    let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
+    let making = Making { app, caller, route: "POST grants".to_owned(), key };
+    let reply = match making.ask(op, &body, kept).await? {
+        Made::Before(first) => return Ok(again(first)),
+        Made::Now(reply) => reply,
+    };
+    let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let record = record.with_url(format!("{url}s/grant/{}", token.expose()));
+    Ok(Created { location, record }.into_response())
+}

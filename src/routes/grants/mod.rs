@@ -1,0 +1,7 @@
+//! Grant links of an app: making, listing and revoking them. Opening one is a visitor's
+//! (`visitor`).
+
+pub mod create;
+pub mod list;
+pub mod record;
+pub mod revoke;

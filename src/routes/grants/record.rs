@@ -1,0 +1,61 @@
+//! The record of a grant link.
+
+use std::sync::Arc;
+
+use rookery_domain::{Principal, Timestamp, grants::Grant, id::GrantId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A grant link.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct GrantBody {
+    /// Its id.
+    #[schema(value_type = String, example = "grl_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    id: GrantId,
+    /// The custom role of whoever opens it.
+    #[schema(value_type = String)]
+    role: Arc<str>,
+    /// `active`, `used_up` or `expired`.
+    #[schema(value_type = String, example = "active")]
+    state: &'static str,
+    /// Visitors that it may make; null for any number.
+    max_uses: Option<u32>,
+    /// Visitors that it has made.
+    uses: u32,
+    /// When it ends, for those too who came by it; null for never.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// Who made it.
+    #[schema(value_type = Object)]
+    created_by: Principal,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// The link, in the one answer that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+impl GrantBody {
+    /// The record, without the link.
+    #[must_use]
+    pub fn of(grant: &Grant, now: Timestamp) -> Self {
+        Self {
+            id: grant.id,
+            role: grant.role.clone(),
+            state: grant.state(now).as_str(),
+            max_uses: grant.max_uses,
+            uses: grant.uses,
+            expires_at: grant.expires_at,
+            created_by: grant.created_by,
+            created_at: grant.created_at,
+            url: None,
+        }
+    }
+
+    /// The record with its link.
+    #[must_use]
+    pub fn with_url(self, url: String) -> Self {
+        Self { url: Some(url), ..self }
+    }
+}

@@ -1,0 +1,35 @@
+//! `DELETE /v1/apps/:id/grants/:grantId`: revokes a grant link.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{ErrorCode, id::GrantId};
+
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::AppOwner, params::PathId},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+
+/// Revokes a grant link; a second time changes nothing.
+///
+/// Whoever came by it is shown out at once, from what it follows too.
+#[utoipa::path(
+    delete, path = "/v1/apps/{id}/grants/{grant_id}", tag = "Sharing",
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("grant_id" = String, Path, description = "The link's id"),
+    ),
+    responses((status = 204, description = "Revoked")),
+)]
+pub async fn revoke(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(id): PathId<GrantId>,
+) -> ApiResult<StatusCode> {
+    let AppOwner { app, caller, .. } = owner;
+    state.rooms.control().revoke_grant(&app, caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,110 @@
+//! `POST /v1/apps/:id/members`: adds a member by its address.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{Error, ErrorCode, Result, app::AppRecord, email::Email};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::record::MemberBody;
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, RequestBody, StrictJson},
+        idempotency::IdempotencyKey,
+        reply::Created,
+    },
+    mail::Letter,
+    routes::sharing::{Made, Making, again},
+    state::{AppState, State as Shared},
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// Who is to be added.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMember {
+    /// The address.
+    #[schema(example = "you@example.org")]
+    email: String,
+    /// A custom role of the manifest. `role` is understood too.
+    #[serde(alias = "role")]
+    custom_role: Option<String>,
+}
+
+impl RequestBody for NewMember {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Adds a member.
+///
+/// An address that nobody has proven yet gets an invitation by mail; who it will be is listed at
+/// once, and whoever proves the address is them. Somebody who is a member already, and the owner,
+/// are `conflict`. An app has 20,000 members at most.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/members", tag = "Sharing", request_body = NewMember,
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The member", body = MemberBody)),
+)]
+pub async fn add(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<NewMember>,
+) -> ApiResult<Response> {
+    let email = Email::parse(&body.email)?;
+    let AppOwner { app, caller, .. } = owner;
+    if let Some(role) = &body.custom_role
+        && !app.root().await?.manifest.roles.contains_key(role.as_str())
+    {
+        // Before anybody is invited; the app decides it again.
+        let message = format!("`custom_role`: the manifest declares no role {role:?}");
+        return Err(Error::invalid(message).into());
+    }
+    let invited = state.rooms.directory.invite(&email).await?;
+    let op = AccessOp::AddMember {
+        human: invited.human.id,
+        custom_role: body.custom_role.as_deref().map(Into::into),
+    };
+    let (id, human) = (app.id(), invited.human.clone());
+    let kept = move |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Member(member)) => Some(Created {
+            location: format!("/v1/apps/{id}/members/{}", member.human),
+            record: MemberBody::of_human(member, Some(&human)),
+        }),
+        _ => None,
+    };
+    let record = app.record();
+    let making = Making { app, caller, route: "POST members".to_owned(), key };
+    let made = making.ask(Op::App(AppOp::Access(op)), &body, kept.clone()).await?;
+    let reply = match made {
+        Made::Before(first) => return Ok(again(first)),
+        Made::Now(reply) => reply,
+    };
+    if !invited.has_account
+        && let Err(error) = tell(&state, &email, &record)
+    {
+        // The member is there all the same; its address finds the app without the mail too.
+        tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
+    }
+    Ok(kept(&reply).ok_or_else(|| Error::internal(true))?.into_response())
+}
+
+/// Mails an invitation. The link is of this site, whatever the request says.
+fn tell(state: &Shared, email: &Email, app: &AppRecord) -> Result<()> {
+    let by = state.rooms.directory.human(app.owner)?;
+    let by = by.and_then(|human| human.name.clone().or_else(|| human.email.clone()));
+    let by = by.unwrap_or_else(|| "Somebody".to_owned());
+    let link = format!("{}/authorize?app={}", state.public_url, app.slug);
+    let letter = Letter::invitation(&state.public_url, &link, &app.slug, &by, email.as_str())?;
+    state.mailer.send(email, letter)
+}

@@ -1,0 +1,76 @@
+//! The record of somebody in an app.
+
+use std::sync::Arc;
+
+use rookery_actors::directory::Human;
+use rookery_domain::{Result, Timestamp, app::AppRecord, id::HumanId, members::Member};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::state::State;
+
+/// Somebody in an app.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct MemberBody {
+    /// The human.
+    #[schema(value_type = String, example = "hum_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    human_id: HumanId,
+    /// Its address.
+    email: Option<String>,
+    /// Its name, if it has given one.
+    name: Option<String>,
+    /// `owner` for the app's owner, `member` for everybody else.
+    #[schema(value_type = String, example = "member")]
+    role: &'static str,
+    /// The custom role of the manifest that it has beside that.
+    #[schema(value_type = Option<String>)]
+    custom_role: Option<Arc<str>>,
+    /// When it was added; of the owner, when the app was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl MemberBody {
+    /// The record of a member.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    pub fn of(state: &State, member: &Member) -> Result<Self> {
+        let human = state.rooms.directory.human(member.human)?;
+        Ok(Self::of_human(member, human.as_deref()))
+    }
+
+    /// The record of a member whose account is at hand.
+    #[must_use]
+    pub fn of_human(member: &Member, human: Option<&Human>) -> Self {
+        Self {
+            human_id: member.human,
+            email: human.and_then(|human| human.email.clone()),
+            name: human.and_then(|human| human.name.clone()),
+            role: "member",
+            custom_role: member.custom_role.clone(),
+            created_at: member.created_at,
+        }
+    }
+
+    /// The record of the owner.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    pub fn of_owner(state: &State, app: &AppRecord) -> Result<Self> {
+        let member = Member { human: app.owner, custom_role: None, created_at: app.created_at };
+        Ok(Self { role: "owner", ..Self::of(state, &member)? })
+    }
+}
+
+/// Reads a member that must be there and may be null.
+///
+/// # Errors
+/// When it is neither null nor a `T`.
+pub fn nullable<'de, T, D>(input: D) -> std::result::Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(input)
+}

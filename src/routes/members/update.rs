@@ -1,0 +1,65 @@
+//! `PATCH /v1/apps/:id/members/:humanId`: sets or clears a member's custom role.
+
+use axum::{Json, extract::State};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{Error, ErrorCode, id::HumanId};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::record::{MemberBody, nullable};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, RequestBody, StrictJson},
+        params::PathId,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// What a member is to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateMember {
+    /// A custom role of the manifest; null for none. `role` is understood too.
+    #[serde(alias = "role", deserialize_with = "nullable")]
+    #[schema(required)]
+    custom_role: Option<String>,
+}
+
+impl RequestBody for UpdateMember {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Sets or clears a member's custom role.
+///
+/// It holds on the member's very next request, and for what it follows already.
+#[utoipa::path(
+    patch, path = "/v1/apps/{id}/members/{human_id}", tag = "Sharing", request_body = UpdateMember,
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("human_id" = String, Path, description = "The member's id"),
+    ),
+    responses((status = 200, description = "The member after it", body = MemberBody)),
+)]
+pub async fn update(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(human): PathId<HumanId>,
+    StrictJson(body): StrictJson<UpdateMember>,
+) -> ApiResult<Json<MemberBody>> {
+    let AppOwner { app, caller, .. } = owner;
+    let custom_role = body.custom_role.map(Into::into);
+    let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
+    match app.apply(caller, op, None, 0).await? {
+        Reply::Access(AccessReply::Member(member)) => Ok(Json(MemberBody::of(&state, &member)?)),
+        _ => Err(Error::internal(true).into()),
+    }
+}

@@ -1,0 +1,119 @@
+//! `POST /v1/apps/:id/preview-tokens`: makes a preview token.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_actors::app::{
+    access_ops::{AccessOp, AccessReply, NewPreview},
+    message::{AppOp, Op, Reply},
+};
+use rookery_domain::{
+    Error, ErrorCode, Principal, Timestamp,
+    id::PreviewId,
+    previews::{PREVIEW_TTL_S_DEFAULT, PREVIEW_TTL_S_MAX, Preview},
+    secret::{Secret, SecretKind},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, OptionalJson, RequestBody},
+        idempotency::IdempotencyKey,
+        reply::Created,
+    },
+    routes::sharing::{Made, Making, again, end},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// A preview to be made.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPreviewBody {
+    /// When it ends, 90 days from now at most; in a week when left out.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// The same in seconds from now.
+    expires_in_s: Option<u32>,
+}
+
+impl RequestBody for NewPreviewBody {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// A preview token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PreviewBody {
+    /// Its id.
+    #[schema(value_type = String, example = "pvt_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    id: PreviewId,
+    /// When it ends.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    /// Who made it.
+    #[schema(value_type = Object)]
+    created_by: Principal,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// The token, in the one answer that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// The address that opens the app with it; shown with the token only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+impl PreviewBody {
+    fn of(preview: &Preview) -> Self {
+        let Preview { id, expires_at, created_by, created_at, .. } = *preview;
+        Self { id, expires_at, created_by, created_at, token: None, url: None }
+    }
+}
+
+/// Makes a token by which anybody may look at a private app.
+///
+/// Its holder reads and counts what `anyone` may, and writes nothing. Only a private app is
+/// previewed: `conflict` for any other.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = NewPreviewBody,
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The token", body = PreviewBody)),
+)]
+pub async fn create(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<NewPreviewBody>,
+) -> ApiResult<Response> {
+    let now = state.clock.now();
+    let AppOwner { app, caller, .. } = owner;
+    let secret = Secret::generate(SecretKind::Preview, &mut rand::rng());
+    let expires_at = end(now, body.expires_at, body.expires_in_s, PREVIEW_TTL_S_MAX)?;
+    let expires_at = expires_at.unwrap_or(now.plus_seconds(PREVIEW_TTL_S_DEFAULT));
+    let new = NewPreview { id: PreviewId::new(), hash: secret.hash().0, expires_at };
+    let (id, url) = (app.id(), state.origins.app_url(&app.record().slug));
+    let kept = move |reply: &Reply| match reply {
+        Reply::Access(AccessReply::Preview(preview)) => Some(Created {
+            location: format!("/v1/apps/{id}/preview-tokens/{}", preview.id),
+            record: PreviewBody::of(preview),
+        }),
+        _ => None,
+    };
+    let op = Op::App(AppOp::Access(AccessOp::MintPreview(new)));
+    let making = Making { app, caller, route: "POST preview-tokens".to_owned(), key };
+    let reply = match making.ask(op, &body, kept).await? {
+        Made::Before(first) => return Ok(again(first)),
+        Made::Now(reply) => reply,
+    };
+    let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let token = Some(secret.expose().to_owned());
+    let url = Some(format!("{url}s/preview/{}", secret.expose()));
+    Ok(Created { location, record: PreviewBody { token, url, ..record } }.into_response())
+}

@@ -1,0 +1,35 @@
+//! `DELETE /v1/apps/:id/preview-tokens/:tokenId`: revokes a preview token.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::{ErrorCode, id::PreviewId};
+
+use crate::{
+    error::ApiResult,
+    http::{auth::permission::AppOwner, params::PathId},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+
+/// Revokes a preview token; a second time changes nothing.
+///
+/// Whoever looks at the app by it is shown out at once.
+#[utoipa::path(
+    delete, path = "/v1/apps/{id}/preview-tokens/{token_id}", tag = "Sharing",
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("token_id" = String, Path, description = "The token's id"),
+    ),
+    responses((status = 204, description = "Revoked")),
+)]
+pub async fn revoke(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(id): PathId<PreviewId>,
+) -> ApiResult<StatusCode> {
+    let AppOwner { app, caller, .. } = owner;
+    state.rooms.control().revoke_preview(&app, caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,3 @@
+//! The share link of an app with visibility `link`. Opening it is a visitor's (`visitor`).
+
+pub mod rotate;

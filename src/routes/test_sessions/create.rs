@@ -1,0 +1,67 @@
+//! `POST /v1/apps/:id/test-session-tokens`: makes a token for a session of the owner.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::{Error, ErrorCode, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+
+/// A test-session token.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct TestSessionBody {
+    /// The token, in the one answer that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// When it ends, if nobody redeems it before.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+impl ShownOnce for TestSessionBody {
+    fn without_secrets(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+}
+
+/// Makes a single-use token for a session of the owner on the app's origin.
+///
+/// A client without a browser redeems it by `POST /s/session` `{"token": ...}` there, within ten
+/// minutes. `Location` is where.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Nothing,
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The token", body = TestSessionBody)),
+)]
+pub async fn create(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    OptionalJson(body): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
+    let AppOwner { app, caller, .. } = owner;
+    let directory = state.rooms.directory.clone();
+    let location = format!("{}s/session", state.origins.app_url(&app.record().slug));
+    let (id, account) = (app.id(), caller.account());
+    let make = async move {
+        // The permission lets nobody through who acts for no account.
+        let human = account.ok_or_else(Error::app_not_found)?;
+        let (token, expires_at) = directory.create_test_session(id, human).await?;
+        let token = Some(token.expose().to_owned());
+        Ok(Created { location, record: TestSessionBody { token, expires_at } })
+    };
+    let route = format!("POST /v1/apps/{id}/test-session-tokens");
+    Creation { key, principal: caller.principal(), route: &route }.answer(&state, &body, make).await
+}

@@ -1,0 +1,91 @@
+//! `/s/grant/{token}` on an app's origin: the link that makes visitors with a custom role.
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use http::{HeaderMap, Method, Uri};
+use rookery_actors::{
+    app::{
+        access_ops::AccessReply,
+        message::{Op, Reply},
+    },
+    directory::{Arrival, ParticipantKind},
+};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::Tier,
+    id::ParticipantId,
+    secret::{Secret, SecretKind},
+};
+
+use super::{come_in, see_other, shown, untouched};
+use crate::{
+    error::ApiResult,
+    http::{auth::visitor::Arriving, client::RequestContext},
+    routes::auth::verify::is_prefetch,
+    state::AppState,
+};
+
+/// Lets whoever has the link in, with its role, and goes on to the start of the app. Whoever came
+/// by it before stays who they are, and uses nothing up.
+///
+/// # Errors
+/// `grant_invalid` for a link that is unknown, used up, expired, revoked, or of another app (to a
+/// browser as a page).
+pub async fn grant(
+    arriving: Arriving,
+    context: RequestContext,
+    State(state): State<AppState>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(token): Path<String>,
+) -> ApiResult<Response> {
+    let show = |error| shown(&state, &context, &uri, &method, &headers, error);
+    let record = arriving.app.record();
+    if let Err(error) = arriving.check_state(Tier::Visitor, false) {
+        return show(error);
+    }
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(untouched());
+    }
+    let base = state.origins.app_base_path(&record.slug);
+    if state.origins.is_path_mode() {
+        // Without an origin of its own an app has no cookies, so there is nobody to be.
+        return Ok(see_other(&base)?);
+    }
+    if is_here_by(&arriving, &token).await {
+        return Ok(see_other(&base)?);
+    }
+    match redeem(&arriving, &token).await {
+        Ok(arrival) => come_in(&arriving, &state, arrival, &base).await,
+        Err(error) => show(error),
+    }
+}
+
+/// Counts a use of the link.
+async fn redeem(arriving: &Arriving, token: &str) -> Result<Arrival> {
+    let refused = || Error::new(ErrorCode::GrantInvalid, "this grant link is not good");
+    let token = Secret::parse(SecretKind::Grant, token).ok_or_else(refused)?.hash().0;
+    let visitor = ParticipantId::new();
+    let op = Op::RedeemGrant { token, visitor };
+    match arriving.app.apply(arriving.nobody(), op, None, 0).await? {
+        Reply::Access(AccessReply::Grant(grant)) => {
+            Ok(Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at })
+        }
+        _ => Err(Error::internal(true)),
+    }
+}
+
+/// Whether the visitor came by this link before, and is still let in by it.
+async fn is_here_by(arriving: &Arriving, token: &str) -> bool {
+    let Some(visitor) = arriving.participant().filter(|one| one.kind == ParticipantKind::Grant)
+    else {
+        return false;
+    };
+    let Some(token) = Secret::parse(SecretKind::Grant, token) else { return false };
+    let by_this = arriving.app.grant_of_token(token.hash().0).await.ok().flatten();
+    let came_by = visitor.via == by_this.map(|grant| grant.uuid().into_bytes());
+    came_by && arriving.app.standing(&arriving.caller_of(visitor)).await.is_ok()
+}

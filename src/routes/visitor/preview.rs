@@ -1,0 +1,68 @@
+//! `/s/preview/{token}` on an app's origin: a look at a private app, for reading only.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use http::{HeaderMap, Method, Uri};
+use rookery_actors::directory::Arrival;
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    access::Tier,
+    previews::Preview,
+    secret::{Secret, SecretKind},
+};
+
+use super::{come_in, see_other, shown, untouched};
+use crate::{
+    error::ApiResult,
+    http::{auth::visitor::Arriving, client::RequestContext},
+    routes::auth::verify::is_prefetch,
+    state::AppState,
+};
+
+/// Lets whoever has the token look at the app, and goes on to its start. Whoever looks by it
+/// already stays who they are.
+///
+/// # Errors
+/// `grant_invalid` for a token that is unknown, expired, revoked, or of another app, and while the
+/// app is not private (to a browser as a page).
+pub async fn preview(
+    arriving: Arriving,
+    context: RequestContext,
+    State(state): State<AppState>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(token): Path<String>,
+) -> ApiResult<Response> {
+    let show = |error| shown(&state, &context, &uri, &method, &headers, error);
+    if let Err(error) = arriving.check_state(Tier::Visitor, false) {
+        return show(error);
+    }
+    let preview = match in_force(&arriving, &token).await {
+        Ok(preview) => preview,
+        Err(error) => return show(error),
+    };
+    if method != Method::GET || is_prefetch(&headers) {
+        return Ok(untouched());
+    }
+    let base = state.origins.app_base_path(&arriving.app.record().slug);
+    let came_by = Some(preview.id.uuid().into_bytes());
+    let is_here = arriving.participant().is_some_and(|visitor| visitor.via == came_by);
+    // Without an origin of its own an app has no cookies, so there is nobody to be.
+    if is_here || state.origins.is_path_mode() {
+        return Ok(see_other(&base)?);
+    }
+    let arrival = Arrival::Preview { preview: preview.id, until: preview.expires_at };
+    come_in(&arriving, &state, arrival, &base).await
+}
+
+/// The preview that the token is of, if it opens the app now.
+async fn in_force(arriving: &Arriving, token: &str) -> Result<Arc<Preview>> {
+    let refused = || Error::new(ErrorCode::GrantInvalid, "this preview is not good");
+    let token = Secret::parse(SecretKind::Preview, token).ok_or_else(refused)?.hash().0;
+    arriving.app.preview(token).await?.ok_or_else(refused)
+}
