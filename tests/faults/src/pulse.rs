@@ -109,12 +109,15 @@ impl Quiet {
     }
 }
 
+/// How long a request took from when it was due, and what came of it.
+type Update = (Duration, Result<()>);
+
 /// A running pulse.
 #[derive(Debug)]
 pub struct Pulse {
     task: JoinHandle<()>,
     stop: CancellationToken,
-    felt: Arc<Mutex<Vec<(Duration, Result<()>)>>>,
+    felt: Arc<Mutex<Vec<Update>>>,
 }
 
 impl Pulse {

@@ -23,7 +23,7 @@ const WRITERS: usize = 8;
 /// More acknowledgements than the highest number of an fsync needs.
 const ACKNOWLEDGED: usize = 20 * NUMBERS;
 /// Time for the process to end after the failure.
-const END_MAX: Duration = Duration::from_secs(10);
+const END_MAX: Duration = Duration::from_secs(30);
 /// Time for the failure to come about.
 const PATIENCE: Duration = Duration::from_secs(60);
 
