@@ -120,6 +120,18 @@ pub(crate) const fn syncs_each_commit() -> bool {
     true
 }
 
+/// Fails a transaction of the cold path as a failed fsync does.
+///
+/// # Errors
+/// Always [`crate::StorageError::Broken`].
+#[cfg(feature = "faults")]
+pub async fn break_transaction(db: &crate::Db) -> crate::error::Result<()> {
+    db.transaction((), |_, ()| {
+        Box::pin(async { Err(crate::StorageError::Broken("injected".to_owned())) })
+    })
+    .await
+}
+
 /// Damages a stored row so that it cannot be read any more; whether there was one.
 ///
 /// # Errors

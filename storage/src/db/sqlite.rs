@@ -21,7 +21,7 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    Attempt, Body, StorageOptions, Tx,
+    Attempt, Body, Soundness, StorageOptions, Tx,
     postgres::{SLOW_STATEMENT, migration_error, newest},
 };
 use crate::{
@@ -70,6 +70,7 @@ struct Inner {
     options: SqliteConnectOptions,
     readers: SqlitePool,
     baton: Arc<Mutex<()>>,
+    soundness: Soundness,
     /// The cold path's write connection while nobody uses it; taken with the baton in hand.
     cold: parking_lot::Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps.
@@ -110,6 +111,7 @@ impl SqliteDb {
             options: connect,
             readers,
             baton: Arc::default(),
+            soundness: Soundness::default(),
             cold: parking_lot::Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
             lock: parking_lot::Mutex::new(Some(lock)),
@@ -127,6 +129,11 @@ impl SqliteDb {
     #[must_use]
     pub fn baton(&self) -> Arc<Mutex<()>> {
         Arc::clone(&self.0.baton)
+    }
+
+    /// Whether it can still promise anything.
+    pub(crate) fn soundness(&self) -> &Soundness {
+        &self.0.soundness
     }
 
     /// Connections that cannot write.

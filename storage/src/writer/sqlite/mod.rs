@@ -43,6 +43,7 @@ pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<()
                 Ok(Ok(())) => LaneStatus::Stopped,
                 Ok(Err(Ended::Broken(why))) => {
                     tracing::error!(why, "the store is broken: nothing is written any more");
+                    db.soundness().break_for(&why);
                     queue.break_store(&why);
                     return;
                 }
@@ -112,6 +113,9 @@ fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) ->
     let mut commits = 0;
     while queue.wait_on_thread() {
         let _baton = baton.blocking_lock();
+        if let Some(why) = db.soundness().broken() {
+            return Err(Ended::Broken(why));
+        }
         let mut batch = queue.take(&shared.counters);
         if batch.entries.is_empty() {
             batch.finish();
