@@ -1,6 +1,9 @@
 //! What every campaign is given, and the app that its writers write to.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -9,6 +12,9 @@ use crate::{
     failure::Result,
     server::Launch,
 };
+
+/// The time of a measurement in a short form.
+const SHORT: Duration = Duration::from_secs(2);
 
 /// What a campaign runs with.
 #[derive(Debug, Clone)]
@@ -27,6 +33,18 @@ impl World {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]
     pub fn count(&self, long: usize, least: usize) -> usize {
         ((long as f64 * self.scale).round() as usize).max(least)
+    }
+
+    /// Whether this is less than the long form: its figures are then for orientation.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.scale < 1.0
+    }
+
+    /// How long something is measured: a few seconds will do in a short form.
+    #[must_use]
+    pub fn time(&self, long: Duration) -> Duration {
+        if self.is_short() { long.min(SHORT) } else { long }
     }
 
     /// A server over a folder in `scratch` on SQLite, whatever the campaign's database is: for what

@@ -21,7 +21,7 @@ async fn run(fault: Fault, scale: f64) -> Verdict {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_at_kill_9_in_the_middle_of_64_writers() {
-    run(Fault::Kill, 0.02).await;
+    run(Fault::Kill, 0.008).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,7 +31,7 @@ async fn sigterm_under_load_ends_in_time_and_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_power_loss_loses_nothing_and_the_control_shows_that_it_could() {
-    let verdict = run(Fault::Power, 0.02).await;
+    let verdict = run(Fault::Power, 0.01).await;
     assert!(verdict.missed.is_empty(), "{verdict}");
 }
 

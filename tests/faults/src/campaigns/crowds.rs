@@ -54,7 +54,7 @@ const AHEAD: usize = 100;
 pub(super) async fn run(world: &World) -> Result<Verdict> {
     let (idle, senders, readers) =
         (world.count(IDLE, 100), world.count(SLOW_SENDERS, 20), world.count(SLOW_READERS, 5));
-    let header_timeout = if world.scale < 1.0 { HEADER_TIMEOUT_SHORT } else { HEADER_TIMEOUT };
+    let header_timeout = if world.is_short() { HEADER_TIMEOUT_SHORT } else { HEADER_TIMEOUT };
     let target = format!(
         "{idle} idle connections, {senders} slow senders, {readers} slow readers: at most 100 MiB \
          more, closed within {} s, the others' p99 at most {FACTOR_MAX} of alone",
@@ -75,7 +75,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         (0..ROWS).map(|n| json!({"data": {"n": n, "text": "x".repeat(1000)}})).collect();
     let batch = api.request(Method::POST, &format!("{}/batch", app.rows()));
     expect(batch.json(&json!({"rows": rows})), 200).await?;
-    let alone = quiet.alone(QUIET_PER_SECOND, ALONE).await?;
+    let alone = quiet.alone(QUIET_PER_SECOND, world.time(ALONE)).await?;
     let before = server.resident_bytes();
 
     let pulse = quiet.start(QUIET_PER_SECOND);

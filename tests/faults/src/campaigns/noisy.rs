@@ -1,6 +1,8 @@
 //! A noisy neighbour: one app is flooded, twenty quiet ones are measured. `rookery-load noisy` does
 //! the measuring.
 
+use std::time::Duration;
+
 use clap::Parser as _;
 use rookery_load::{cli::Cli, command, result::ResultFile};
 
@@ -12,8 +14,8 @@ use crate::{
 
 /// Requests a second to the flooded app, in the long form.
 const FLOOD_PER_SECOND: usize = 20_000;
-/// Seconds of each phase.
-const SECONDS: usize = 10;
+/// How long each phase takes.
+const PHASE: Duration = Duration::from_secs(10);
 /// What the quiet apps' p99 may rise to, in times of alone and in microseconds.
 const FACTOR_MAX: f64 = 2.0;
 const P99_MAX_US: f64 = 100_000.0;
@@ -35,7 +37,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let server = world.launch(scratch.path()).start().await?;
     let before = server.resident_bytes();
     let out = scratch.path().join("result");
-    let (rate, seconds) = (rate.to_string(), format!("{SECONDS}s"));
+    let (rate, seconds) = (rate.to_string(), format!("{}s", world.time(PHASE).as_secs()));
     let out_text = out.display().to_string();
     let words = [
         "rookery-load",

@@ -53,7 +53,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         write(&api, &app, "before").await?;
         apps.push(app);
     }
-    let alone = quiet.alone(QUIET_PER_SECOND, ALONE).await?;
+    let alone = quiet.alone(QUIET_PER_SECOND, world.time(ALONE)).await?;
     let pulse = quiet.start(QUIET_PER_SECOND);
     let mut tick = tokio::time::interval(Duration::from_secs(1) / PANICS_PER_SECOND);
     let mut happened = 0;
@@ -123,8 +123,10 @@ async fn poison(
     let api = api.at(&server.url);
     let page = api.get(&app.rows()).await?;
     let rows = page["items"].as_array().map_or(0, Vec::len);
-    let log = launch.log_lines() - log_before;
     write(&api, app, "later").await?;
+    // The log is written behind the server's back, and complete once it has ended.
+    super::kill::stop(server).await?;
+    let log = launch.log_lines() - log_before;
     verdict.violations.unless(damaged && rows == PANICS_PER_APP, || {
         format!("beside a poison row {rows} rows are served, not {PANICS_PER_APP}")
     });
@@ -132,5 +134,5 @@ async fn poison(
     verdict.saw(format!(
         "a poison row was set aside and reported; its app serves the other {rows} and takes more"
     ));
-    super::kill::stop(server).await
+    Ok(())
 }
