@@ -7,3 +7,5 @@ mod metrics;
 mod pages;
 
 mod readiness;
+mod screen;
+mod terminal;
