@@ -50,6 +50,7 @@ pub fn summary(seen: &Overview) -> Vec<Line> {
             "Messages",
             vec![
                 ("per s", number(messages.per_second)),
+                ("queued", number(messages.queued as f64)),
                 ("refused", number(messages.refused_per_second)),
                 ("failed", number(messages.failed_per_second)),
                 ("wait p99", some_time(messages.wait_p99_seconds)),
@@ -167,6 +168,7 @@ pub fn app_summary(app: &AppDetail) -> Vec<Line> {
             vec![
                 ("now", format!("{} of {}", line.queued, app.mailbox_limit)),
                 ("at most", app.queued_max.to_string()),
+                ("oldest", some_time(app.oldest_wait_seconds)),
                 ("waiters", line.followers.to_string()),
             ],
         ),
@@ -185,7 +187,8 @@ pub fn app_summary(app: &AppDetail) -> Vec<Line> {
             vec![
                 ("shard", app.shard.to_string()),
                 ("incarnation", optional(app.incarnation)),
-                ("last wake cost", some_time(app.last_wake_seconds)),
+                ("last wake", app.last_wake_at.clone().unwrap_or_else(|| "–".to_owned())),
+                ("cost", some_time(app.last_wake_seconds)),
             ],
         ),
     ];
@@ -254,6 +257,7 @@ pub fn tree(tree: &Tree, shard: Option<usize>) -> String {
         tree.writer.queued,
         tree.writer.restarts
     )];
+    children.push(format!("directory  {}", ok(tree.directory.ok)));
     for shard in &tree.shards {
         children.push(format!(
             "shard {}  apps {}, messages {}, rows {}, memory {}",
