@@ -184,7 +184,13 @@ impl App {
     /// Has the open group sealed once everything that is queued already has joined it.
     fn ask_seal(&mut self, myself: &ActorRef<Message>) {
         let pending = self.working.open.writes() || !self.working.open.replies.is_empty();
-        if self.in_flight.is_none() && pending && !self.seal_asked {
+        if self.in_flight.is_some() || !pending || self.seal_asked {
+            return;
+        }
+        if self.slot.queued() <= self.working.open.replies.len() {
+            // Nobody else is on the way here.
+            self.seal(myself);
+        } else {
             self.seal_asked = myself.send_message(Message::Seal).is_ok();
         }
     }

@@ -55,7 +55,7 @@ const CACHE_SIZE: &str = "-16384";
 
 /// Pages in the WAL at which a cold-path commit checkpoints. The writer thread checkpoints long
 /// before; this holds for processes that have none.
-const WAL_AUTOCHECKPOINT_PAGES: &str = "4000";
+const WAL_AUTOCHECKPOINT_PAGES: &str = "16000";
 
 /// Statements that a connection keeps prepared.
 const STATEMENT_CACHE: usize = 200;

@@ -1,11 +1,12 @@
 //! The SQLite lane: one thread of the operating system with one connection.
 //!
 //! It waits without a timer. While a COMMIT waits for the disk the next groups gather by
-//! themselves, and it takes all of them at once. It holds the baton from BEGIN to the end of the
-//! checkpoint, so that a cold-path transaction never meets it inside SQLite.
+//! themselves, and it takes all of them at once. It holds the baton from BEGIN to COMMIT, so that a
+//! cold-path transaction never meets it inside SQLite.
 
 mod app;
 mod batch;
+mod checkpoint;
 mod statements;
 
 use std::{
@@ -17,28 +18,30 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 
-use self::{batch::Session, statements::Statements};
+use self::{
+    batch::Session,
+    checkpoint::{Checkpointer, Share, checkpoint},
+    statements::Statements,
+};
 use super::{
     Shared,
     queue::{LaneStatus, Queue},
 };
 use crate::{db::SqliteDb, error::StorageError, faults};
 
-/// Commits between two checkpoints. Every 5 costs 5 ms at worst, every 50 costs 16 ms with a
-/// third more throughput.
+/// Commits between two runs of the checkpointer: each page that was written several times
+/// meanwhile is moved once.
 const CHECKPOINT_EVERY_COMMITS: u32 = 48;
-
-/// Bytes that a frame of the log adds to its page.
-const FRAME_HEADER_BYTES: u64 = 24;
 
 /// Starts the lane's thread.
 pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<(), StorageError> {
     let connection = open(&db, &shared)?;
+    let beside = open(&db, &shared)?;
     let started = thread::Builder::new().name("rookery-writer".into()).spawn({
         let shared = Arc::clone(&shared);
         move || {
             let queue = &shared.queues[lane];
-            let run = AssertUnwindSafe(|| run(connection, &db, &shared, queue));
+            let run = AssertUnwindSafe(|| run(connection, beside, &db, &shared, queue));
             let status = match catch_unwind(run) {
                 Ok(Ok(())) => LaneStatus::Stopped,
                 Ok(Err(Ended::Broken(why))) => {
@@ -97,7 +100,14 @@ const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
      pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -32768; \
      pragma temp_store = memory;";
 
-fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) -> Result<(), Ended> {
+/// Commits until it is told to end. `beside` is the checkpointer's connection.
+fn run(
+    connection: Connection,
+    beside: Connection,
+    db: &SqliteDb,
+    shared: &Arc<Shared>,
+    queue: &Queue,
+) -> Result<(), Ended> {
     let failed = |error: rusqlite::Error| Ended::Failed(error.to_string());
     let mut session = Session {
         connection: &connection,
@@ -108,7 +118,8 @@ fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) ->
     };
     let page_bytes: u32 =
         connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
-    let page_bytes = u64::from(page_bytes);
+    let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)
+        .map_err(|error| Ended::Failed(error.to_string()))?;
     let baton = db.baton();
     let mut commits = 0;
     while queue.wait_on_thread() {
@@ -125,37 +136,17 @@ fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) ->
         batch.finish();
         result.map_err(Ended::Broken)?;
         commits += 1;
-        if commits >= CHECKPOINT_EVERY_COMMITS {
+        let share = if commits < CHECKPOINT_EVERY_COMMITS {
+            checkpointer.look()
+        } else {
             commits = 0;
+            checkpointer.ask()
+        };
+        if share == Share::Rest {
             checkpoint(&connection, page_bytes, shared).map_err(Ended::Broken)?;
         }
     }
+    checkpointer.stop();
     let _baton = baton.blocking_lock();
-    checkpoint(&connection, page_bytes, shared).map_err(Ended::Broken)
-}
-
-/// Moves what no reader needs from the log to the file. `Err` only when the store is broken.
-fn checkpoint(connection: &Connection, page_bytes: u64, shared: &Shared) -> Result<(), String> {
-    let frames =
-        connection.query_row("pragma wal_checkpoint(passive)", [], |row| row.get::<_, i64>(1));
-    match frames {
-        Ok(frames) => {
-            let frames = u64::try_from(frames).unwrap_or(0);
-            let wal_bytes = frames * (page_bytes + FRAME_HEADER_BYTES);
-            let before = shared.counters.checkpointed(wal_bytes);
-            let alarm = shared.options.wal_alarm_bytes;
-            if before <= alarm && wal_bytes > alarm {
-                tracing::warn!(wal_bytes, "the log grows: a reader has held it for long");
-            }
-            Ok(())
-        }
-        Err(error) => match StorageError::of_rusqlite(&error) {
-            StorageError::Broken(why) => Err(why),
-            // The log keeps everything; the next checkpoint tries again.
-            other => {
-                tracing::warn!(error = %other, "a checkpoint failed");
-                Ok(())
-            }
-        },
-    }
+    checkpoint(&connection, page_bytes, shared).map(drop).map_err(Ended::Broken)
 }
