@@ -22,5 +22,6 @@ pub mod routes;
 pub mod server;
 pub mod state;
 pub mod terminal;
+pub mod traces;
 
 pub use server::{Hooks, Server, start};

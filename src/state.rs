@@ -17,6 +17,7 @@ use crate::{
     ops::Ops,
     pages::origin::Origins,
     routes::page::PageCache,
+    traces::Traces,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -49,6 +50,8 @@ pub struct State {
     pub countries: Countries,
     /// What operators see.
     pub ops: Ops,
+    /// Traces of requests, where the settings name a collector.
+    pub traces: Option<Traces>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

@@ -26,6 +26,7 @@ use crate::{
     router,
     routes::page::PageCache,
     state::{AppState, State},
+    traces::Traces,
 };
 
 /// What a caller of [`start`] may put in place of the service's own parts.
@@ -109,6 +110,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
     let app_routes = router::apps(hooks.app_routes);
@@ -129,6 +131,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),
+        traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
@@ -176,6 +179,9 @@ impl Server {
             let _ = listener.await;
         }
         self.state.rooms.close().await;
+        if let Some(traces) = &self.state.traces {
+            traces.close().await;
+        }
     }
 }
 
