@@ -35,6 +35,8 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 /// The line with which it says where it listens begins so.
 const GREETING: &str = "Rookery listens on http://";
+/// The operators' listener in the same line.
+const OPERATORS: &str = "(operators: ";
 /// Time for the server to end in order before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often it is looked whether it ended.
@@ -71,6 +73,8 @@ pub struct Server {
     port: u16,
     /// Its origin, without a slash at the end.
     pub url: String,
+    /// Its operators' listener, the same way, where its greeting names it.
+    pub ops_url: Option<String>,
 }
 
 impl Server {
@@ -81,10 +85,10 @@ impl Server {
     pub fn start(binary: &Path, settings: &[(String, String)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("rookery-load-").tempdir();
         let folder = folder.map_err(|error| Failure::Server(error.to_string()))?;
-        let (child, port) = launch(binary, folder.path(), settings, 0)?;
+        let (child, Greeting { port, ops_url }) = launch(binary, folder.path(), settings, 0)?;
         let (binary, settings) = (binary.to_path_buf(), settings.to_vec());
         let url = format!("http://localhost:{port}");
-        Ok(Self { child, folder, binary, settings, port, url })
+        Ok(Self { child, folder, binary, settings, port, url, ops_url })
     }
 
     /// Ends the process, and starts another one over the same data at the same address; it
@@ -96,7 +100,8 @@ impl Server {
         self.end(ending);
         let began = Instant::now();
         let folder = self.folder.path();
-        (self.child, _) = launch(&self.binary, folder, &self.settings, self.port)?;
+        let (child, greeting) = launch(&self.binary, folder, &self.settings, self.port)?;
+        (self.child, self.ops_url) = (child, greeting.ops_url);
         Ok(began.elapsed())
     }
 
@@ -137,14 +142,14 @@ impl Drop for Server {
     }
 }
 
-/// Starts `binary` over the data in `folder`, listening on `port` (0: a free one), which is
-/// returned once it listens.
+/// Starts `binary` over the data in `folder`, listening on `port` (0: a free one), as its
+/// greeting says once it listens.
 fn launch(
     binary: &Path,
     folder: &Path,
     settings: &[(String, String)],
     port: u16,
-) -> Result<(Child, u16)> {
+) -> Result<(Child, Greeting)> {
     let log_path = folder.join("server.log");
     let log = File::create(&log_path).map_err(|error| Failure::Server(error.to_string()))?;
     let mut child = Command::new(binary)
@@ -166,10 +171,30 @@ fn launch(
         // An error reads like an early end.
         let _ = BufReader::new(out).read_line(&mut first);
     }
-    let address = first.strip_prefix(GREETING).and_then(|rest| rest.split([' ', '\n']).next());
-    let port = address.and_then(|address| address.rsplit_once(':')?.1.parse().ok());
-    port.map(|port| (child, port))
-        .ok_or_else(|| Failure::Server(format!("it did not start: {}", last_lines(&log_path))))
+    match Greeting::read(&first) {
+        Some(greeting) => Ok((child, greeting)),
+        None => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(Failure::Server(format!("it did not start: {}", last_lines(&log_path))))
+        }
+    }
+}
+
+/// What a server says once it listens.
+struct Greeting {
+    port: u16,
+    /// The operators' listener, where it is named.
+    ops_url: Option<String>,
+}
+
+impl Greeting {
+    fn read(line: &str) -> Option<Self> {
+        let address = line.strip_prefix(GREETING)?.split([' ', '\n']).next()?;
+        let port = address.rsplit_once(':')?.1.parse().ok()?;
+        let ops_url = line.split_once(OPERATORS).and_then(|(_, rest)| rest.split(')').next());
+        Some(Self { port, ops_url: ops_url.map(str::to_owned) })
+    }
 }
 
 fn last_lines(log: &Path) -> String {
