@@ -7,6 +7,7 @@ pub mod boot;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod domains;
 pub mod error;
 pub mod http;
 pub mod idp;
@@ -20,6 +21,7 @@ pub mod pages;
 pub mod router;
 pub mod routes;
 pub mod server;
+pub mod siteverify;
 pub mod state;
 
 pub use server::{Hooks, Server, start};

@@ -3,12 +3,13 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use rookery_domain::time::Clock;
+use rookery_domain::{id::AppId, time::Clock};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     boot::Rooms,
     config::Config,
+    domains::CustomDomains,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, waiters::Waiters},
     idp::IdentityProvider,
@@ -17,6 +18,7 @@ use crate::{
     ops::Ops,
     pages::origin::Origins,
     routes::page::PageCache,
+    siteverify::Siteverify,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -39,6 +41,10 @@ pub struct State {
     pub rooms: Rooms,
     /// Who else may say who a human is.
     pub idp: Option<IdentityProvider>,
+    /// Who else tells visitors from robots.
+    pub siteverify: Option<Arc<Siteverify>>,
+    /// Custom domains, where the settings name an edge provider.
+    pub custom_domains: Option<CustomDomains>,
     /// Sends mail.
     pub mailer: Mailer,
     /// Who a credential belongs to.
@@ -66,6 +72,21 @@ impl AppState {
 }
 
 impl State {
+    /// The origin of an app's pages: its custom domain where it has one.
+    #[must_use]
+    pub fn app_origin(&self, app: AppId, slug: &str) -> String {
+        match self.rooms.domains.serving(app) {
+            Some(domain) => self.origins.domain_origin(&domain),
+            None => self.origins.app_origin(slug),
+        }
+    }
+
+    /// The address of an app, with a trailing slash.
+    #[must_use]
+    pub fn app_url(&self, app: AppId, slug: &str) -> String {
+        format!("{}{}", self.app_origin(app, slug), self.origins.app_base_path(slug))
+    }
+
     /// Whether browsers reach the site over https.
     #[must_use]
     pub fn is_https(&self) -> bool {

@@ -14,6 +14,7 @@ pub mod challenge;
 pub mod cli_version;
 pub mod compat;
 pub mod credentials;
+pub mod domains;
 pub mod email;
 pub mod error;
 pub mod event;
@@ -41,6 +42,7 @@ pub mod slug;
 pub mod time;
 pub mod timezone;
 pub mod transfers;
+pub mod typescript;
 pub mod unique;
 pub mod version_tag;
 

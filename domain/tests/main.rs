@@ -18,4 +18,5 @@ mod schema;
 mod secret;
 mod slug;
 mod transfers;
+mod typescript;
 mod unique;

@@ -11,8 +11,8 @@ mod source;
 use std::path::Path;
 
 pub use sections::{
-    Apps, AppsMode, Community, Config, Feed, Log, LogFormat, Mail, Meters, Ops, RateLimit,
-    Registration, RegistrationMode, Server, Storage,
+    Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
+    RateLimit, Registration, RegistrationMode, Server, Storage,
 };
 pub use source::Environment;
 

@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     boot::{BootError, Rooms},
     config::Config,
+    domains::CustomDomains,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, edge::Edge, waiters::Waiters},
     idp::IdentityProvider,
@@ -25,6 +26,7 @@ use crate::{
     pages::origin::Origins,
     router,
     routes::page::PageCache,
+    siteverify::Siteverify,
     state::{AppState, State},
 };
 
@@ -108,6 +110,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
+    let siteverify = Siteverify::of(&config)?.map(Arc::new);
+    let custom_domains = CustomDomains::of(&config, &origins)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
@@ -126,6 +130,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         clock: hooks.clock,
         rooms,
         idp,
+        siteverify,
+        custom_domains,
         mailer,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),

@@ -17,6 +17,8 @@ pub mod rehearsal;
 pub mod replay;
 pub mod restore;
 pub mod roles;
+pub mod types;
+pub mod unrestricted;
 pub mod update;
 pub mod versions;
 pub mod wake;

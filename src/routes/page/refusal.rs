@@ -124,6 +124,11 @@ fn sign_in_address(state: &AppState, slug: &str, uri: &Uri) -> String {
     // The service's own paths are no place to return to: they are spent.
     let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
     let back = back.unwrap_or_default();
+    authorize_address(state, slug, &back)
+}
+
+/// The site's `/authorize` for an app, leading back to a path of it.
+pub fn authorize_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("app", slug)
         .append_pair("return_to", back.as_str())

@@ -9,4 +9,6 @@ mod list;
 mod manifest;
 mod settings;
 mod strangers;
+mod types;
+mod unrestricted;
 mod versions;
