@@ -113,7 +113,7 @@ impl Rooms {
         )
         .await
         .map_err(BootError::Directory)?;
-        let domains = Domains::open(db.clone(), clock.clone()).await?;
+        let domains = runtime.domains().clone();
         Ok(Self { db, writer, runtime, directory, domains, key })
     }
 

@@ -14,9 +14,8 @@ use crate::{
     openapi, operation,
     routes::{
         account, agents, apps, auth, claim_codes, collections, credentials, device, docs, domains,
-        feed,
-        grants, health, keys, members, ops, org_members, orgs, page, preview_tokens, register,
-        self_agents, self_apps, self_transfers, share_link, site as pages, test_sessions,
+        feed, grants, health, keys, members, ops, org_members, orgs, page, preview_tokens,
+        register, self_agents, self_apps, self_transfers, share_link, site as pages, test_sessions,
         transfers, usage, visitor,
     },
     state::AppState,

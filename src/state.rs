@@ -44,7 +44,7 @@ pub struct State {
     /// Who else tells visitors from robots.
     pub siteverify: Option<Arc<Siteverify>>,
     /// Custom domains, where the settings name an edge provider.
-    pub custom_domains: Option<CustomDomains>,
+    pub custom_domains: Option<Arc<CustomDomains>>,
     /// Sends mail.
     pub mailer: Mailer,
     /// Who a credential belongs to.

@@ -145,7 +145,9 @@ impl Domains {
             }
             BindOutcome::AccountFull => Err(Error::new(
                 ErrorCode::AccountQuotaExceeded,
-                format!("the account's apps have {account_max} domains together, which is its limit"),
+                format!(
+                    "the account's apps have {account_max} domains together, which is its limit"
+                ),
             )
             .with_details(serde_json::json!({"dimension": "domains", "limit": account_max}))),
             BindOutcome::Gone => Err(Error::app_not_found()),
@@ -181,6 +183,29 @@ impl Domains {
         let _one = self.0.changes.lock().await;
         domains::remove(&self.0.db, domain.id).await?;
         self.reread(domain.app).await
+    }
+
+    /// The edge provider's names for domains of destroyed apps, which it still has to forget; at
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn leftovers(&self, limit: u32) -> Result<Vec<String>> {
+        Ok(domains::leftovers(&self.0.db, limit).await?)
+    }
+
+    /// Notes that the edge provider has forgotten a name.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn forgotten(&self, edge_id: &str) -> Result<()> {
+        Ok(domains::forgotten(&self.0.db, edge_id).await?)
+    }
+
+    /// Leads nowhere with the names of an app whose bindings are gone from storage.
+    pub(crate) async fn forget(&self, app: AppId) {
+        let _one = self.0.changes.lock().await;
+        self.0.table.write().put(app, Vec::new());
     }
 
     async fn reread(&self, app: AppId) -> Result<()> {

@@ -19,8 +19,22 @@ const PROOF_PREFIX: &str = "rookery-verify=";
 /// Top-level names that are nobody's on the public internet (RFC 2606, 6761, 6762, 7686, 8375, 9476,
 /// and what private networks use).
 const RESERVED: &[&str] = &[
-    "alt", "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local",
-    "localdomain", "localhost", "mail", "onion", "private", "test",
+    "alt",
+    "arpa",
+    "corp",
+    "example",
+    "home",
+    "internal",
+    "intranet",
+    "invalid",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "mail",
+    "onion",
+    "private",
+    "test",
 ];
 
 /// A bare DNS name of at least two labels, in lower case and ASCII: one that an app can be given.

@@ -5,6 +5,7 @@ mod advisory;
 mod budget;
 mod challenge;
 mod compat;
+mod domains;
 mod edge;
 mod error;
 mod ids;

@@ -15,6 +15,7 @@ const SECRETS: &[&str] = &[
     "mail.smtp_url",
     "idp.client_secret",
     "challenge.secret",
+    "domains.api_token",
 ];
 /// What stands for a secret that is set.
 const MASK: &str = "\"***\"";

@@ -7,7 +7,7 @@
 mod dns;
 mod edge;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::future::try_join_all;
 use rookery_actors::domains::Domains;
@@ -17,12 +17,18 @@ use rookery_domain::{
     id::AppId,
 };
 use rookery_storage::domains::Domain;
+use tokio_util::sync::CancellationToken;
 
 pub use self::{
     dns::{SystemTxt, TxtLookup},
     edge::{Edge, EdgeHost, EdgeRecord},
 };
 use crate::{boot::BootError, config::Config, pages::origin::Origins};
+
+/// Between two times that the edge provider is told of destroyed apps.
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
+/// Domains of destroyed apps that it is told of at a time.
+const LEFTOVERS_MAX: u32 = 100;
 
 /// What the settings say of custom domains.
 pub struct CustomDomains {
@@ -121,6 +127,32 @@ impl CustomDomains {
             }
         };
         Ok(DomainView { domain, host: Some(host), is_taken: false })
+    }
+
+    /// Has the edge provider forget the domains of destroyed apps; what it does not take stays for
+    /// the next time.
+    ///
+    /// # Errors
+    /// `unavailable` when the provider or storage does not answer.
+    pub async fn clean_up(&self, domains: &Domains) -> Result<()> {
+        for edge_id in domains.leftovers(LEFTOVERS_MAX).await? {
+            self.edge.delete(&edge_id).await?;
+            domains.forgotten(&edge_id).await?;
+        }
+        Ok(())
+    }
+
+    /// Cleans up every [`CLEAN_UP_INTERVAL`], until the server drains.
+    pub async fn keep_clean(self: Arc<Self>, domains: Domains, drain: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = drain.cancelled() => return,
+                () = tokio::time::sleep(CLEAN_UP_INTERVAL) => {}
+            }
+            if let Err(error) = self.clean_up(&domains).await {
+                tracing::warn!(%error, "edge provider still has domains of destroyed apps");
+            }
+        }
     }
 
     /// Takes a domain away from the edge provider, then from its app.

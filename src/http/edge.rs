@@ -20,7 +20,8 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts,
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header,
+    request::Parts,
     uri::{Authority, PathAndQuery},
 };
 use rookery_actors::domains::Place;
@@ -44,7 +45,8 @@ use crate::{
     error::ApiError,
     pages::{
         origin::{HostMatch, Origins},
-        paths::WITHOUT_SLASH, policy::sandbox_preflight_headers,
+        paths::WITHOUT_SLASH,
+        policy::sandbox_preflight_headers,
     },
     state::AppState,
 };

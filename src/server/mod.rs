@@ -111,7 +111,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
-    let custom_domains = CustomDomains::of(&config, &origins)?;
+    let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
@@ -146,6 +146,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
     let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table("ops", &state)));
     tokio::spawn(ops::run(state.clone()));
+    if let Some(custom) = state.custom_domains.clone() {
+        let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
+        tokio::spawn(custom.keep_clean(domains, drain));
+    }
     let drain = &state.drain;
     let listeners = vec![
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),

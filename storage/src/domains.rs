@@ -73,16 +73,22 @@ pub enum BindOutcome {
 pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutcome> {
     db.transaction((domain, account_max), |tx, (domain, account_max)| {
         Box::pin(async move {
-            let app: Option<(Vec<u8>, i64)> = tx
-                .optional("select owner, status from apps where id = $1", args![domain.app])
+            let app: Option<(Vec<u8>,)> =
+                tx.optional("select owner from apps where id = $1", args![domain.app]).await?;
+            let Some((owner,)) = app else { return Ok(BindOutcome::Gone) };
+            let owner: HumanId = decode::id("apps.owner", &owner)?;
+            // Whoever binds for the same account waits here, so that nobody counts too few; and
+            // whoever destroys the app waits for this, so that nothing is left of it.
+            tx.execute("update humans set id = id where id = $1", args![owner]).await?;
+            let there = tx
+                .execute(
+                    "update apps set status = status where id = $1 and owner = $2 and status <> $3",
+                    args![domain.app, owner, AppStatus::Purging.code()],
+                )
                 .await?;
-            let Some((owner, status)) = app else { return Ok(BindOutcome::Gone) };
-            if status == AppStatus::Purging.code() {
+            if there == 0 {
                 return Ok(BindOutcome::Gone);
             }
-            let owner: HumanId = decode::id("apps.owner", &owner)?;
-            // Whoever binds for the same account waits here, so that nobody counts too few.
-            tx.execute("update humans set id = id where id = $1", args![owner]).await?;
             let held: Option<(Vec<u8>,)> = tx
                 .optional(
                     "select d.app_id from domain_names n join domains d on d.id = n.domain_id
@@ -111,9 +117,8 @@ pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutco
             if bound == 0 {
                 return Ok(BindOutcome::Exists);
             }
-            let (of_app,): (i64,) = tx
-                .one("select count(*) from domains where app_id = $1", args![domain.app])
-                .await?;
+            let (of_app,): (i64,) =
+                tx.one("select count(*) from domains where app_id = $1", args![domain.app]).await?;
             let (of_account,): (i64,) = tx
                 .one(
                     "select count(*) from domains d join apps a on a.id = d.app_id
@@ -218,4 +223,31 @@ pub async fn remove(db: &Db, id: DomainId) -> Result<bool> {
         })
     })
     .await
+}
+
+/// The edge provider's names for domains of destroyed apps, which it still has to forget. One that
+/// another binding has taken over meanwhile is none.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn leftovers(db: &Db, limit: u32) -> Result<Vec<String>> {
+    db.execute(
+        "delete from edge_leftovers where edge_id in
+             (select edge_id from domains where edge_id is not null)",
+        args![],
+    )
+    .await?;
+    let found: Vec<(String,)> = db
+        .all("select edge_id from edge_leftovers order by edge_id limit $1", args![limit])
+        .await?;
+    Ok(found.into_iter().map(|(edge_id,)| edge_id).collect())
+}
+
+/// Notes that the edge provider has forgotten a name.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forgotten(db: &Db, edge_id: &str) -> Result<()> {
+    db.execute("delete from edge_leftovers where edge_id = $1", args![edge_id]).await?;
+    Ok(())
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    enabled,
+    Enabled,
     record::{DomainBody, DomainRole},
 };
 use crate::{
@@ -61,11 +61,12 @@ impl RequestBody for NewDomain {
 )]
 pub async fn bind(
     owner: AppOwner,
+    Enabled(custom): Enabled,
     State(state): State<AppState>,
     key: IdempotencyKey,
     StrictJson(body): StrictJson<NewDomain>,
 ) -> ApiResult<Response> {
-    let name = enabled(&state)?.parse(&body.domain)?;
+    let name = custom.parse(&body.domain)?;
     let AppOwner { app, caller, .. } = owner;
     let route = format!("POST /v1/apps/{}/domain", app.id());
     let principal = caller.principal();
@@ -74,7 +75,7 @@ pub async fn bind(
         let max = shared.config.limits.max_domains_per_account;
         let domain = shared.rooms.domains.bind(app.id(), name, max).await?;
         let view = DomainView { domain, host: None, is_taken: false };
-        let record = DomainBody::new(enabled(&shared)?, DomainRole::Pending, view);
+        let record = DomainBody::new(&custom, DomainRole::Pending, view);
         Ok(Created { location: format!("/v1/apps/{}/domain", app.id()), record })
     };
     Creation { key, principal, route: &route }.answer(&state, &body, make).await

@@ -5,19 +5,28 @@ pub mod read;
 pub mod record;
 pub mod remove;
 
-use rookery_domain::{Error, ErrorCode, Result};
+use std::sync::Arc;
 
-use crate::{domains::CustomDomains, state::State};
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use rookery_domain::{Error, ErrorCode};
 
-/// What the settings say of custom domains.
-///
-/// # Errors
-/// `custom_domains_not_enabled` when they say nothing.
-fn enabled(state: &State) -> Result<&CustomDomains> {
-    state.custom_domains.as_ref().ok_or_else(|| {
-        let message = "this service has no edge provider for custom domains";
-        Error::new(ErrorCode::CustomDomainsNotEnabled, message)
-    })
+use crate::{domains::CustomDomains, error::ApiError, state::AppState};
+
+/// What the settings say of custom domains; `custom_domains_not_enabled` when they say nothing,
+/// whatever the request asks for.
+pub struct Enabled(Arc<CustomDomains>);
+
+impl FromRequestParts<AppState> for Enabled {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(_: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let custom = state.custom_domains.clone().ok_or_else(|| {
+            let message = "this service has no edge provider for custom domains";
+            Error::new(ErrorCode::CustomDomainsNotEnabled, message)
+        })?;
+        Ok(Self(custom))
+    }
 }
 
 /// The app has no custom domain, or not this one.

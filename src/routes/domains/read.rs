@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use rookery_domain::ErrorCode;
 
-use super::{enabled, not_found, record::DomainsBody};
+use super::{Enabled, not_found, record::DomainsBody};
 use crate::{
     error::ApiResult,
     http::auth::permission::{AppOwner, Readable},
@@ -23,13 +23,13 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CustomDomainsNotEnabled, ErrorCode
 )]
 pub async fn read(
     owner: AppOwner<Readable>,
+    Enabled(custom): Enabled,
     State(state): State<AppState>,
 ) -> ApiResult<Json<DomainsBody>> {
-    let custom = enabled(&state)?;
     let domains = &state.rooms.domains;
     let found = custom.refreshed(domains, owner.app.id()).await?;
     if found.is_empty() {
         return Err(not_found("this app has no custom domain").into());
     }
-    Ok(Json(DomainsBody::new(custom, domains.names(owner.app.id()), found)))
+    Ok(Json(DomainsBody::new(&custom, domains.names(owner.app.id()), found)))
 }

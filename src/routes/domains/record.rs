@@ -4,7 +4,10 @@ use rookery_domain::{Timestamp, domains::proof_value, id::DomainId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domains::{CustomDomains, DomainView, EdgeRecord};
+use crate::{
+    domains::{CustomDomains, DomainView, EdgeRecord},
+    http::idempotency::ShownOnce,
+};
 
 /// The custom domains of an app.
 #[derive(Debug, Serialize, ToSchema)]
@@ -138,5 +141,12 @@ impl DomainBody {
             created_at: domain.created_at,
             verified_at: domain.proven_at,
         }
+    }
+}
+
+impl ShownOnce for DomainBody {
+    /// The proof token is no secret: it is published in the DNS.
+    fn without_secrets(&self) -> Self {
+        self.clone()
     }
 }

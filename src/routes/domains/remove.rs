@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{enabled, not_found};
+use super::{Enabled, not_found};
 use crate::{
     error::ApiResult,
     http::{
@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::CustomDomainsNotEnabled, ErrorCode::DomainNotFound];
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::CustomDomainsNotEnabled, ErrorCode::DomainInvalid, ErrorCode::DomainNotFound];
 
 /// Which domain.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -40,10 +41,10 @@ pub struct WhichDomain {
 )]
 pub async fn remove(
     owner: AppOwner<AnyState>,
+    Enabled(custom): Enabled,
     State(state): State<AppState>,
     StrictQuery(which): StrictQuery<WhichDomain>,
 ) -> ApiResult<StatusCode> {
-    let custom = enabled(&state)?;
     let domains = &state.rooms.domains;
     let mut found = domains.list(owner.app.id()).await?;
     if let Some(name) = &which.domain {

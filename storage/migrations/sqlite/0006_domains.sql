@@ -18,3 +18,8 @@ create table domain_names (
     name      text primary key not null,
     domain_id blob not null unique
 ) strict;
+
+-- What the edge provider still has to forget: its own names for domains whose app was destroyed.
+create table edge_leftovers (
+    edge_id text primary key not null
+) strict;
