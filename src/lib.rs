@@ -20,6 +20,7 @@ pub mod outbound;
 pub mod pages;
 pub mod router;
 pub mod routes;
+pub mod screenshot;
 pub mod server;
 pub mod siteverify;
 pub mod state;

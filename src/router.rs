@@ -239,6 +239,7 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
         .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
         .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
+        .routes(operation!(apps::screenshot::screenshot, apps::screenshot::ERRORS))
         .routes(operation!(apps::types::types, apps::types::ERRORS))
         .routes(operation!(domains::bind::bind, domains::bind::ERRORS))
         .routes(operation!(domains::read::read, domains::read::ERRORS))

@@ -18,6 +18,7 @@ use crate::{
     ops::Ops,
     pages::origin::Origins,
     routes::page::PageCache,
+    screenshot::Screenshots,
     siteverify::Siteverify,
 };
 
@@ -59,6 +60,8 @@ pub struct State {
     pub reference: Reference,
     /// Pages of apps, ready to be sent.
     pub pages: PageCache,
+    /// Pictures of apps.
+    pub screenshots: Screenshots,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.
     pub drain: CancellationToken,
 }

@@ -44,6 +44,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     idp(config)?;
     challenge(config)?;
     domains(config)?;
+    positive("screenshot.concurrency", config.screenshot.concurrency as u64)?;
+    timeout("screenshot.timeout_s", config.screenshot.timeout_s)?;
     let counters = config.rate_limit.counters;
     if !counters.is_power_of_two() || counters > COUNTERS_MAX {
         return fail("rate_limit.counters: must be a power of two, at most 16777216");

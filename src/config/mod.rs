@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use sections::{
     Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
-    RateLimit, Registration, RegistrationMode, Server, Storage,
+    RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage,
 };
 pub use source::Environment;
 

@@ -44,6 +44,8 @@ pub struct Config {
     pub mail: Mail,
     /// Custom domains.
     pub domains: Domains,
+    /// Pictures of apps.
+    pub screenshot: Screenshot,
     /// Operators of the template gallery.
     pub community: Community,
     /// What is logged, and how.
@@ -242,6 +244,20 @@ pub struct Domains {
     pub api_url: String,
     /// The DNS server to ask; empty for the system's.
     pub resolver: String,
+}
+
+/// Pictures of apps, by a headless browser.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Screenshot {
+    /// The program; empty for drawn pictures.
+    pub chromium: String,
+    /// Further arguments of it.
+    pub arguments: Vec<String>,
+    /// Browsers that run at once.
+    pub concurrency: usize,
+    /// Longest time that one picture takes.
+    pub timeout_s: u64,
 }
 
 /// Operators of the template gallery.

@@ -26,6 +26,7 @@ use crate::{
     pages::origin::Origins,
     router,
     routes::page::PageCache,
+    screenshot::Screenshots,
     siteverify::Siteverify,
     state::{AppState, State},
 };
@@ -138,6 +139,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
+        screenshots: Screenshots::new(&config.screenshot),
         drain: CancellationToken::new(),
         config,
     });

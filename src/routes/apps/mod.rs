@@ -17,6 +17,7 @@ pub mod rehearsal;
 pub mod replay;
 pub mod restore;
 pub mod roles;
+pub mod screenshot;
 pub mod types;
 pub mod unrestricted;
 pub mod update;

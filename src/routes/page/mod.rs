@@ -116,6 +116,27 @@ async fn find(
     }
 }
 
+/// What an app has at `uri`, for the service's own eyes: no visitor, no gate, no view counted.
+pub async fn show(
+    state: &AppState,
+    app: &AppRecord,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Option<Response> {
+    let sdk_src = state.origins.sdk_src(&app.slug);
+    let pages = state.pages.get(state.rooms.control(), app, &sdk_src).await.ok()?;
+    let path = paths::from_request(uri.path())?;
+    let exists = |path: &str| pages.asset(path).is_some();
+    match paths::resolve(&path, paths::is_navigation(headers), exists) {
+        Target::Document => Some(document(state, app, &pages, method, headers)),
+        Target::Asset(path) => {
+            asset(state, app, &pages, pages.asset(&path)?, method, headers).await.ok()
+        }
+        Target::NotFound => None,
+    }
+}
+
 fn document(
     state: &AppState,
     app: &AppRecord,
