@@ -44,6 +44,8 @@ pub struct Config {
     pub mail: Mail,
     /// Custom domains.
     pub domains: Domains,
+    /// Web push.
+    pub push: Push,
     /// Operators of the template gallery.
     pub community: Community,
     /// What is logged, and how.
@@ -242,6 +244,16 @@ pub struct Domains {
     pub api_url: String,
     /// The DNS server to ask; empty for the system's.
     pub resolver: String,
+}
+
+/// Web push.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Push {
+    /// Whom push services may turn to; empty for the site, or the sender of mails.
+    pub contact: String,
+    /// Origins of push services that need not be on the public internet.
+    pub trusted_origins: Vec<String>,
 }
 
 /// Operators of the template gallery.
