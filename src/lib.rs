@@ -18,11 +18,13 @@ pub mod operator;
 pub mod ops;
 pub mod outbound;
 pub mod pages;
+pub mod push;
 pub mod router;
 pub mod routes;
 pub mod screenshot;
 pub mod server;
 pub mod siteverify;
 pub mod state;
+pub mod terminal;
 
 pub use server::{Hooks, Server, start};

@@ -17,6 +17,7 @@ use crate::{
     openapi::Reference,
     ops::Ops,
     pages::origin::Origins,
+    push::Push,
     routes::page::PageCache,
     screenshot::Screenshots,
     siteverify::Siteverify,
@@ -48,6 +49,8 @@ pub struct State {
     pub custom_domains: Option<Arc<CustomDomains>>,
     /// Sends mail.
     pub mailer: Mailer,
+    /// Tells browsers.
+    pub push: Push,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
     /// Open polls of the feed, per client network.

@@ -46,6 +46,8 @@ pub struct Config {
     pub domains: Domains,
     /// Pictures of apps.
     pub screenshot: Screenshot,
+    /// Web push.
+    pub push: Push,
     /// Operators of the template gallery.
     pub community: Community,
     /// What is logged, and how.
@@ -258,6 +260,16 @@ pub struct Screenshot {
     pub concurrency: usize,
     /// Longest time that one picture takes.
     pub timeout_s: u64,
+}
+
+/// Web push.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Push {
+    /// Whom push services may turn to; empty for the site, or the sender of mails.
+    pub contact: String,
+    /// Origins of push services that need not be on the public internet.
+    pub trusted_origins: Vec<String>,
 }
 
 /// Operators of the template gallery.

@@ -24,6 +24,7 @@ use crate::{
     ops::{self, Ops},
     outbound,
     pages::origin::Origins,
+    push::Push,
     router,
     routes::page::PageCache,
     screenshot::Screenshots,
@@ -114,6 +115,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let drain = CancellationToken::new();
+    let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
+    let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
     let app_routes = router::apps(hooks.app_routes);
@@ -134,13 +138,14 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         siteverify,
         custom_domains,
         mailer,
+        push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
         screenshots: Screenshots::new(&config.screenshot),
-        drain: CancellationToken::new(),
+        drain,
         config,
     });
     let site_table = routes.into_table("site", &state);

@@ -1,18 +1,12 @@
 //! Sign-in by an identity provider, against a certified implementation run locally.
 
-use std::process::Stdio;
-
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use rookery_domain::ErrorCode;
 use serde_json::Value;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-};
 use url::Url;
 
-use crate::harness::{Answer, Human, START, TestServer, encoded, services};
+use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
 
 /// Where the provider sends browsers back to; the tests read it and knock at the server's port.
 const SITE: &str = "http://localhost:7";
@@ -25,7 +19,7 @@ const RACERS: usize = 64;
 struct World {
     server: TestServer,
     issuer: String,
-    _provider: Child,
+    _provider: Service,
 }
 
 /// A browser that came back from the provider.
@@ -38,17 +32,9 @@ struct Back {
 
 impl World {
     async fn start() -> Option<Self> {
-        let folder = services::folder("tests/routes/idp.rs").await?;
-        let mut provider = Command::new("node")
-            .args(["idp.mjs", &format!("{SITE}{CALLBACK}")])
-            .current_dir(&folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("node starts");
-        let mut lines = BufReader::new(provider.stdout.take().expect("a pipe")).lines();
-        let issuer = lines.next_line().await.expect("a line").expect("the provider starts");
+        let redirect_uri = format!("{SITE}{CALLBACK}");
+        let provider = Service::start("tests/routes/idp.rs", "idp.mjs", &[&redirect_uri]).await?;
+        let issuer = provider.address.clone();
         let server = TestServer::builder()
             .set("ROOKERY__SERVER__PUBLIC_URL", SITE)
             .set("ROOKERY__IDP__ISSUER", &issuer)

@@ -3,7 +3,7 @@
 
 mod access;
 mod authorize;
-mod browser;
+pub mod browser;
 mod feed;
 mod limits;
 mod page;
