@@ -12,4 +12,5 @@ mod rows;
 mod session;
 mod share;
 mod siteverify;
+mod waking;
 mod world;

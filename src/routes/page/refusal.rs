@@ -94,7 +94,7 @@ pub(super) async fn check_visit(
 
 /// Whether the app starts by itself when it is asked for again soon.
 fn is_coming(app: &AppHandle) -> bool {
-    matches!(app.state(), SlotState::Dormant | SlotState::Waking | SlotState::BackingOff(_))
+    matches!(app.state(), SlotState::Waking | SlotState::BackingOff(_))
 }
 
 /// The status page of a refusal; to HEAD without its body.
