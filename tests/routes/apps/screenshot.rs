@@ -12,7 +12,7 @@ use std::{
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_testkit::not_run;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::harness::{
