@@ -116,7 +116,7 @@ async fn the_owner_and_members_may_see_it_and_ask_whether_it_has_changed() {
 }
 
 /// Tries to reach the network that the server is in, and to write.
-const REACH: &str = r#"<img src="http://INSIDE/a.png" onload="red()"><iframe hidden
+const REACH: &str = r#"<img hidden src="http://INSIDE/a.png" onload="red()"><iframe hidden
     src="http://INSIDE/b"></iframe><script>
     const colour = (colour) => { document.body.style.background = colour };
     const red = () => colour('#f00');
