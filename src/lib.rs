@@ -26,5 +26,6 @@ pub mod server;
 pub mod siteverify;
 pub mod state;
 pub mod terminal;
+pub mod traces;
 
 pub use server::{Hooks, Server, start};

@@ -42,6 +42,7 @@ pub mod secret;
 pub mod slug;
 pub mod time;
 pub mod timezone;
+pub mod trace;
 pub mod transfers;
 pub mod typescript;
 pub mod unique;

@@ -19,6 +19,7 @@ mod retention;
 mod schema;
 mod secret;
 mod slug;
+mod trace;
 mod transfers;
 mod typescript;
 mod unique;

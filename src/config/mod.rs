@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use sections::{
     Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
-    RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage,
+    RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage, Traces,
 };
 pub use source::Environment;
 

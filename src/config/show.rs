@@ -16,6 +16,7 @@ const SECRETS: &[&str] = &[
     "idp.client_secret",
     "challenge.secret",
     "domains.api_token",
+    "traces.headers",
 ];
 /// What stands for a secret that is set.
 const MASK: &str = "\"***\"";
