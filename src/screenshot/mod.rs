@@ -25,6 +25,8 @@ use crate::{config, state::AppState};
 const CACHE_BYTES_MAX: u64 = 64 << 20;
 /// Requests that may wait for a picture to be taken; later ones get a drawn one.
 const WAITING_MAX: usize = 32;
+/// How long one waits for its turn, before it gets a drawn one too.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 /// After a picture could not be taken, it is not tried again for so long.
 const FAILED_FOR: Duration = Duration::from_secs(600);
 /// Versions whose failure is remembered.
@@ -123,7 +125,8 @@ impl Screenshots {
             return Some(png);
         }
         let _admitted = self.admitted.try_acquire().ok()?;
-        let _running = self.running.acquire().await.ok()?;
+        let turn = tokio::time::timeout(WAIT_MAX, self.running.acquire()).await;
+        let _running = turn.ok()?.ok()?;
         // Whoever was before may have taken it, or tried to.
         if let Some(png) = self.taken.get(&key) {
             return Some(png);
