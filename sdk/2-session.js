@@ -2,6 +2,55 @@
 
 let session = null;
 
+// Who wants to know who the visitor is, and what each was told last.
+const watchers = new Set();
+
+const announce = (me) => {
+  const now = JSON.stringify(me && [me.kind, me.id, me.role, me.custom_role]);
+  for (const watcher of Array.from(watchers)) {
+    if (watcher.told === now) continue;
+    watcher.told = now;
+    report(watcher.callback, me);
+  }
+};
+
+const onAuth = (callback, { onError } = {}) => {
+  const watcher = { callback };
+  watchers.add(watcher);
+  participant().then(announce, (error) => report(onError, error));
+  return () => { watchers.delete(watcher); };
+};
+
+// Another tab may have signed in or out, or the visitor's role have changed.
+document.addEventListener('visibilitychange', async () => {
+  if (document.visibilityState !== 'visible' || !watchers.size) return;
+  const found = await exchange('GET', 'session')
+    .catch((error) => (error.status === 401 ? null : undefined));
+  if (found === undefined) return;
+  const me = found && found.id ? found : null;
+  session = me && Promise.resolve(me);
+  announce(me);
+});
+
+// Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
+const signIn = async ({ returnTo } = {}) => {
+  if (SANDBOXED) {
+    throw new AppError({
+      code: 'sign_in_unavailable', message: 'a page in a sandbox cannot be signed in to',
+      hint: 'This server gives apps no origin of their own, so they have no sign-in.',
+    });
+  }
+  location.assign(address('sign-in', { return_to: returnTo || location.pathname + location.search }));
+  return new Promise(() => {});
+};
+
+const signOut = async () => {
+  await exchange('DELETE', 'session');
+  session = null;
+  token = null;
+  announce(null);
+};
+
 const isStale = (error) => error.code === 'participant_token_invalid';
 
 const openSession = async (renew) => {
@@ -22,7 +71,10 @@ const openSession = async (renew) => {
 // One session for all calls that run at once. A failed attempt is not kept.
 const participant = (stale) => {
   if (session && session !== stale) return session;
-  const mine = openSession(Boolean(stale)).catch((error) => {
+  const mine = openSession(Boolean(stale)).then((me) => {
+    if (session === mine) announce(me);
+    return me;
+  }, (error) => {
     if (session === mine) session = null;
     throw error;
   });
@@ -47,3 +99,21 @@ const call = (method, path, options = {}) => asParticipant(() => withRetries(
   method === 'GET' || Boolean(options.headers && options.headers['idempotency-key']),
   () => exchange(method, path, options),
 ));
+
+// What the visitor may do, by collection, for as long as it is the same visitor.
+const ABILITIES_MS = 30_000;
+let abilities = null;
+
+const can = async (name, operation, row) => {
+  const me = await participant();
+  if (!abilities || abilities.session !== session || abilities.until < Date.now()) {
+    const answer = call('GET', 'access');
+    abilities = { session, answer, until: Date.now() + ABILITIES_MS };
+    answer.catch(() => { abilities = null; });
+  }
+  const { collections } = await abilities.answer;
+  const may = (Object.hasOwn(collections, name) && collections[name][operation]) || 'none';
+  const mine = (who) => Boolean(who) && who.id === me.id;
+  if (!row || may === 'all' || may === 'none') return may !== 'none';
+  return (may !== 'editor' && mine(row.creator)) || (may !== 'creator' && mine(row.editor));
+};

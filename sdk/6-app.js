@@ -18,6 +18,7 @@ const collection = (name) => Object.freeze({
     call('DELETE', pathOf(name, key), { query: { if_match: ifMatch } }),
   count: async ({ filter } = {}) =>
     (await call('GET', `${pathOf(name)}/count`, { query: { filter } })).count,
+  can: (operation, row) => can(name, operation, row),
   subscribe: (callback, options) => subscribe(name, callback, options),
 });
 
@@ -49,15 +50,11 @@ const events = Object.freeze({
   },
 });
 
-const signOut = async () => {
-  await exchange('DELETE', 'session');
-  session = null;
-  token = null;
-};
-
 const app = Object.freeze({
   collection,
   events,
+  onAuth,
+  signIn,
   signOut,
   AppError,
   get me() { return participant(); },

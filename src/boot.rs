@@ -14,6 +14,7 @@ use rand::RngCore as _;
 use rookery_actors::{
     Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions,
     app::message::{AppOp, Op},
+    domains::Domains,
     store::SqlStore,
 };
 use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
@@ -58,6 +59,8 @@ pub struct Rooms {
     pub runtime: Runtime,
     /// Accounts, agents, keys and sessions.
     pub directory: Directory,
+    /// Which host name is which app's.
+    pub domains: Domains,
     /// The server's key.
     pub key: ServerKey,
 }
@@ -110,7 +113,8 @@ impl Rooms {
         )
         .await
         .map_err(BootError::Directory)?;
-        Ok(Self { db, writer, runtime, directory, key })
+        let domains = runtime.domains().clone();
+        Ok(Self { db, writer, runtime, directory, domains, key })
     }
 
     /// The registry of apps.

@@ -13,8 +13,8 @@ use crate::{
     http::route_table::RouteTable,
     openapi, operation,
     routes::{
-        account, agents, apps, auth, claim_codes, collections, credentials, device, docs, feed,
-        grants, health, keys, members, ops, org_members, orgs, page, preview_tokens,
+        account, agents, apps, auth, claim_codes, collections, credentials, device, docs, domains,
+        feed, grants, health, keys, members, ops, org_members, orgs, page, preview_tokens,
         push_subscriptions, register, self_agents, self_apps, self_transfers, share_link,
         site as pages, test_sessions, transfers, usage, visitor,
     },
@@ -61,6 +61,9 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/", page::page)
         .get("/{*path}", page::page)
         .get("/s/sdk.js", page::sdk)
+        .get("/s/solver.js", page::solver)
+        .get("/s/sdk.d.ts", page::types)
+        .get("/s/sign-in", visitor::sign_in::sign_in)
         .get("/s/callback", visitor::callback::callback)
         .get("/s/share/{token}", visitor::share::share)
         .get("/s/grant/{token}", visitor::grant::grant)
@@ -171,11 +174,12 @@ fn push() -> OpenApiRouter<AppState> {
 /// By which an app's page speaks to its app.
 fn participant_api() -> OpenApiRouter<AppState> {
     use collections as c;
-    use visitor::{live, rows, session};
+    use visitor::{access, live, rows, session};
     OpenApiRouter::new()
         .routes(operation!(session::read, session::READ_ERRORS))
         .routes(operation!(session::create, session::CREATE_ERRORS))
         .routes(operation!(session::delete, session::DELETE_ERRORS))
+        .routes(operation!(access::access, access::ERRORS))
         .routes(operation!(rows::list_rows, c::list::ERRORS))
         .routes(operation!(rows::create_row, c::create::ERRORS))
         .routes(operation!(rows::get_row, c::get::ERRORS))
@@ -241,9 +245,15 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::versions::deploy, apps::versions::ERRORS))
         .routes(operation!(apps::document::document, apps::document::ERRORS))
         .routes(operation!(apps::wake::wake, apps::wake::ERRORS))
+        .routes(operation!(apps::unrestricted::unrestricted, apps::unrestricted::ERRORS))
         .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
         .routes(operation!(apps::disclosure::disclosure, apps::disclosure::ERRORS))
         .routes(operation!(apps::roles::roles, apps::roles::ERRORS))
+        .routes(operation!(apps::screenshot::screenshot, apps::screenshot::ERRORS))
+        .routes(operation!(apps::types::types, apps::types::ERRORS))
+        .routes(operation!(domains::bind::bind, domains::bind::ERRORS))
+        .routes(operation!(domains::read::read, domains::read::ERRORS))
+        .routes(operation!(domains::remove::remove, domains::remove::ERRORS))
         .routes(operation!(usage::analytics::analytics, usage::analytics::ERRORS))
         .routes(operation!(usage::app::usage, usage::app::ERRORS))
 }

@@ -3,12 +3,13 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use rookery_domain::time::Clock;
+use rookery_domain::{id::AppId, time::Clock};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     boot::Rooms,
     config::Config,
+    domains::CustomDomains,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, waiters::Waiters},
     idp::IdentityProvider,
@@ -18,6 +19,8 @@ use crate::{
     pages::origin::Origins,
     push::Push,
     routes::page::PageCache,
+    screenshot::Screenshots,
+    siteverify::Siteverify,
     traces::Traces,
 };
 
@@ -41,6 +44,10 @@ pub struct State {
     pub rooms: Rooms,
     /// Who else may say who a human is.
     pub idp: Option<IdentityProvider>,
+    /// Who else tells visitors from robots.
+    pub siteverify: Option<Arc<Siteverify>>,
+    /// Custom domains, where the settings name an edge provider.
+    pub custom_domains: Option<Arc<CustomDomains>>,
     /// Sends mail.
     pub mailer: Mailer,
     /// Tells browsers.
@@ -59,6 +66,8 @@ pub struct State {
     pub reference: Reference,
     /// Pages of apps, ready to be sent.
     pub pages: PageCache,
+    /// Pictures of apps.
+    pub screenshots: Screenshots,
     /// Cancelled when the server begins to drain: no new work, long-polls end empty.
     pub drain: CancellationToken,
 }
@@ -72,6 +81,21 @@ impl AppState {
 }
 
 impl State {
+    /// The origin of an app's pages: its custom domain where it has one.
+    #[must_use]
+    pub fn app_origin(&self, app: AppId, slug: &str) -> String {
+        match self.rooms.domains.serving(app) {
+            Some(domain) => self.origins.domain_origin(&domain),
+            None => self.origins.app_origin(slug),
+        }
+    }
+
+    /// The address of an app, with a trailing slash.
+    #[must_use]
+    pub fn app_url(&self, app: AppId, slug: &str) -> String {
+        format!("{}{}", self.app_origin(app, slug), self.origins.app_base_path(slug))
+    }
+
     /// Whether browsers reach the site over https.
     #[must_use]
     pub fn is_https(&self) -> bool {

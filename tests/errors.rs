@@ -32,16 +32,6 @@ const WAITING: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "custom domains",
-        &[
-            "custom_domains_not_enabled",
-            "domain_exists",
-            "domain_invalid",
-            "domain_not_found",
-            "domain_taken",
-        ],
-    ),
-    (
         "inbound hooks",
         &[
             "ingest_not_found",

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod app;
 pub mod control;
 pub mod directory;
+pub mod domains;
 mod env;
 pub mod feed;
 pub mod meters;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
-use rookery_storage::Db;
+use rookery_storage::{Db, StorageError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -11,6 +11,7 @@ use tracing::warn;
 use crate::{
     accounts::Accounts,
     control::Control,
+    domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
     meters::Whose,
     observe::Observer,
@@ -32,6 +33,9 @@ pub enum StartError {
     /// An actor did not start.
     #[error("the supervision tree did not start: {0}")]
     Tree(#[from] ractor::SpawnErr),
+    /// Which names are whose could not be read.
+    #[error("custom domains could not be read: {0}")]
+    Domains(StorageError),
 }
 
 /// The running tree. Dropping it does not stop it: see [`Runtime::stop`].
@@ -57,7 +61,8 @@ impl Runtime {
         key: ServerKey,
     ) -> Result<Self, StartError> {
         let (tree, apps) = start_apps(store.clone(), limits, options, clock, key).await?;
-        let control = Control::new(apps.clone(), db.clone());
+        let domains = Domains::open(db.clone(), apps.inner.env.clock.clone()).await;
+        let control = Control::new(apps.clone(), db.clone(), domains.map_err(StartError::Domains)?);
         let broken = CancellationToken::new();
         let context =
             Context { apps: apps.clone(), control: control.clone(), db, broken: broken.clone() };
@@ -77,6 +82,12 @@ impl Runtime {
     #[must_use]
     pub const fn control(&self) -> &Control {
         &self.control
+    }
+
+    /// Which host name is which app's.
+    #[must_use]
+    pub const fn domains(&self) -> &Domains {
+        &self.control.domains
     }
 
     /// The workers, to be run by hand or looked at.

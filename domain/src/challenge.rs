@@ -3,7 +3,8 @@
 //!
 //! The server keeps nothing to check an answer: the task is signed, and its salt says for what
 //! and until when. That an answer is taken once only is remembered elsewhere, under
-//! [`Solved::id`] until [`Solved::expires_at`].
+//! [`Solved::id`] until [`Solved::expires_at`]. Answers of another provider come in judged
+//! ([`Evidence`]).
 
 use std::fmt::Write as _;
 
@@ -91,6 +92,27 @@ impl Challenge {
     }
 }
 
+/// What came with a write as the answer to a challenge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Evidence {
+    /// The answer to a proof of work, not looked at yet.
+    Work(Box<str>),
+    /// A provider's token, which the provider has found good.
+    Vouched(Solved),
+    /// A provider's token that is not good, and what is wrong with it.
+    Refused(&'static str),
+}
+
+impl Evidence {
+    /// A token that its provider found good at `now`. The provider takes it once; it is remembered
+    /// here as well, for as long as an answer of our own.
+    #[must_use]
+    pub fn vouched(token: &str, now: Timestamp) -> Self {
+        let id = Sha256::new().chain_update("siteverify ").chain_update(token).finalize().into();
+        Self::Vouched(Solved { id, expires_at: now.plus_seconds(LIFETIME_S) })
+    }
+}
+
 /// A right answer that has still to be found unspent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Solved {
@@ -121,7 +143,7 @@ pub fn verify(
     app: AppId,
     collection: &str,
     now: Timestamp,
-    answer: Option<&str>,
+    answer: Option<&Evidence>,
 ) -> Result<Solved> {
     let Some(answer) = answer else {
         return Err(Error::new(
@@ -129,7 +151,12 @@ pub fn verify(
             format!("writes to `{collection}` need the answer to a challenge"),
         ));
     };
-    check(key, app, collection, now, answer).map_err(|reason| {
+    let solved = match answer {
+        Evidence::Work(answer) => check(key, app, collection, now, answer),
+        Evidence::Vouched(solved) => Ok(*solved),
+        Evidence::Refused(reason) => Err(*reason),
+    };
+    solved.map_err(|reason| {
         Error::new(
             ErrorCode::ChallengeVerificationFailed,
             format!("the challenge answer for `{collection}` {reason}"),

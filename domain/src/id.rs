@@ -146,6 +146,8 @@ typed_ids! {
     OrgId = "org";
     /// An offer of an app's ownership.
     TransferId = "trf";
+    /// A custom domain's binding to an app.
+    DomainId = "dom";
     /// A generated row key.
     RowId = "row";
     /// One process start; part of the commit fence.

@@ -14,6 +14,7 @@ pub mod challenge;
 pub mod cli_version;
 pub mod compat;
 pub mod credentials;
+pub mod domains;
 pub mod email;
 pub mod error;
 pub mod event;
@@ -43,6 +44,7 @@ pub mod time;
 pub mod timezone;
 pub mod trace;
 pub mod transfers;
+pub mod typescript;
 pub mod unique;
 pub mod version_tag;
 

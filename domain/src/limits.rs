@@ -10,6 +10,8 @@ use crate::{Error, ErrorCode, Result};
 pub struct Limits {
     /// Apps of one account, the deleted ones included. `MAX_APPS_PER_ACCOUNT`.
     pub max_apps_per_account: u64,
+    /// Custom domains of one account's apps together.
+    pub max_domains_per_account: u64,
     /// Rows over all apps of one account. `MAX_ROWS_PER_ACCOUNT`.
     pub max_rows_per_account: u64,
     /// Attachments of one account. `MAX_ATTACHMENTS_PER_ACCOUNT`.
@@ -58,6 +60,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_apps_per_account: 100,
+            max_domains_per_account: 50,
             max_rows_per_account: 50_000,
             max_attachments_per_account: 1_000,
             max_rows_per_app: 1_000,

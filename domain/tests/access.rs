@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use rookery_domain::{
     ErrorCode, Principal, PrincipalKind, Result,
     access::{
-        Access, Allowlist, Authorship, CollectionGrant, ListKind, Operation, RowScope, Standing,
-        Subject, SubjectList, Tier, read_rights,
+        Abilities, Ability, Access, Allowlist, Authorship, CollectionGrant, ListKind, Operation,
+        RowScope, Standing, Subject, SubjectList, Tier, read_rights,
     },
     manifest::{Collection, Manifest, Permissions, Retention},
 };
@@ -324,7 +324,43 @@ fn any_standing() -> impl Strategy<Value = Standing> {
     })
 }
 
+/// Whether an ability holds on a row for whoever has it.
+fn reaches(ability: Ability, standing: &Standing, row: Authorship) -> bool {
+    let (creator, editor) = (row.creator == standing.principal, row.editor == standing.principal);
+    match ability {
+        Ability::All => true,
+        Ability::Creator => creator,
+        Ability::Editor => editor,
+        Ability::CreatorOrEditor => creator || editor,
+        Ability::None => false,
+    }
+}
+
 proptest! {
+    #[test]
+    fn what_a_page_is_told_beforehand_is_what_it_is_answered_then(
+        standing in any_standing(), read_only in any::<bool>(),
+        read in any_subjects(), write in any_subjects(), update in any_subjects(),
+        delete in any_subjects(), count_read in any_subjects(),
+        creator in 1u128..4, editor in 1u128..4,
+    ) {
+        let standing = Standing { allowlist: None, read_only, ..standing };
+        let entries = collection(Permissions { read, write, update, delete, count_read });
+        let (told, access) = (Abilities::of(&standing, &entries), Access::new(&standing, &entries));
+        let row = row(creator, editor);
+        let seen = reaches(told.read, &standing, row);
+        prop_assert_eq!(access.read(Some(row)).is_ok(), seen);
+        prop_assert_eq!(access.create(None).is_ok(), told.write == Ability::All);
+        let updates = seen && reaches(told.update, &standing, row);
+        prop_assert_eq!(access.update(Some(row)).is_ok(), updates);
+        let deletes = seen && reaches(told.delete, &standing, row);
+        prop_assert_eq!(access.delete(Some(row)).is_ok(), deletes);
+        prop_assert_eq!(access.count().is_ok(), told.count != Ability::None);
+        let grown = Collection { append_only: true, ..entries };
+        let told = Abilities::of(&standing, &grown);
+        prop_assert_eq!((told.update, told.delete), (Ability::None, Ability::None));
+    }
+
     #[test]
     fn a_list_shows_exactly_the_rows_that_single_reads_show(
         standing in any_standing(), read in any_subjects(), creator in 1u128..4, editor in 1u128..4,

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rand::{SeedableRng, rngs::StdRng};
 use rookery_domain::{
     ErrorCode, Result, Timestamp,
-    challenge::{self, Challenge, Solved},
+    challenge::{self, Challenge, Evidence, Solved},
     id::AppId,
     sealed::ServerKey,
 };
@@ -26,7 +26,7 @@ fn task() -> Challenge {
 }
 
 fn verify(answer: &str) -> Result<Solved> {
-    challenge::verify(&key(), app(), "entries", NOW, Some(answer))
+    challenge::verify(&key(), app(), "entries", NOW, Some(&Evidence::Work(answer.into())))
 }
 
 fn edited(edit: impl FnOnce(&mut Value)) -> String {
@@ -88,7 +88,14 @@ fn every_other_answer_is_refused() {
         (key(), app(), "entries", NOW.plus_seconds(challenge::LIFETIME_S), "expired"),
         (ServerKey::new(&[4; 32]), app(), "entries", NOW, "not issued here"),
     ] {
-        let error = challenge::verify(&key, app, collection, now, Some(&answer)).expect_err(words);
+        let error = challenge::verify(
+            &key,
+            app,
+            collection,
+            now,
+            Some(&Evidence::Work(answer.as_str().into())),
+        )
+        .expect_err(words);
         assert_eq!(error.code, ErrorCode::ChallengeVerificationFailed);
         assert!(error.message.contains(words), "{}", error.message);
     }
@@ -107,4 +114,16 @@ fn digits_cannot_move_between_salt_and_number() {
     if let Ok(solved) = verify(&spliced) {
         assert_eq!(solved.expires_at, NOW.plus_seconds(challenge::LIFETIME_S));
     }
+}
+
+#[test]
+fn a_providers_word_is_taken_and_names_its_token() {
+    let judge = |evidence| challenge::verify(&key(), app(), "entries", NOW, Some(&evidence));
+    let solved = judge(Evidence::vouched("a", NOW)).expect("good");
+    assert_eq!(solved.expires_at, NOW.plus_seconds(challenge::LIFETIME_S));
+    assert_eq!(judge(Evidence::vouched("a", NOW)).expect("good").id, solved.id);
+    assert_ne!(judge(Evidence::vouched("b", NOW)).expect("good").id, solved.id);
+    let error = judge(Evidence::Refused("was used before")).expect_err("bad");
+    assert_eq!(error.code, ErrorCode::ChallengeVerificationFailed);
+    assert!(error.message.ends_with("was used before"), "{}", error.message);
 }

@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret as _;
 use url::Url;
 
-use super::{Config, ConfigError};
+use super::{AppsMode, Config, ConfigError};
 use crate::outbound::gate::trusted_origin;
 
 /// Shortest accepted `ops.token`, in characters.
@@ -44,6 +44,10 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     }
     push(config)?;
     idp(config)?;
+    challenge(config)?;
+    domains(config)?;
+    positive("screenshot.concurrency", config.screenshot.concurrency as u64)?;
+    timeout("screenshot.timeout_s", config.screenshot.timeout_s)?;
     let counters = config.rate_limit.counters;
     if !counters.is_power_of_two() || counters > COUNTERS_MAX {
         return fail("rate_limit.counters: must be a power of two, at most 16777216");
@@ -128,6 +132,71 @@ fn idp(config: &Config) -> Result<(), ConfigError> {
         return fail("idp.client_id: needed, because idp.issuer is set");
     }
     Ok(())
+}
+
+fn challenge(config: &Config) -> Result<(), ConfigError> {
+    let challenge = &config.challenge;
+    if challenge.verify_url.is_empty() {
+        return Ok(());
+    }
+    for (name, text) in
+        [("verify_url", &challenge.verify_url), ("script_url", &challenge.script_url)]
+    {
+        if !is_outside_address(text) {
+            return fail(&format!("challenge.{name}: must be an https address"));
+        }
+    }
+    let missing = [
+        ("secret", challenge.secret.expose_secret().is_empty()),
+        ("site_key", challenge.site_key.is_empty()),
+        ("api", challenge.api.is_empty()),
+    ];
+    match missing.into_iter().find(|(_, is_missing)| *is_missing) {
+        Some((name, _)) => {
+            fail(&format!("challenge.{name}: needed, because challenge.verify_url is set"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn domains(config: &Config) -> Result<(), ConfigError> {
+    let domains = &config.domains;
+    let set = [
+        ("api_token", !domains.api_token.expose_secret().is_empty()),
+        ("zone_id", !domains.zone_id.is_empty()),
+        ("cname_target", !domains.cname_target.is_empty()),
+    ];
+    if set.iter().all(|(_, is_set)| !is_set) {
+        return Ok(());
+    }
+    if let Some((name, _)) = set.iter().find(|(_, is_set)| !is_set) {
+        return fail(&format!("domains.{name}: needed, because others of domains are set"));
+    }
+    if config.apps_mode == AppsMode::Path {
+        return fail("domains.api_token: custom domains need apps_mode = \"subdomain\"");
+    }
+    if !domains.zone_id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return fail("domains.zone_id: must be letters and digits");
+    }
+    if !is_outside_address(&domains.api_url) || domains.api_url.ends_with('/') {
+        return fail("domains.api_url: must be an https address without a slash at the end");
+    }
+    if !matches!(url::Host::parse(&domains.cname_target), Ok(url::Host::Domain(_))) {
+        return fail("domains.cname_target: must be a DNS name");
+    }
+    let resolver = &domains.resolver;
+    if !resolver.is_empty() && resolver.parse::<std::net::SocketAddr>().is_err() {
+        return fail("domains.resolver: must be an address with a port, such as 9.9.9.9:53");
+    }
+    Ok(())
+}
+
+/// Whether `text` is an https address without a user; http on loopback will do, for trying it out.
+fn is_outside_address(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        let loopback = url.scheme() == "http" && crate::mail::is_loopback_address(text);
+        (url.scheme() == "https" || loopback) && url.has_host() && url.username().is_empty()
+    })
 }
 
 fn server(config: &Config) -> Result<(), ConfigError> {

@@ -11,8 +11,8 @@ mod source;
 use std::path::Path;
 
 pub use sections::{
-    Apps, AppsMode, Community, Config, Feed, Log, LogFormat, Mail, Meters, Ops, RateLimit,
-    Registration, RegistrationMode, Server, Storage, Traces,
+    Apps, AppsMode, Challenge, Community, Config, Domains, Feed, Log, LogFormat, Mail, Meters, Ops,
+    RateLimit, Registration, RegistrationMode, Screenshot, Server, Storage, Traces,
 };
 pub use source::Environment;
 

@@ -38,8 +38,14 @@ pub struct Config {
     pub registration: Registration,
     /// Sign-in by an identity provider.
     pub idp: Idp,
+    /// Challenges by a provider.
+    pub challenge: Challenge,
     /// Outgoing mail.
     pub mail: Mail,
+    /// Custom domains.
+    pub domains: Domains,
+    /// Pictures of apps.
+    pub screenshot: Screenshot,
     /// Web push.
     pub push: Push,
     /// Operators of the template gallery.
@@ -200,6 +206,24 @@ pub struct Idp {
     pub client_secret: SecretString,
 }
 
+/// Challenges by a siteverify-compatible provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Challenge {
+    /// Where tokens are checked; empty for the built-in proof of work.
+    pub verify_url: String,
+    /// What proves this service to the provider.
+    pub secret: SecretString,
+    /// What the widget is shown with.
+    pub site_key: String,
+    /// The script that defines the widget.
+    pub script_url: String,
+    /// The name under which it does.
+    pub api: String,
+    /// Further sources that the widget needs in a page's policy.
+    pub page_sources: Vec<String>,
+}
+
 /// Outgoing mail.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -208,6 +232,36 @@ pub struct Mail {
     pub smtp_url: SecretString,
     /// The sender.
     pub from: String,
+}
+
+/// Custom domains, by an edge provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Domains {
+    /// The provider's API token; empty for no custom domains.
+    pub api_token: SecretString,
+    /// The provider's zone.
+    pub zone_id: String,
+    /// What owners' CNAME records name.
+    pub cname_target: String,
+    /// The provider's API.
+    pub api_url: String,
+    /// The DNS server to ask; empty for the system's.
+    pub resolver: String,
+}
+
+/// Pictures of apps, by a headless browser.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Screenshot {
+    /// The program; empty for drawn pictures.
+    pub chromium: String,
+    /// Further arguments of it.
+    pub arguments: Vec<String>,
+    /// Browsers that run at once.
+    pub concurrency: usize,
+    /// Longest time that one picture takes.
+    pub timeout_s: u64,
 }
 
 /// Web push.

@@ -14,6 +14,8 @@ const SECRETS: &[&str] = &[
     "storage.database_url",
     "mail.smtp_url",
     "idp.client_secret",
+    "challenge.secret",
+    "domains.api_token",
     "traces.headers",
 ];
 /// What stands for a secret that is set.

@@ -29,6 +29,7 @@ const DEFAULT_FILE: &str = "rookery.toml";
 const DOCUMENTED_NAMES: &[(&str, &str)] = &[
     ("REGISTRATION_MODE", "registration.mode"),
     ("MAX_APPS_PER_ACCOUNT", "limits.max_apps_per_account"),
+    ("MAX_DOMAINS_PER_ACCOUNT", "limits.max_domains_per_account"),
     ("MAX_ROWS_PER_ACCOUNT", "limits.max_rows_per_account"),
     ("MAX_ATTACHMENTS_PER_ACCOUNT", "limits.max_attachments_per_account"),
     ("MAX_ROWS_PER_APP", "limits.max_rows_per_app"),

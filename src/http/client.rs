@@ -18,8 +18,10 @@ pub struct RequestContext {
     pub address: IpAddr,
     /// Whether a trusted proxy sent the request, so that its headers may be believed.
     pub by_proxy: bool,
-    /// The slug that the host names, on an app's own origin.
+    /// The slug that the host names, on an app's own origin; on a custom domain the app's id.
     pub app: Option<Box<str>>,
+    /// The custom domain that the host names.
+    pub domain: Option<Box<str>>,
 }
 
 impl FromRequestParts<AppState> for RequestContext {

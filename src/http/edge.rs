@@ -20,10 +20,11 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts,
-    uri::Authority,
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header,
+    request::Parts,
+    uri::{Authority, PathAndQuery},
 };
-use rookery_actors::AppHandle;
+use rookery_actors::{AppHandle, domains::Place};
 use rookery_domain::{
     Error,
     trace::{Trace, TraceParent},
@@ -46,7 +47,11 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    pages::{origin::HostMatch, paths::WITHOUT_SLASH, policy::sandbox_preflight_headers},
+    pages::{
+        origin::{HostMatch, Origins},
+        paths::WITHOUT_SLASH,
+        policy::sandbox_preflight_headers,
+    },
     state::AppState,
     traces,
 };
@@ -71,6 +76,29 @@ pub struct Edge {
     https: bool,
     /// Whether requests must name this machine: no token keeps foreign pages out.
     local_only: bool,
+}
+
+/// Whose origin a request is for.
+enum Origin {
+    /// The site's.
+    Site,
+    /// The app's with this slug.
+    App(Box<str>),
+    /// The app's with this id, by the custom domain that serves it.
+    Domain { app: Box<str>, domain: Box<str> },
+    /// An app's, by a domain that redirects to the one that serves it.
+    Alias { serving: Box<str> },
+}
+
+impl Origin {
+    /// The app's slug or id, and the custom domain.
+    fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>) {
+        match self {
+            Self::Site | Self::Alias { .. } => (None, None),
+            Self::App(slug) => (Some(slug), None),
+            Self::Domain { app, domain } => (Some(app), Some(domain)),
+        }
+    }
 }
 
 impl Edge {
@@ -121,8 +149,8 @@ impl Edge {
         let request_id = self.request_ids.of(request.headers());
         let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
         let (mut parts, body) = request.into_parts();
-        let (app, routes) = self.origin(&mut parts);
-        let is_app = app.is_some();
+        let (origin, routes) = self.origin(&mut parts);
+        let is_app = !matches!(origin, Origin::Site);
         let method = parts.method.clone();
         let uri = parts.uri.clone();
         let caller = request_id::trace_parent(&parts.headers);
@@ -133,12 +161,14 @@ impl Edge {
         let mut metered = None;
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
+            _ if let Origin::Alias { serving } = &origin => self.to_serving(serving, &uri),
             _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
             // Nothing refuses it; or no such route, which the router says better.
             _ => {
                 let by_proxy = client::is_trusted(peer, &self.state.config.server.trusted_proxies);
                 let request_id = request_id.clone();
-                let context = RequestContext { request_id, address, by_proxy, app };
+                let (app, domain) = origin.into_parts();
+                let context = RequestContext { request_id, address, by_proxy, app, domain };
                 parts.extensions.insert(context);
                 let request = Request::from_parts(parts, Body::new(body));
                 let work = trace::within(trace.clone(), route(routes.handlers(), request));
@@ -235,13 +265,19 @@ impl Edge {
 
     /// Whose origin the request is for: the site's (every host that is no app's), or an app's. In
     /// path mode the path says it, and what is left of it is the path on the app's origin.
-    fn origin(&self, parts: &mut Parts) -> (Option<Box<str>>, &RouteTable) {
-        let Some(apps) = &self.app_routes else { return (None, &self.routes) };
+    fn origin(&self, parts: &mut Parts) -> (Origin, &RouteTable) {
+        let Some(apps) = &self.app_routes else { return (Origin::Site, &self.routes) };
         let origins = &self.state.origins;
         let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
         let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
-        if let Some(HostMatch::App(slug)) = authority.map(|a| origins.classify(a)) {
-            return (Some(slug.into()), apps);
+        match authority.map(|authority| (authority, origins.classify(authority))) {
+            Some((_, HostMatch::App(slug))) => return (Origin::App(slug.into()), apps),
+            Some((authority, HostMatch::Unknown)) => {
+                if let Some(origin) = self.custom(authority) {
+                    return (origin, apps);
+                }
+            }
+            Some((_, HostMatch::Site)) | None => {}
         }
         let below = origins.split_path(parts.uri.path()).and_then(|(slug, path)| {
             let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -252,10 +288,34 @@ impl Edge {
         match below {
             Some((slug, uri)) => {
                 parts.uri = uri;
-                (Some(slug), apps)
+                (Origin::App(slug), apps)
             }
-            None => (None, &self.routes),
+            None => (Origin::Site, &self.routes),
         }
+    }
+
+    /// The app whose custom domain the authority names, if it is one that is proven.
+    fn custom(&self, authority: &str) -> Option<Origin> {
+        let host = Origins::host_name(authority)?;
+        let Place { app, serving } = self.state.rooms.domains.at(&host)?;
+        Some(match *serving == *host {
+            true => Origin::Domain { app: app.to_string().into(), domain: serving },
+            false => Origin::Alias { serving },
+        })
+    }
+
+    /// Sends a request for an alias on to the domain that serves its app, with the same method.
+    fn to_serving(&self, serving: &str, uri: &Uri) -> Response {
+        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        let mut response = StatusCode::PERMANENT_REDIRECT.into_response();
+        let location = format!("{}{path}", self.state.origins.domain_origin(serving));
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        // Another domain may serve the app tomorrow.
+        let no_store = HeaderValue::from_static("no-store");
+        response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+        response
     }
 
     /// Whether a sandboxed page asks if it may call its own app: only path mode has such pages.

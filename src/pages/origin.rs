@@ -167,6 +167,39 @@ impl Origins {
         }
     }
 
+    /// The origin of a custom domain, which is reached as the site is: same scheme, same port.
+    #[must_use]
+    pub fn domain_origin(&self, domain: &str) -> String {
+        format!("{}://{domain}{}", self.scheme, self.port)
+    }
+
+    /// The host name of an authority, in lower case and without a port; `None` for anything that is
+    /// not strictly a host.
+    #[must_use]
+    pub fn host_name(authority: &str) -> Option<String> {
+        parse_authority(authority)
+    }
+
+    /// The names that are the service's own, with everything below them.
+    #[must_use]
+    pub fn own_hosts(&self) -> Vec<String> {
+        let apps = match &self.apps {
+            Apps::Hosts { domain } => Some(domain.clone()),
+            Apps::Paths => None,
+        };
+        std::iter::once(self.site_host.clone()).chain(apps).collect()
+    }
+
+    /// Whether the host name `host` (without a port) is where the app's pages are.
+    #[must_use]
+    pub fn is_host_of(&self, host: &str, slug: &str) -> bool {
+        match (self.classify(host), &self.apps) {
+            (HostMatch::App(label), _) => label == slug,
+            (HostMatch::Site, Apps::Paths) => true,
+            _ => false,
+        }
+    }
+
     /// In path mode, the slug of a path `/a/<slug>/...` and the rest of the path (starting with
     /// `/`; empty when the slash after the slug is missing and a redirect has to add it).
     #[must_use]

@@ -59,6 +59,8 @@ pub struct PagePolicy<'a> {
     pub embeds: &'a [String],
     /// Whether the public CDNs are admitted.
     pub cdn: bool,
+    /// Sources of the challenge provider's widget, where a collection asks for a challenge.
+    pub challenge_sources: &'a [String],
     /// Whether the owner lifted the limits on connections, images and frames.
     pub unrestricted: bool,
     /// In path mode the app's address with its trailing slash: the page is put into a sandbox and
@@ -77,10 +79,18 @@ impl<'a> PagePolicy<'a> {
             external_hosts: &manifest.external_hosts,
             embeds: &manifest.embeds,
             cdn: manifest.cdn,
+            challenge_sources: &[],
             unrestricted,
             sandbox_base: None,
             https,
         }
+    }
+
+    /// The same with what a challenge provider's widget loads and frames.
+    #[must_use]
+    pub const fn with_challenge(mut self, sources: &'a [String]) -> Self {
+        self.challenge_sources = sources;
+        self
     }
 
     /// The same for path mode: `base` is the app's whole address, `https://site/a/<slug>/`.
@@ -95,13 +105,15 @@ impl<'a> PagePolicy<'a> {
     pub fn content_security_policy(&self) -> String {
         let own = self.sandbox_base.unwrap_or("'self'");
         let cdn: &[&str] = if self.cdn { CDN_SOURCES } else { &[] };
-        let hosts = || self.external_hosts.iter().map(String::as_str);
+        let widget = || self.challenge_sources.iter().map(String::as_str);
+        let loaded = || cdn.iter().copied().chain(widget());
+        let hosts = || self.external_hosts.iter().map(String::as_str).chain(widget());
         let mut csp = Csp::default();
         csp.add("default-src", [own]);
         // Authors write single files, so inline script and style are theirs to use; the origin
         // is what protects the others from them. No eval.
-        csp.add("script-src", [own, "'unsafe-inline'"].into_iter().chain(cdn.iter().copied()));
-        csp.add("style-src", [own, "'unsafe-inline'"].into_iter().chain(cdn.iter().copied()));
+        csp.add("script-src", [own, "'unsafe-inline'"].into_iter().chain(loaded()));
+        csp.add("style-src", [own, "'unsafe-inline'"].into_iter().chain(loaded()));
         csp.add("font-src", [own, "data:"].into_iter().chain(cdn.iter().copied()));
         if self.unrestricted {
             csp.add("connect-src", ["*", "data:", "blob:"]);
@@ -110,9 +122,10 @@ impl<'a> PagePolicy<'a> {
         } else {
             csp.add("connect-src", [own].into_iter().chain(hosts()));
             csp.add("img-src", [own, "data:", "blob:"].into_iter().chain(hosts()));
-            match self.embeds {
-                [] => csp.add("frame-src", ["'none'"]),
-                embeds => csp.add("frame-src", embeds.iter().map(String::as_str)),
+            let mut framed = self.embeds.iter().map(String::as_str).chain(widget()).peekable();
+            match framed.peek() {
+                None => csp.add("frame-src", ["'none'"]),
+                Some(_) => csp.add("frame-src", framed),
             }
         }
         csp.add("media-src", [own, "data:", "blob:"]);

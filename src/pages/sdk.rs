@@ -1,13 +1,13 @@
-//! The SDK file, compiled into the binary. Its source and its tests are `sdk/` and
+//! The SDK's files, compiled into the binary. Its source and its tests are `sdk/` and
 //! `tests/browser/`; how it is sent is [`super::assets::reply`]'s business.
 
 use std::sync::LazyLock;
 
 use super::assets::{Cache, Representation, strong_etag};
 
-/// The SDK's text: its parts in one function, so that nothing of them is global, which runs once
-/// per page. Served as it was written: it is small enough without a minifier.
-pub const SDK_JS: &str = concat!(
+/// The SDK's source: its parts in one function, so that nothing of them is global, which runs once
+/// per page.
+const SOURCE: &str = concat!(
     "(() => {\n'use strict';\nif (window[Symbol.for('rookery.sdk')]) return;\n",
     include_str!("../../sdk/1-requests.js"),
     include_str!("../../sdk/2-session.js"),
@@ -18,22 +18,70 @@ pub const SDK_JS: &str = concat!(
     "})();\n",
 );
 
+/// The SDK's text as it is served: its source without the lines that are comments. It is small
+/// enough without a minifier.
+pub static SDK_JS: LazyLock<String> = LazyLock::new(|| without_comments(SOURCE));
+
+/// `source` without the lines that hold nothing but a comment.
+#[must_use]
+pub fn without_comments(source: &str) -> String {
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    source.split_inclusive('\n').filter(code).collect()
+}
+
+/// What solves proofs of work in a worker. Its own file, because few pages ever need it.
+pub const SOLVER_JS: &str = include_str!("../../sdk/worker/solver.js");
+
+/// The SDK's declarations in TypeScript. An app's own types merge with them.
+pub const SDK_D_TS: &str = include_str!("../../sdk/app.d.ts");
+
 /// The path of the SDK on an app's origin.
 pub const SDK_PATH: &str = "/s/sdk.js";
+
+/// The media type of declarations: there is no registered one, and browsers show a text.
+pub const TYPESCRIPT: &str = "text/plain; charset=utf-8";
 
 /// The largest size of the SDK, gzip-compressed, in bytes. A test holds the file to it.
 pub const SDK_GZIP_BYTES_MAX: usize = 8 * 1024;
 
-static ETAG: LazyLock<String> = LazyLock::new(|| strong_etag(SDK_JS.as_bytes()));
+/// A file of the SDK. Every app has the same ones, so they are public even where the app is private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SdkFile {
+    /// The SDK.
+    Script,
+    /// The solver of proofs of work.
+    Solver,
+    /// The declarations.
+    Types,
+}
 
-/// The SDK as something to send. Every app has the same one, so it is public even where the app
-/// is private.
-#[must_use]
-pub fn representation() -> Representation<'static> {
-    Representation {
-        etag: &ETAG,
-        content_type: "text/javascript; charset=utf-8",
-        len: SDK_JS.len() as u64,
-        cache: Cache::Sdk,
+impl SdkFile {
+    /// Its text.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Script => &SDK_JS,
+            Self::Solver => SOLVER_JS,
+            Self::Types => SDK_D_TS,
+        }
+    }
+
+    /// It, as something to send.
+    #[must_use]
+    pub fn representation(self) -> Representation<'static> {
+        static ETAGS: LazyLock<[String; 3]> = LazyLock::new(|| {
+            [SdkFile::Script, SdkFile::Solver, SdkFile::Types]
+                .map(|file| strong_etag(file.text().as_bytes()))
+        });
+        let content_type = match self {
+            Self::Script | Self::Solver => "text/javascript; charset=utf-8",
+            Self::Types => TYPESCRIPT,
+        };
+        Representation {
+            etag: &ETAGS[self as usize],
+            content_type,
+            len: self.text().len() as u64,
+            cache: Cache::Sdk,
+        }
     }
 }

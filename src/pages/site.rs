@@ -65,6 +65,16 @@ pub struct ConfirmPage {
     pub token: String,
 }
 
+/// Leads a browser on to an address outside the site.
+#[derive(Debug, Clone, Template)]
+#[template(path = "continue.html")]
+pub struct ContinuePage {
+    /// The frame.
+    pub shell: Shell,
+    /// The address.
+    pub address: String,
+}
+
 /// `/device`: a human lets an agent act for its account.
 #[derive(Debug, Clone, Template)]
 #[template(path = "device.html")]

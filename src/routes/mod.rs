@@ -14,6 +14,7 @@ pub mod collections;
 pub mod credentials;
 pub mod device;
 pub mod docs;
+pub mod domains;
 pub mod feed;
 pub mod grants;
 pub mod health;

@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::{
     boot::{BootError, Rooms},
     config::Config,
+    domains::CustomDomains,
     error::Envelope,
     http::{auth::Authenticator, country::Countries, edge::Edge, waiters::Waiters},
     idp::IdentityProvider,
@@ -26,6 +27,8 @@ use crate::{
     push::Push,
     router,
     routes::page::PageCache,
+    screenshot::Screenshots,
+    siteverify::Siteverify,
     state::{AppState, State},
     traces::Traces,
 };
@@ -110,6 +113,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
+    let siteverify = Siteverify::of(&config)?.map(Arc::new);
+    let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
     let drain = CancellationToken::new();
@@ -132,6 +137,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         clock: hooks.clock,
         rooms,
         idp,
+        siteverify,
+        custom_domains,
         mailer,
         push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
@@ -140,6 +147,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
+        screenshots: Screenshots::new(&config.screenshot),
         drain,
         config,
     });
@@ -148,6 +156,10 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
     let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table("ops", &state)));
     tokio::spawn(ops::run(state.clone()));
+    if let Some(custom) = state.custom_domains.clone() {
+        let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
+        tokio::spawn(custom.keep_clean(domains, drain));
+    }
     let drain = &state.drain;
     let listeners = vec![
         tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),

@@ -16,6 +16,7 @@ pub mod db;
 mod decode;
 pub mod devices;
 pub mod directory;
+pub mod domains;
 pub mod error;
 pub mod expiry;
 pub mod faults;

@@ -51,7 +51,7 @@ fn literals(source: &str) -> Vec<String> {
 
 /// The beginning of a generated insert gets the parameters it will have.
 fn complete(text: &str) -> String {
-    if !text.starts_with("insert") || text.contains("values") {
+    if !text.starts_with("insert") || text.contains("values") || text.contains("select ") {
         return text.to_owned();
     }
     let columns = text.matches(',').count() + 1;

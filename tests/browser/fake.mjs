@@ -9,6 +9,7 @@ const PARTS = new URL('../../sdk/', import.meta.url);
 export const SDK = `(() => {\n'use strict';\nif (window[Symbol.for('rookery.sdk')]) return;\n${
   readdirSync(PARTS).filter((name) => name.endsWith('.js')).sort()
     .map((name) => readFileSync(new URL(name, PARTS), 'utf8')).join('')}})();\n`;
+const SOLVER = readFileSync(new URL('worker/solver.js', PARTS), 'utf8');
 export const CSP = "default-src 'self'; script-src 'self' 'unsafe-inline'; " +
   "style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self' blob:";
 const SANDBOX = '; sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads';
@@ -29,6 +30,7 @@ export class FakeService {
     this.challenged = new Set(); // collections that ask for a proof of work
     this.spent = new Set();
     this.replays = new Map();    // idempotency key -> answer
+    this.access = {};            // what visitors may do, by collection
     this.floor = 0;              // cursors below it are forgotten
     this.html = '<!doctype html><title>t</title><script src="/s/sdk.js"></script>';
     this.prefix = '';
@@ -106,9 +108,14 @@ export class FakeService {
   async handle(req, res) {
     const url = new URL(req.url, 'http://x');
     const path = url.pathname.slice(this.prefix.length);
-    if (path === '/s/sdk.js') {
-      res.writeHead(200, { 'content-type': 'text/javascript' });
-      return res.end(SDK);
+    if (req.method === 'GET' && (path === '/s/sdk.js' || path === '/s/solver.js')) {
+      res.writeHead(200, { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' });
+      return res.end(path === '/s/sdk.js' ? SDK : SOLVER);
+    }
+    if (path === '/s/sign-in') {
+      this.requests.push({ method: req.method, path: 'sign-in', query: url.searchParams });
+      res.writeHead(200, { 'content-type': 'text/html' });
+      return res.end('<!doctype html><title>Sign in</title>');
     }
     if (!path.startsWith('/s/')) {
       res.writeHead(200, { 'content-type': 'text/html; charset=utf-8',
@@ -158,7 +165,12 @@ export class FakeService {
     }
     if (!this.sessions.has(token)) return this.refuse(401, 'participant_token_invalid');
     const me = { kind: 'anonymous', id: `anon_${token}` };
+    if (path === 'session' && method === 'DELETE') {
+      this.sessions.delete(token);
+      return [204];
+    }
     if (path === 'session') return [200, { ...me, role: 'anyone' }];
+    if (path === 'access') return [200, { collections: this.access }];
     if (path === 'challenge') return [200, this.task()];
     if (path === 'feed') return this.feed(request, res);
     if (path === 'events') {

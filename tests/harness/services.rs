@@ -1,7 +1,10 @@
 //! Real counterparts of the service, from npm, run locally: programs of `tests/services`. Where
 //! node is not installed, a test puts itself on the list of what could not run.
 
-use std::{path::Path, process::Stdio};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use rookery_testkit::not_run;
 use serde_json::Value;
@@ -21,15 +24,7 @@ pub struct Service {
 impl Service {
     /// Starts `script` with `args`; `None`, when there is no node. `test` is the file that asks.
     pub async fn start(test: &'static str, script: &str, args: &[&str]) -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services");
-        for (tool, package) in [("node", "nodejs"), ("npm", "npm")] {
-            let found = Command::new(tool).arg("--version").output().await;
-            if !found.is_ok_and(|found| found.status.success()) {
-                not_run(test, package);
-                return None;
-            }
-        }
-        install(&folder).await;
+        let folder = folder(test).await?;
         let mut process = Command::new("node")
             .arg(script)
             .args(args)
@@ -43,6 +38,21 @@ impl Service {
         let address = lines.next_line().await.expect("a line").expect("the service starts");
         Some(Self { address, _process: process })
     }
+}
+
+/// The folder of the programs, ready to be run with node; `None`, when there is no node. `test` is
+/// the file that asks.
+pub async fn folder(test: &'static str) -> Option<PathBuf> {
+    for (tool, package) in [("node", "nodejs"), ("npm", "npm")] {
+        let found = Command::new(tool).arg("--version").output().await;
+        if !found.is_ok_and(|found| found.status.success()) {
+            not_run(test, package);
+            return None;
+        }
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services");
+    install(&folder).await;
+    Some(folder)
 }
 
 /// One installation for all tests of this process and of others.

@@ -10,6 +10,7 @@ mod challenge;
 mod collections;
 mod conditional;
 mod device;
+mod domains;
 mod events;
 mod feed;
 mod follow;

@@ -2,6 +2,7 @@
 
 use rookery_domain::{
     Result,
+    access::{Abilities, Ability},
     challenge::{Challenge, MAX_NUMBER_DEFAULT},
     principal::Caller,
 };
@@ -20,5 +21,15 @@ impl AppHandle {
         let env = self.env();
         let (now, rng) = (env.clock.now(), &mut rand::rng());
         Ok(Challenge::new(&env.key, self.id(), &name, now, MAX_NUMBER_DEFAULT, rng))
+    }
+
+    /// Whether a write of this caller to `collection` would come as far as its challenge: a
+    /// provider is not asked about writes that are refused anyway. The decision is the actor's.
+    pub async fn would_ask_for_challenge(&self, caller: &Caller, collection: &str) -> bool {
+        let Ok(view) = self.view(caller).await else { return false };
+        view.shelf(collection).is_ok_and(|shelf| {
+            let may = Abilities::of(&view.standing, &shelf.decl);
+            shelf.decl.challenge && (may.write, may.update) != (Ability::None, Ability::None)
+        })
     }
 }

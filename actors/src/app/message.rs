@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 use rookery_domain::{
     Error, Result, Timestamp,
     app::AppRecord,
+    challenge::Evidence,
     event::Event,
     id::{HumanId, OrgId, ParticipantId, TransferId},
     json::Object,
@@ -57,8 +58,8 @@ pub enum Op {
         collection: Box<str>,
         /// The row.
         item: NewRow,
-        /// The value of the challenge header.
-        challenge: Option<Box<str>>,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
     },
     /// Create a row, or update the one that holds the same value of a unique field.
     Upsert {
@@ -66,8 +67,8 @@ pub enum Op {
         collection: Box<str>,
         /// The row.
         item: UpsertRow,
-        /// The value of the challenge header.
-        challenge: Option<Box<str>>,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
     },
     /// Change a row's data.
     Update {
@@ -113,8 +114,8 @@ pub enum Op {
         items: Vec<WriteRow>,
         /// All or none.
         atomic: bool,
-        /// The value of the challenge header.
-        challenge: Option<Box<str>>,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
     },
     /// Move many rows to the trash.
     BatchDelete {
@@ -201,6 +202,8 @@ pub enum AppOp {
     RotateShare([u8; 32], Arc<str>),
     /// Change who may do what beside the owner.
     Access(AccessOp),
+    /// Let the app reach any internet service, or keep it to what its manifest names.
+    Unrestricted(bool),
     /// Turn migration mode on for so long, or off.
     Migration(Option<Duration>),
     /// Set or clear the owner's retention override of a collection.

@@ -7,7 +7,7 @@ use std::{cmp::Ordering, hash::Hasher as _, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
-    access::{Access, Authorship, RowScope, Standing, read_rights},
+    access::{Abilities, Access, Authorship, RowScope, Standing, read_rights},
     principal::Caller,
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
     row::{Row, write_json_string},
@@ -127,6 +127,19 @@ impl AppHandle {
         }
         access.read(row.as_deref().map(Authorship::from))?;
         row.map(|row| SeenRow { row, deleted_at: None }).ok_or_else(Error::row_not_found)
+    }
+
+    /// What a visitor may do in each collection, by name. Nothing is told of what it may not know:
+    /// the names are in the page that it was served.
+    ///
+    /// # Errors
+    /// Those of [`standing`] and [`readable`].
+    pub async fn abilities(&self, caller: &Caller) -> Result<Vec<(Arc<str>, Abilities)>> {
+        let view = self.view(caller).await?;
+        let of = |shelf: &Shelf| {
+            (Arc::clone(&shelf.decl.name), Abilities::of(&view.standing, &shelf.decl))
+        };
+        Ok(view.root.collections.iter().map(of).collect())
     }
 
     /// Live rows the caller may count.

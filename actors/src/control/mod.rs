@@ -38,19 +38,20 @@ use rookery_domain::{
 };
 use rookery_storage::{Db, trace};
 
-use crate::{env::Env, registry::Apps};
+use crate::{domains::Domains, env::Env, registry::Apps};
 
 /// The operations on apps that need more than the app. Cheap to clone.
 #[derive(Clone)]
 pub struct Control {
     pub(crate) apps: Apps,
     pub(crate) db: Db,
+    pub(crate) domains: Domains,
     advisories: Arc<advisories::Cache>,
 }
 
 impl Control {
-    pub(crate) fn new(apps: Apps, db: Db) -> Self {
-        Self { apps, db, advisories: Arc::default() }
+    pub(crate) fn new(apps: Apps, db: Db, domains: Domains) -> Self {
+        Self { apps, db, domains, advisories: Arc::default() }
     }
 
     pub(crate) fn env(&self) -> &Arc<Env> {

@@ -46,6 +46,7 @@ impl Control {
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
         self.apps.inner.collector.settle().await;
         while apps::purge::step(&self.db, app).await.map_err(failed)? {}
+        self.domains.forget(app).await;
         self.apps.forget(app);
         Ok(())
     }

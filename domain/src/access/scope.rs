@@ -29,6 +29,18 @@ pub struct OwnRows {
     created_only: bool,
 }
 
+impl OwnRows {
+    /// Whether rows that it created are among them.
+    pub(super) const fn created(&self) -> bool {
+        self.created
+    }
+
+    /// Whether rows that it wrote last are among them.
+    pub(super) const fn edited(&self) -> bool {
+        self.edited
+    }
+}
+
 impl RowScope {
     /// Whether it holds for a row.
     #[must_use]

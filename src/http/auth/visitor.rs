@@ -59,6 +59,8 @@ pub struct Arriving {
     pub presented: Presented,
     /// Whether it came in the cookie.
     pub by_cookie: bool,
+    /// The custom domain that the host names.
+    domain: Option<Box<str>>,
     /// Keyed hash of the client's network, for write budgets.
     network: u64,
 }
@@ -108,7 +110,8 @@ impl Arriving {
             },
         };
         let network = state.rooms.key.network(context.address);
-        Ok(Self { app, presented, by_cookie, network })
+        let domain = context.domain.clone();
+        Ok(Self { app, presented, by_cookie, domain, network })
     }
 
     /// The participant, if its token is good.
@@ -193,14 +196,22 @@ impl Arriving {
         }
     }
 
+    /// The origin that the request came to: the custom domain that serves the app, or its own name.
+    #[must_use]
+    pub fn origin(&self, state: &AppState) -> String {
+        match &self.domain {
+            Some(domain) => state.origins.domain_origin(domain),
+            None => state.origins.app_origin(&self.app.record().slug),
+        }
+    }
+
     /// Refuses a request that changes something unless the app's own page sent it. A browser sends
     /// a cookie by itself, and never a header.
     fn check_csrf(&self, parts: &Parts, state: &AppState) -> Result<()> {
         if !self.by_cookie {
             return Ok(());
         }
-        let origin = state.origins.app_origin(&self.app.record().slug);
-        csrf::check(&parts.method, &parts.headers, &origin)
+        csrf::check(&parts.method, &parts.headers, &self.origin(state))
     }
 
     async fn of_parts(parts: &Parts, state: &AppState) -> Result<Self> {

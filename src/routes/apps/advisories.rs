@@ -97,7 +97,7 @@ async fn report(state: &AppState, caller: ClaimedAgent) -> Result<Vec<Advisory>>
         let advised = AdvisedApp {
             id: app.record.id,
             slug: app.record.slug.clone(),
-            url: state.origins.app_url(&app.record.slug),
+            url: state.app_url(app.record.id, &app.record.slug),
             version: app.record.version,
         };
         let advisory =

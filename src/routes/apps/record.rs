@@ -219,9 +219,10 @@ impl AppRecordBody {
         let AppDetail { record, dormant: _, collections, totals } = detail;
         let until = record.migration_until.filter(|until| *until > state.clock.now());
         let limits = &state.config.limits;
+        let mut names = state.rooms.domains.names(record.id).into_iter().map(String::from);
         Self {
             id: record.id,
-            url: state.origins.app_url(&record.slug),
+            url: state.app_url(record.id, &record.slug),
             share_url: None,
             status: shown.into(),
             dormant: shown == Shown::Dormant,
@@ -230,8 +231,8 @@ impl AppRecordBody {
             timezone: record.timezone.clone(),
             migration_mode: MigrationModeBody { on: until.is_some(), until },
             unrestricted: record.unrestricted,
-            domain: None,
-            domain_aliases: Vec::new(),
+            domain: names.next(),
+            domain_aliases: names.collect(),
             template: None,
             owner,
             org_id: record.org,
@@ -272,7 +273,7 @@ impl AppRecordBody {
 #[must_use]
 pub fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
     let token = state.rooms.control().open_share_token(record)?;
-    Some(format!("{}s/share/{token}", state.origins.app_url(&record.slug)))
+    Some(format!("{}s/share/{token}", state.app_url(record.id, &record.slug)))
 }
 
 /// How records name an account.

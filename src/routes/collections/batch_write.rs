@@ -59,17 +59,19 @@ pub(crate) async fn batch_write(
     headers: WriteHeaders,
     body: ExactJson<BatchWriteBody>,
 ) -> ApiResult<Response> {
+    let WriteHeaders { idempotency, challenge } = headers;
+    let challenge = challenge.evidence(asked, collection).await?;
     let ExactJson { value, bytes } = body;
     let op = Op::BatchWrite {
         collection: collection.into(),
         items: value.rows.into_iter().map(WriteBody::into_row).collect(),
         atomic: value.atomic,
-        challenge: headers.challenge,
+        challenge,
     };
     let write = Write {
         route: "batch",
         collection: Some(collection),
-        key: headers.idempotency.as_deref(),
+        key: idempotency.as_deref(),
         body: &bytes,
     };
     match asked.write(op, write).await? {

@@ -78,6 +78,7 @@ pub(crate) async fn create(
     body: ExactJson<WriteBody>,
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
+    let challenge = challenge.evidence(asked, collection).await?;
     let row = body.value.into_row();
     let creates = matches!(row, WriteRow::Create(_));
     let op = match row {

@@ -6,9 +6,10 @@ use rookery_domain::{Error, ErrorCode, Result};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::answered::Answered;
 use crate::{
     error::ApiError,
-    http::{conditional::IfMatch, idempotency::IdempotencyKey},
+    http::{client::RequestContext, conditional::IfMatch, idempotency::IdempotencyKey},
     state::AppState,
 };
 
@@ -134,12 +135,11 @@ pub(crate) fn if_match(header: IfMatch, given: Option<u64>) -> Result<Option<u32
 }
 
 /// The headers of a create.
-#[derive(Debug, Clone)]
 pub(crate) struct WriteHeaders {
     /// `Idempotency-Key`.
     pub(crate) idempotency: Option<String>,
     /// `x-service-challenge-token`.
-    pub(crate) challenge: Option<Box<str>>,
+    pub(crate) challenge: Answered,
 }
 
 impl FromRequestParts<AppState> for WriteHeaders {
@@ -147,7 +147,12 @@ impl FromRequestParts<AppState> for WriteHeaders {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let IdempotencyKey(idempotency) = IdempotencyKey::from_request_parts(parts, state).await?;
-        Ok(Self { idempotency, challenge: challenge(&parts.headers) })
+        let challenge = Answered {
+            token: challenge(&parts.headers),
+            address: RequestContext::from_request_parts(parts, state).await?.address,
+            state: state.clone(),
+        };
+        Ok(Self { idempotency, challenge })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     error::ApiResult,
     http::{auth::permission::RowCaller, params::StrictQuery},
     routes::collections::asked::Asked,
+    siteverify::{Siteverify, Widget},
 };
 
 /// What the task itself may answer.
@@ -43,6 +44,37 @@ impl From<Challenge> for ChallengeRecord {
     fn from(task: Challenge) -> Self {
         let Challenge { algorithm, challenge, maxnumber, salt, signature } = task;
         Self { algorithm, challenge, maxnumber, salt, signature }
+    }
+}
+
+/// What a page needs to ask for a provider's token: where the widget's script is, and how it is
+/// called.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WidgetRecord {
+    /// `siteverify`.
+    provider: &'static str,
+    /// The site key that the widget is shown with.
+    site_key: String,
+    /// The script that defines the widget.
+    script_url: String,
+    /// The name under which it does: `turnstile`, `hcaptcha`, `grecaptcha`.
+    api: String,
+}
+
+/// The task of a visitor: a proof of work, or where the operator has chosen a provider, its widget.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum VisitorChallenge {
+    /// A proof of work.
+    Work(ChallengeRecord),
+    /// A provider's widget.
+    Widget(WidgetRecord),
+}
+
+impl From<&Siteverify> for WidgetRecord {
+    fn from(provider: &Siteverify) -> Self {
+        let Widget { site_key, script_url, api } = provider.widget().clone();
+        Self { provider: "siteverify", site_key, script_url, api }
     }
 }
 

@@ -87,7 +87,7 @@ pub async fn create(
         max_uses: body.max_uses,
         expires_at: end(now, body.expires_at, body.expires_in_s, GRANT_TTL_S_MAX)?,
     };
-    let (id, url) = (app.id(), state.origins.app_url(&app.record().slug));
+    let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Grant(grant)) => Some(Created {
             location: format!("/v1/apps/{id}/grants/{}", grant.id),

@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, Method, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
-pub use refusal::{Refusal, status_page};
+pub use refusal::{Refusal, authorize_address, status_page};
 pub use source::{PageCache, ReadyPages};
 
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
         assets::{self, Cache, Reply, Representation},
         paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
         policy::{PagePolicy, base_headers},
-        sdk,
+        sdk::SdkFile,
     },
     state::AppState,
 };
@@ -39,11 +39,24 @@ const HTML_TYPE: &str = "text/html";
 
 /// The SDK, the same in every app.
 pub async fn sdk(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
-    let what = sdk::representation();
-    let reply = assets::reply(&method, &headers, &what);
+    file(SdkFile::Script, &state, &method, &headers)
+}
+
+/// What solves proofs of work for it.
+pub async fn solver(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
+    file(SdkFile::Solver, &state, &method, &headers)
+}
+
+/// Its declarations in TypeScript, for an editor.
+pub async fn types(State(state): State<AppState>, method: Method, headers: HeaderMap) -> Response {
+    file(SdkFile::Types, &state, &method, &headers)
+}
+
+fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -> Response {
+    let reply = assets::reply(method, headers, &file.representation());
     let mut common = HeaderMap::new();
     base_headers(&mut common, state.origins.is_https());
-    send(reply, common, |range| Bytes::from_static(sdk::SDK_JS.as_bytes()).slice(range))
+    send(reply, common, |range| Bytes::from_static(file.text().as_bytes()).slice(range))
 }
 
 /// Anything else on an app's origin.
@@ -103,6 +116,27 @@ async fn find(
     }
 }
 
+/// What an app has at `uri`, for the service's own eyes: no visitor, no gate, no view counted.
+pub async fn show(
+    state: &AppState,
+    app: &AppRecord,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Option<Response> {
+    let sdk_src = state.origins.sdk_src(&app.slug);
+    let pages = state.pages.get(state.rooms.control(), app, &sdk_src).await.ok()?;
+    let path = paths::from_request(uri.path())?;
+    let exists = |path: &str| pages.asset(path).is_some();
+    match paths::resolve(&path, paths::is_navigation(headers), exists) {
+        Target::Document => Some(document(state, app, &pages, method, headers)),
+        Target::Asset(path) => {
+            asset(state, app, &pages, pages.asset(&path)?, method, headers).await.ok()
+        }
+        Target::NotFound => None,
+    }
+}
+
 fn document(
     state: &AppState,
     app: &AppRecord,
@@ -153,7 +187,12 @@ fn cache(app: &AppRecord) -> Cache {
 /// The headers that fence the app in.
 fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
     let origins = &state.origins;
-    let policy = PagePolicy::of_manifest(&pages.manifest, app.unrestricted, origins.is_https());
+    let mut policy = PagePolicy::of_manifest(&pages.manifest, app.unrestricted, origins.is_https());
+    if let Some(provider) = &state.siteverify
+        && pages.manifest.collections.values().any(|collection| collection.challenge)
+    {
+        policy = policy.with_challenge(provider.page_sources());
+    }
     if origins.is_path_mode() {
         policy.in_sandbox(&origins.app_url(&app.slug)).headers()
     } else {

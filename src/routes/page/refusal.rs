@@ -1,7 +1,10 @@
 //! Why an app's page is not shown, and the status page that says so.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse as _, Response};
 use http::{Method, Uri};
+use rookery_actors::{AppHandle, SlotState};
 use rookery_domain::{
     Error, ErrorCode,
     app::{AppRecord, AppStatus},
@@ -19,6 +22,9 @@ use crate::{
     state::AppState,
 };
 
+/// A visitor who has to wait longer for an app to wake gets a page that comes again by itself.
+const WAKE_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Why a page is not shown.
 #[derive(Debug)]
 pub enum Refusal {
@@ -30,6 +36,8 @@ pub enum Refusal {
     Deleted,
     /// The app was taken down.
     Closed,
+    /// The app is being woken, or waits for its next start.
+    Waking,
     /// The app is private, and this visitor is an outsider.
     Private,
     /// The app opens by its share link, and this visitor came without the one in force.
@@ -61,7 +69,7 @@ pub(super) fn check_state(status: AppStatus) -> Result<(), Refusal> {
 }
 
 /// Whether the app is open to this visitor. A token that is no longer good is none: whoever looks
-/// at a public page needs no other.
+/// at a public page needs no other. Only the app itself knows its members, so this wakes it.
 pub(super) async fn check_visit(
     arriving: &Arriving,
     visibility: Visibility,
@@ -71,12 +79,22 @@ pub(super) async fn check_visit(
     }
     let caller = arriving.participant().map(|participant| arriving.caller_of(participant));
     let caller = caller.unwrap_or_else(|| arriving.nobody());
-    match arriving.app.standing(&caller).await {
-        Ok(_) => Ok(()),
-        Err(error) if error.code.status() != 401 => Err(error.into()),
-        Err(_) if visibility == Visibility::Link => Err(Refusal::NeedsLink),
-        Err(_) => Err(Refusal::Private),
+    let standing = tokio::time::timeout(WAKE_PATIENCE, arriving.app.standing(&caller)).await;
+    match standing {
+        Err(_) => Err(Refusal::Waking),
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) if error.code == ErrorCode::Unavailable && is_coming(&arriving.app) => {
+            Err(Refusal::Waking)
+        }
+        Ok(Err(error)) if error.code.status() != 401 => Err(error.into()),
+        Ok(Err(_)) if visibility == Visibility::Link => Err(Refusal::NeedsLink),
+        Ok(Err(_)) => Err(Refusal::Private),
     }
+}
+
+/// Whether the app starts by itself when it is asked for again soon.
+fn is_coming(app: &AppHandle) -> bool {
+    matches!(app.state(), SlotState::Waking | SlotState::BackingOff(_))
 }
 
 /// The status page of a refusal; to HEAD without its body.
@@ -96,6 +114,7 @@ pub fn status_page(
         Refusal::NoApp => StatusPage::no_app(shell),
         Refusal::Deleted => StatusPage::deleted(shell),
         Refusal::Closed => StatusPage::closed(shell),
+        Refusal::Waking => StatusPage::waking(shell),
         Refusal::Private => StatusPage::private(shell, sign_in()),
         Refusal::NeedsLink => StatusPage::needs_link(shell, sign_in()),
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
@@ -124,6 +143,11 @@ fn sign_in_address(state: &AppState, slug: &str, uri: &Uri) -> String {
     // The service's own paths are no place to return to: they are spent.
     let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
     let back = back.unwrap_or_default();
+    authorize_address(state, slug, &back)
+}
+
+/// The site's `/authorize` for an app, leading back to a path of it.
+pub fn authorize_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("app", slug)
         .append_pair("return_to", back.as_str())

@@ -98,7 +98,7 @@ pub async fn create(
     let expires_at = end(now, body.expires_at, body.expires_in_s, PREVIEW_TTL_S_MAX)?;
     let expires_at = expires_at.unwrap_or(now.plus_seconds(PREVIEW_TTL_S_DEFAULT));
     let new = NewPreview { id: PreviewId::new(), hash: secret.hash().0, expires_at };
-    let (id, url) = (app.id(), state.origins.app_url(&app.record().slug));
+    let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Preview(preview)) => Some(Created {
             location: format!("/v1/apps/{id}/preview-tokens/{}", preview.id),

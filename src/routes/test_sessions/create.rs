@@ -53,7 +53,7 @@ pub async fn create(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let directory = state.rooms.directory.clone();
-    let location = format!("{}s/session", state.origins.app_url(&app.record().slug));
+    let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
     let (id, account) = (app.id(), caller.account());
     let make = async move {
         // The permission lets nobody through who acts for no account.

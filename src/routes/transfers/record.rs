@@ -69,7 +69,7 @@ impl TransferBody {
             app: OfferedApp {
                 id: record.id,
                 slug: record.slug.clone(),
-                url: state.origins.app_url(&record.slug),
+                url: state.app_url(record.id, &record.slug),
             },
             email: transfer.email.clone(),
             offered_by: OfferedBy {

@@ -1,9 +1,13 @@
 //! `/authorize` on the site: carries a sign-in over to the origin of one app.
 
-use axum::{extract::State, response::Response};
-use http::{HeaderMap, Method};
+use axum::{
+    extract::State,
+    response::{Html, IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, header};
 use rookery_domain::{Error, ErrorCode, Result, app::AppStatus, redirect::ReturnPath};
 use serde::Deserialize;
+use url::Url;
 
 use super::{see_other, untouched};
 use crate::{
@@ -11,6 +15,11 @@ use crate::{
     http::{
         auth::permission::{HumanSession, OptionalHuman},
         params::StrictQuery,
+    },
+    pages::{
+        origin::HostMatch,
+        shell::{Shell, page_headers, render},
+        site::ContinuePage,
     },
     routes::auth::verify::is_prefetch,
     state::AppState,
@@ -58,7 +67,7 @@ pub async fn authorize(
     let origins = &state.origins;
     if record.status != AppStatus::Live || origins.is_path_mode() {
         // Nobody is let in; its own page says why.
-        return Ok(see_other(&origins.app_url(&record.slug))?);
+        return lead(&state, &state.app_url(record.id, &record.slug));
     }
     let directory = &state.rooms.directory;
     let grant = directory.create_session_grant(app.id(), human, session).await?;
@@ -66,8 +75,28 @@ pub async fn authorize(
         .append_pair("grant", grant.expose())
         .append_pair("return_to", return_to.as_str())
         .finish();
-    let origin = origins.app_origin(&record.slug);
-    Ok(see_other(&format!("{origin}/s/callback?{parameters}"))?)
+    let origin = state.app_origin(record.id, &record.slug);
+    lead(&state, &format!("{origin}/s/callback?{parameters}"))
+}
+
+/// Sends the browser to an address of an app. Whoever has just signed in comes through a form of the
+/// site, whose policy names the apps' own hosts only; a page leads on to any other.
+fn lead(state: &AppState, address: &str) -> ApiResult<Response> {
+    let host = Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let is_own = |host: &str| state.origins.classify(host) != HostMatch::Unknown;
+    if host.as_deref().is_some_and(is_own) {
+        return Ok(see_other(address)?);
+    }
+    let page = ContinuePage {
+        shell: Shell::new(&state.origins.site_origin(), None),
+        address: address.to_owned(),
+    };
+    let mut response = Html(render(&page)?).into_response();
+    let headers = response.headers_mut();
+    headers.extend(page_headers(&[], state.is_https()));
+    // The address holds a grant.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    Ok(response)
 }
 
 /// The sign-in page, which leads back here.

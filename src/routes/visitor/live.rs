@@ -15,7 +15,7 @@ use crate::{
     routes::{
         collections::schema::{FeedRecord, SentEvent},
         feed::{
-            challenge::{self, ChallengeParams, ChallengeRecord},
+            challenge::{self, ChallengeParams, VisitorChallenge},
             emit::{self, EventBody},
             follow::{self, FeedHeaders, FeedParams},
         },
@@ -59,15 +59,24 @@ pub(crate) async fn send_event(
     emit::emit(&visitor.into(), &key, body).await
 }
 
-/// Gives a proof-of-work task
+/// Gives a challenge
 ///
-/// As `GET /v1/apps/{id}/challenge`.
+/// A proof of work as `GET /v1/apps/{id}/challenge` gives it; or, where the operator has chosen a
+/// provider, what its widget is shown with. The widget's token goes into `x-service-challenge-token`
+/// as the answer to a proof of work does, must have been given out on this app's own host, and is
+/// spent by being checked, whether or not the write then succeeds.
 #[utoipa::path(get, path = "/s/challenge", tag = "participant",
     operation_id = "participant_challenge", params(ChallengeParams),
-    responses((status = 200, description = "The task.", body = ChallengeRecord)))]
+    responses((status = 200, description = "The task.", body = VisitorChallenge)))]
 pub(crate) async fn get_challenge(
     visitor: AnyVisitor,
+    State(state): State<AppState>,
     StrictQuery(params): StrictQuery<ChallengeParams>,
-) -> ApiResult<Json<ChallengeRecord>> {
-    challenge::challenge(&visitor.into(), &params).await
+) -> ApiResult<Json<VisitorChallenge>> {
+    // Also with a provider: it knows whether there is such a collection.
+    let task = challenge::challenge(&visitor.into(), &params).await?;
+    Ok(Json(match state.siteverify.as_deref() {
+        Some(provider) => VisitorChallenge::Widget(provider.into()),
+        None => VisitorChallenge::Work(task.0),
+    }))
 }

@@ -4,6 +4,7 @@
 //! Then what it asks there, in the words of `/v1`: rows ([`rows`]), feed, events and challenges
 //! ([`live`]). What is not here: what a visitor may do inside, which the app decides.
 
+pub mod access;
 pub mod authorize;
 pub mod callback;
 pub mod grant;
@@ -12,6 +13,7 @@ pub mod preview;
 pub mod rows;
 pub mod session;
 pub mod share;
+pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};

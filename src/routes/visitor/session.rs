@@ -117,8 +117,7 @@ pub async fn create(
 ) -> ApiResult<Response> {
     // Without a cookie too: another site must not choose who its visitor is here.
     if headers.contains_key(header::ORIGIN) && !state.origins.is_path_mode() {
-        let origin = state.origins.app_origin(&arriving.app.record().slug);
-        csrf::check(&http::Method::POST, &headers, &origin)?;
+        csrf::check(&http::Method::POST, &headers, &arriving.origin(&state))?;
     }
     if let Some(token) = body.token {
         return redeem(&arriving, &state, &token).await;

@@ -113,6 +113,13 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select human from views where app_id = $1 limit $2)",
         "delete from transfers where id in
              (select id from transfers where app_id = $1 limit $2)",
+        "insert into edge_leftovers (edge_id)
+             select edge_id from domains where app_id = $1 and edge_id is not null limit $2
+             on conflict (edge_id) do nothing",
+        "delete from domain_names where domain_id in
+             (select id from domains where app_id = $1 limit $2)",
+        "delete from domains where id in
+             (select id from domains where app_id = $1 limit $2)",
         "delete from members where app_id = $1 and human in
              (select human from members where app_id = $1 limit $2)",
         "delete from grants where id in

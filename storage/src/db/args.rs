@@ -170,5 +170,5 @@ macro_rules! id_args {
 
 id_args! {
     AppId AgentId HumanId KeyId SessionId DeviceId ParticipantId HistoryId OrgId TransferId
-    GrantId PreviewId CredentialId
+    GrantId PreviewId CredentialId DomainId
 }

@@ -4,6 +4,7 @@ mod agents;
 mod apps;
 mod devices;
 mod directory;
+mod domains;
 mod enrollment;
 mod expiry;
 mod meters;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Principal, PrincipalKind, Result, Timestamp,
     access::{Standing, Tier},
-    challenge,
+    challenge::{self, Evidence},
     id::AppId,
     manifest::Collection,
     principal::Caller,
@@ -50,7 +50,7 @@ enum Gate {
     /// None.
     Open,
     /// One, whose answer nobody has looked at.
-    Closed(Option<Box<str>>),
+    Closed(Option<Evidence>),
     /// It was answered.
     Passed(challenge::Solved),
     /// It was not.
@@ -137,7 +137,7 @@ impl Decision<'_> {
     fn challenged<T>(
         &mut self,
         collection: &str,
-        answer: Option<Box<str>>,
+        answer: Option<Evidence>,
         write: impl FnOnce(&mut Self, usize) -> Result<T>,
     ) -> Result<T> {
         let shelf = self.shelf(collection)?;
@@ -160,7 +160,7 @@ impl Decision<'_> {
     fn pass_challenge(&mut self, decl: &Collection) -> Result<()> {
         if let Gate::Closed(answer) = &mut self.gate {
             let answer = answer.take();
-            let solved = self.solve(self.working.root.record.id, &decl.name, answer.as_deref());
+            let solved = self.solve(self.working.root.record.id, &decl.name, answer.as_ref());
             self.gate = match solved {
                 Ok(solved) => Gate::Passed(solved),
                 Err(error) => Gate::Refused(error),
@@ -184,7 +184,7 @@ impl Decision<'_> {
         &self,
         app: AppId,
         collection: &str,
-        answer: Option<&str>,
+        answer: Option<&Evidence>,
     ) -> Result<challenge::Solved> {
         let solved = challenge::verify(&self.env.key, app, collection, self.now, answer)?;
         if self.working.private.spent.contains_key(&solved.id) {

@@ -48,6 +48,7 @@ impl Decision<'_> {
             AppOp::HandOver(acceptance) => self.hand_over(acceptance),
             AppOp::RotateShare(hash, sealed) => self.rotate_share(hash, sealed),
             AppOp::Access(op) => self.access(op),
+            AppOp::Unrestricted(on) => self.unrestrict(on),
             AppOp::Migration(on) => Ok(self.migration(on)),
             AppOp::Retention { collection, patch } => self.retention(&collection, patch),
             AppOp::Woken => {
@@ -104,6 +105,28 @@ impl Decision<'_> {
         record.share_hash = Some(hash);
         record.share_sealed = Some(sealed);
         let data = json!({"share_link": "rotated"}).to_string().into();
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
+    }
+
+    /// Only an app that nobody but its owner and members reaches may reach everything: what they
+    /// enter there goes wherever its page sends it.
+    fn unrestrict(&mut self, on: bool) -> Result<Reply> {
+        let root = &self.working.root;
+        if on && root.record.visibility != Visibility::Private {
+            let message =
+                "only a private app can be unrestricted: set `visibility` to private first";
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        if on && root.has_live_grants(self.now) {
+            let message = "an app with grant links cannot be unrestricted: revoke them first";
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        if root.record.unrestricted == on {
+            return Ok(Reply::App(root.record.clone()));
+        }
+        let mut record = AppRecord::clone(&root.record);
+        record.unrestricted = on;
+        let data = json!({"unrestricted": on}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
 

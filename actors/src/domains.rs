@@ -1,0 +1,218 @@
+//! Custom domains: which host name is which app's. Requests ask a table in memory; storage has the
+//! truth. A change is committed, then the app's part of the table is read anew, then answered.
+//!
+//! What is not here: asking the DNS and the edge provider, which is the server's business.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+use rand::{Rng as _, distr::Alphanumeric};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    domains::DomainName,
+    id::{AppId, DomainId},
+    time::Clock,
+};
+use rookery_storage::{
+    Db, StorageError,
+    domains::{self, BindOutcome, Domain},
+};
+use tokio::sync::Mutex;
+
+/// Characters of a proof token: 32 of 62 kinds.
+const TOKEN_CHARS: usize = 32;
+
+/// The custom domains of all apps; cheap to clone.
+#[derive(Clone)]
+pub struct Domains(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    clock: Clock,
+    table: RwLock<Table>,
+    /// One change at a time, so that the table never goes back to an older reading.
+    changes: Mutex<()>,
+}
+
+/// Proven domains only.
+#[derive(Default)]
+struct Table {
+    by_name: HashMap<Box<str>, AppId>,
+    /// The oldest first: it serves.
+    by_app: HashMap<AppId, Vec<Box<str>>>,
+}
+
+/// Where a host name leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The app.
+    pub app: AppId,
+    /// The name that serves it; another one than was asked for is to be redirected to.
+    pub serving: Box<str>,
+}
+
+impl Table {
+    fn put(&mut self, app: AppId, names: Vec<Box<str>>) {
+        for gone in self.by_app.remove(&app).unwrap_or_default() {
+            if self.by_name.get(&gone) == Some(&app) {
+                self.by_name.remove(&gone);
+            }
+        }
+        for name in &names {
+            self.by_name.insert(name.clone(), app);
+        }
+        if !names.is_empty() {
+            self.by_app.insert(app, names);
+        }
+    }
+}
+
+impl Domains {
+    /// Reads the proven domains of all apps.
+    ///
+    /// # Errors
+    /// Any [`StorageError`].
+    pub async fn open(db: Db, clock: Clock) -> std::result::Result<Self, StorageError> {
+        let mut table = Table::default();
+        for Domain { app, name, .. } in domains::proven(&db).await? {
+            table.by_name.insert(name.as_str().into(), app);
+            table.by_app.entry(app).or_default().push(name.as_str().into());
+        }
+        let (table, changes) = (RwLock::new(table), Mutex::new(()));
+        Ok(Self(Arc::new(Inner { db, clock, table, changes })))
+    }
+
+    /// Where `host`, in lower case and without a port, leads.
+    #[must_use]
+    pub fn at(&self, host: &str) -> Option<Place> {
+        let table = self.0.table.read();
+        let app = *table.by_name.get(host)?;
+        let serving = table.by_app.get(&app)?.first()?.clone();
+        Some(Place { app, serving })
+    }
+
+    /// The proven domains of an app: the one that serves it, then those that redirect there.
+    #[must_use]
+    pub fn names(&self, app: AppId) -> Vec<Box<str>> {
+        self.0.table.read().by_app.get(&app).cloned().unwrap_or_default()
+    }
+
+    /// The domain that serves an app.
+    #[must_use]
+    pub fn serving(&self, app: AppId) -> Option<Box<str>> {
+        self.0.table.read().by_app.get(&app)?.first().cloned()
+    }
+
+    /// All domains of an app, as they are stored, the oldest first.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn list(&self, app: AppId) -> Result<Vec<Domain>> {
+        Ok(domains::of_app(&self.0.db, app).await?)
+    }
+
+    /// Binds a domain to an app. Nothing is served by it before control is proven.
+    ///
+    /// # Errors
+    /// `domain_exists`, `domain_taken`, `conflict` when the app has too many,
+    /// `account_quota_exceeded`; `app_not_found` when it has gone meanwhile.
+    pub async fn bind(&self, app: AppId, name: DomainName, account_max: u64) -> Result<Domain> {
+        let domain = Domain {
+            id: DomainId::new(),
+            app,
+            name,
+            token: rand::rng()
+                .sample_iter(Alphanumeric)
+                .take(TOKEN_CHARS)
+                .map(char::from)
+                .collect(),
+            edge_id: None,
+            created_at: self.0.clock.now(),
+            proven_at: None,
+        };
+        let name = &domain.name;
+        let refused = |code, message: String| Err(Error::new(code, message));
+        match domains::bind(&self.0.db, domain.clone(), account_max).await? {
+            BindOutcome::Bound => Ok(domain),
+            BindOutcome::Exists => {
+                refused(ErrorCode::DomainExists, format!("`{name}` is this app's already"))
+            }
+            BindOutcome::Taken => {
+                refused(ErrorCode::DomainTaken, format!("`{name}` is another app's"))
+            }
+            BindOutcome::AppFull => {
+                refused(ErrorCode::Conflict, "this app has too many domains: remove one".to_owned())
+            }
+            BindOutcome::AccountFull => Err(Error::new(
+                ErrorCode::AccountQuotaExceeded,
+                format!(
+                    "the account's apps have {account_max} domains together, which is its limit"
+                ),
+            )
+            .with_details(serde_json::json!({"dimension": "domains", "limit": account_max}))),
+            BindOutcome::Gone => Err(Error::app_not_found()),
+        }
+    }
+
+    /// Notes that control is proven, and serves the app by the name from now on. `false` when
+    /// another app was first.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn prove(&self, domain: &Domain) -> Result<bool> {
+        let _one = self.0.changes.lock().await;
+        let now = self.0.clock.now();
+        let proven = domains::prove(&self.0.db, domain.id, domain.name.clone(), now).await?;
+        self.reread(domain.app).await?;
+        Ok(proven)
+    }
+
+    /// Notes the edge provider's own name for a domain.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn set_edge(&self, domain: &Domain, edge_id: &str) -> Result<()> {
+        Ok(domains::set_edge(&self.0.db, domain.id, edge_id).await?)
+    }
+
+    /// Removes a domain: it leads nowhere from now on.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn remove(&self, domain: &Domain) -> Result<()> {
+        let _one = self.0.changes.lock().await;
+        domains::remove(&self.0.db, domain.id).await?;
+        self.reread(domain.app).await
+    }
+
+    /// The edge provider's names for domains of destroyed apps, which it still has to forget; at
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn leftovers(&self, limit: u32) -> Result<Vec<String>> {
+        Ok(domains::leftovers(&self.0.db, limit).await?)
+    }
+
+    /// Notes that the edge provider has forgotten a name.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn forgotten(&self, edge_id: &str) -> Result<()> {
+        Ok(domains::forgotten(&self.0.db, edge_id).await?)
+    }
+
+    /// Leads nowhere with the names of an app whose bindings are gone from storage.
+    pub(crate) async fn forget(&self, app: AppId) {
+        let _one = self.0.changes.lock().await;
+        self.0.table.write().put(app, Vec::new());
+    }
+
+    async fn reread(&self, app: AppId) -> Result<()> {
+        let found = domains::of_app(&self.0.db, app).await?;
+        let proven = found.into_iter().filter(|domain| domain.proven_at.is_some());
+        let names = proven.map(|domain| domain.name.as_str().into()).collect();
+        self.0.table.write().put(app, names);
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Custom domains towards the outside: the DNS proves whose they are, the edge provider ends TLS for
+//! them and hands their requests on. Which app a name leads to is in `rookery_actors::domains`.
+//!
+//! A name is given to the provider only once control over it is proven, so that nobody fills the zone
+//! with names of others.
+
+mod dns;
+mod edge;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::try_join_all;
+use rookery_actors::domains::Domains;
+use rookery_domain::{
+    Result,
+    domains::{DomainName, proof_value},
+    id::AppId,
+};
+use rookery_storage::domains::Domain;
+use tokio_util::sync::CancellationToken;
+
+pub use self::{
+    dns::{SystemTxt, TxtLookup},
+    edge::{Edge, EdgeHost, EdgeRecord},
+};
+use crate::{boot::BootError, config::Config, pages::origin::Origins};
+
+/// Between two times that the edge provider is told of destroyed apps.
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
+/// Domains of destroyed apps that it is told of at a time.
+const LEFTOVERS_MAX: u32 = 100;
+
+/// What the settings say of custom domains.
+pub struct CustomDomains {
+    edge: Edge,
+    txt: Arc<dyn TxtLookup>,
+    cname_target: String,
+    /// The service's own names, which no app is given.
+    platform: Vec<String>,
+}
+
+/// A domain as it is now, after everybody was asked.
+#[derive(Debug, Clone)]
+pub struct DomainView {
+    /// What is stored of it.
+    pub domain: Domain,
+    /// What the edge provider says, once it knows the domain.
+    pub host: Option<EdgeHost>,
+    /// Whether another app proved control first.
+    pub is_taken: bool,
+}
+
+impl CustomDomains {
+    /// The custom domains of the settings, if there are any. `txt` looks up records in place of the
+    /// DNS servers of the settings.
+    ///
+    /// # Errors
+    /// [`BootError`], when nobody could be asked at all.
+    pub fn of(config: &Config, origins: &Origins) -> Result<Option<Self>, BootError> {
+        let Some(edge) = Edge::of(&config.domains)? else { return Ok(None) };
+        let txt = SystemTxt::new(&config.domains.resolver)
+            .ok_or(BootError::Setting("domains.resolver: no DNS servers can be asked"))?;
+        let cname_target = config.domains.cname_target.to_ascii_lowercase();
+        let mut platform: Vec<String> = origins.own_hosts();
+        platform.push(cname_target.clone());
+        Ok(Some(Self { edge, txt: Arc::new(txt), cname_target, platform }))
+    }
+
+    /// Reads a name that an app is to be given.
+    ///
+    /// # Errors
+    /// `domain_invalid`.
+    pub fn parse(&self, text: &str) -> Result<DomainName> {
+        let platform: Vec<&str> = self.platform.iter().map(String::as_str).collect();
+        DomainName::parse(text, &platform)
+    }
+
+    /// What a domain's CNAME record names.
+    #[must_use]
+    pub fn cname_target(&self) -> &str {
+        &self.cname_target
+    }
+
+    /// The domains of an app as they are now: what is not proven is looked up, what is proven is
+    /// made known to the edge provider, and the provider is asked about it.
+    ///
+    /// # Errors
+    /// `unavailable` when the provider or storage does not answer.
+    pub async fn refreshed(&self, domains: &Domains, app: AppId) -> Result<Vec<DomainView>> {
+        let found = domains.list(app).await?;
+        try_join_all(found.into_iter().map(|domain| self.refresh(domains, domain))).await
+    }
+
+    async fn refresh(&self, domains: &Domains, mut domain: Domain) -> Result<DomainView> {
+        if domain.proven_at.is_none() {
+            let wanted = proof_value(&domain.token);
+            // A name whose servers do not answer proves nothing, and fails nothing.
+            let records = self.txt.txt(&domain.name.proof_name()).await.unwrap_or_default();
+            if !records.contains(&wanted) {
+                return Ok(DomainView { domain, host: None, is_taken: false });
+            }
+            if !domains.prove(&domain).await? {
+                // Somebody else was first; or another request noted the same proof just now.
+                let now = domains.list(domain.app).await?;
+                match now.into_iter().find(|it| it.id == domain.id && it.proven_at.is_some()) {
+                    Some(proven) => domain = proven,
+                    None => return Ok(DomainView { domain, host: None, is_taken: true }),
+                }
+            } else if let Some(proven) =
+                domains.list(domain.app).await?.into_iter().find(|it| it.id == domain.id)
+            {
+                domain = proven;
+            }
+        }
+        let host = match domain.edge_id.as_deref() {
+            Some(edge_id) => self.edge.read(edge_id).await?,
+            None => None,
+        };
+        let host = match host {
+            Some(host) => host,
+            // Not known there yet, or not any more.
+            None => {
+                let host = self.edge.create(&domain.name).await?;
+                domains.set_edge(&domain, &host.id).await?;
+                domain.edge_id = Some(host.id.clone());
+                host
+            }
+        };
+        Ok(DomainView { domain, host: Some(host), is_taken: false })
+    }
+
+    /// Has the edge provider forget the domains of destroyed apps; what it does not take stays for
+    /// the next time.
+    ///
+    /// # Errors
+    /// `unavailable` when the provider or storage does not answer.
+    pub async fn clean_up(&self, domains: &Domains) -> Result<()> {
+        for edge_id in domains.leftovers(LEFTOVERS_MAX).await? {
+            self.edge.delete(&edge_id).await?;
+            domains.forgotten(&edge_id).await?;
+        }
+        Ok(())
+    }
+
+    /// Cleans up every [`CLEAN_UP_INTERVAL`], until the server drains.
+    pub async fn keep_clean(self: Arc<Self>, domains: Domains, drain: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = drain.cancelled() => return,
+                () = tokio::time::sleep(CLEAN_UP_INTERVAL) => {}
+            }
+            if let Err(error) = self.clean_up(&domains).await {
+                tracing::warn!(%error, "edge provider still has domains of destroyed apps");
+            }
+        }
+    }
+
+    /// Takes a domain away from the edge provider, then from its app.
+    ///
+    /// # Errors
+    /// `unavailable`; the domain stays then.
+    pub async fn remove(&self, domains: &Domains, domain: &Domain) -> Result<()> {
+        if let Some(edge_id) = &domain.edge_id {
+            self.edge.delete(edge_id).await?;
+        }
+        domains.remove(domain).await
+    }
+}

@@ -1,0 +1,47 @@
+//! What came with a write as the answer to a challenge, and what is known of it before the app
+//! decides.
+
+use std::net::IpAddr;
+
+use rookery_domain::{Result, challenge::Evidence};
+
+use super::asked::{Asked, Place};
+use crate::state::AppState;
+
+/// The challenge header of a request, not looked at yet.
+pub(crate) struct Answered {
+    /// Its value.
+    pub(crate) token: Option<Box<str>>,
+    /// Who sent it.
+    pub(crate) address: IpAddr,
+    /// Where the provider is.
+    pub(crate) state: AppState,
+}
+
+impl Answered {
+    /// What the app is to judge by. A visitor's token goes to the provider, where there is one, and
+    /// only for a write that comes as far as the challenge: the provider spends a token by looking
+    /// at it. Whoever asks through `/v1` is a program and has no widget.
+    ///
+    /// # Errors
+    /// `unavailable` when the provider does not answer.
+    pub(crate) async fn evidence(
+        self,
+        asked: &Asked,
+        collection: &str,
+    ) -> Result<Option<Evidence>> {
+        let Self { token, address, state } = self;
+        let Some(token) = token else { return Ok(None) };
+        let provider = state.siteverify.as_deref().filter(|_| asked.place == Place::Origin);
+        let Some(provider) = provider else { return Ok(Some(Evidence::Work(token))) };
+        if !asked.app.would_ask_for_challenge(&asked.caller, collection).await {
+            return Ok(Some(Evidence::Refused("was not looked at")));
+        }
+        let slug = asked.app.record().slug.to_string();
+        let names = state.rooms.domains.names(asked.app.id());
+        let is_own = |host: &str| {
+            state.origins.is_host_of(host, &slug) || names.iter().any(|name| **name == *host)
+        };
+        provider.judge(&token, address, is_own, state.clock.now()).await.map(Some)
+    }
+}

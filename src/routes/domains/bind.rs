@@ -1,0 +1,82 @@
+//! `POST /v1/apps/:id/domain`: binds a custom domain to an app.
+
+use axum::{extract::State, response::Response};
+use rookery_domain::ErrorCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{
+    Enabled,
+    record::{DomainBody, DomainRole},
+};
+use crate::{
+    domains::DomainView,
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{BodyBound, RequestBody, StrictJson},
+        idempotency::{Creation, IdempotencyKey},
+        reply::Created,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CustomDomainsNotEnabled,
+    ErrorCode::DomainInvalid,
+    ErrorCode::DomainExists,
+    ErrorCode::DomainTaken,
+    ErrorCode::Conflict,
+    ErrorCode::AccountQuotaExceeded,
+    ErrorCode::PayloadTooLarge,
+];
+
+/// Which domain.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewDomain {
+    /// A bare DNS name.
+    #[schema(example = "app.example.com")]
+    domain: String,
+}
+
+impl RequestBody for NewDomain {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// Binds a custom domain
+///
+/// The answer names the DNS records to set: a TXT record that proves control, with a value drawn anew
+/// for each binding, and the CNAME record that leads requests here. `GET` of the same path looks for
+/// the TXT record, and with it the domain is the app's. The oldest proven domain serves the app, the
+/// others redirect to it. Before it is proven a binding keeps nobody else away; whoever proves control
+/// first has the name, and then it is `domain_taken` for every other app. The same domain again is
+/// `domain_exists`. An app has at most 20 domains (`conflict`).
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/domain", tag = "Domains", request_body = NewDomain,
+    operation_id = "bind_domain",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 201, description = "The binding", body = DomainBody)),
+)]
+pub async fn bind(
+    owner: AppOwner,
+    Enabled(custom): Enabled,
+    State(state): State<AppState>,
+    key: IdempotencyKey,
+    StrictJson(body): StrictJson<NewDomain>,
+) -> ApiResult<Response> {
+    let name = custom.parse(&body.domain)?;
+    let AppOwner { app, caller, .. } = owner;
+    let route = format!("POST /v1/apps/{}/domain", app.id());
+    let principal = caller.principal();
+    let shared = state.clone();
+    let make = async move {
+        let max = shared.config.limits.max_domains_per_account;
+        let domain = shared.rooms.domains.bind(app.id(), name, max).await?;
+        let view = DomainView { domain, host: None, is_taken: false };
+        let record = DomainBody::new(&custom, DomainRole::Pending, view);
+        Ok(Created { location: format!("/v1/apps/{}/domain", app.id()), record })
+    };
+    Creation { key, principal, route: &route }.answer(&state, &body, make).await
+}

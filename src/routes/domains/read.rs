@@ -1,0 +1,35 @@
+//! `GET /v1/apps/:id/domain`: the custom domains of an app, as they are now.
+
+use axum::{Json, extract::State};
+use rookery_domain::ErrorCode;
+
+use super::{Enabled, not_found, record::DomainsBody};
+use crate::{
+    error::ApiResult,
+    http::auth::permission::{AppOwner, Readable},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CustomDomainsNotEnabled, ErrorCode::DomainNotFound];
+
+/// Shows the custom domains of an app
+///
+/// The DNS is asked about what is not proven yet, and the edge provider about the rest, each time.
+#[utoipa::path(
+    get, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "read_domain",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses((status = 200, description = "The domains", body = DomainsBody)),
+)]
+pub async fn read(
+    owner: AppOwner<Readable>,
+    Enabled(custom): Enabled,
+    State(state): State<AppState>,
+) -> ApiResult<Json<DomainsBody>> {
+    let domains = &state.rooms.domains;
+    let found = custom.refreshed(domains, owner.app.id()).await?;
+    if found.is_empty() {
+        return Err(not_found("this app has no custom domain").into());
+    }
+    Ok(Json(DomainsBody::new(&custom, domains.names(owner.app.id()), found)))
+}

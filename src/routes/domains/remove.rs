@@ -1,0 +1,62 @@
+//! `DELETE /v1/apps/:id/domain`: removes one custom domain of an app, or all of them.
+
+use axum::extract::State;
+use http::StatusCode;
+use rookery_domain::ErrorCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{Enabled, not_found};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{AnyState, AppOwner},
+        params::StrictQuery,
+    },
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::CustomDomainsNotEnabled, ErrorCode::DomainInvalid, ErrorCode::DomainNotFound];
+
+/// Which domain.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct WhichDomain {
+    /// The one to remove; all of the app's without it.
+    domain: Option<String>,
+}
+
+/// Removes a custom domain, or all of them
+///
+/// From then on the name leads nowhere, and may be bound by anybody who proves control over it. When
+/// the serving one goes, the next oldest that is proven serves the app. An app without domains, or
+/// without this one, is `domain_not_found`.
+#[utoipa::path(
+    delete, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "remove_domain",
+    params(("id" = String, Path, description = "The app's id or slug"), WhichDomain),
+    responses((status = 204, description = "Removed")),
+)]
+pub async fn remove(
+    owner: AppOwner<AnyState>,
+    Enabled(custom): Enabled,
+    State(state): State<AppState>,
+    StrictQuery(which): StrictQuery<WhichDomain>,
+) -> ApiResult<StatusCode> {
+    let domains = &state.rooms.domains;
+    let mut found = domains.list(owner.app.id()).await?;
+    if let Some(name) = &which.domain {
+        let name = custom.parse(name)?;
+        found.retain(|domain| domain.name == name);
+    }
+    if found.is_empty() {
+        return Err(not_found("this app has no such custom domain").into());
+    }
+    // The serving one last: meanwhile the others lead to what still works.
+    for domain in found.iter().rev() {
+        custom.remove(domains, domain).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,66 @@
+//! `/s/access`: what this visitor may do, so that a page shows only what will work.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::Json;
+use rookery_domain::{ErrorCode, access::Abilities};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{error::ApiResult, http::auth::visitor::AnyVisitor};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// What a visitor may do.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AccessRecord {
+    /// By collection.
+    #[schema(value_type = BTreeMap<String, CollectionAccess>)]
+    collections: BTreeMap<Arc<str>, CollectionAccess>,
+}
+
+/// What a visitor may do in one collection. Each is `all` (on every row), `creator` (on rows it
+/// created), `editor` (on rows it wrote last), `creator_or_editor`, or `none`.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CollectionAccess {
+    /// Get, list and follow.
+    #[schema(value_type = String, example = "all")]
+    read: &'static str,
+    /// Create: `all` or `none`.
+    #[schema(value_type = String, example = "all")]
+    write: &'static str,
+    /// Update, as far as it also reads the row.
+    #[schema(value_type = String, example = "creator")]
+    update: &'static str,
+    /// Delete, as far as it also reads the row.
+    #[schema(value_type = String, example = "creator")]
+    delete: &'static str,
+    /// Count.
+    #[schema(value_type = String, example = "none")]
+    count: &'static str,
+}
+
+impl From<Abilities> for CollectionAccess {
+    fn from(abilities: Abilities) -> Self {
+        let Abilities { read, write, update, delete, count } = abilities;
+        Self {
+            read: read.as_str(),
+            write: write.as_str(),
+            update: update.as_str(),
+            delete: delete.as_str(),
+            count: count.as_str(),
+        }
+    }
+}
+
+/// What may I do?
+///
+/// Each request is decided anew: this says what would be answered now.
+#[utoipa::path(get, path = "/s/access", tag = "participant", operation_id = "participant_access",
+    responses((status = 200, body = AccessRecord)))]
+pub async fn access(visitor: AnyVisitor) -> ApiResult<Json<AccessRecord>> {
+    let abilities = visitor.app.abilities(&visitor.caller).await?;
+    let collections = abilities.into_iter().map(|(name, may)| (name, may.into())).collect();
+    Ok(Json(AccessRecord { collections }))
+}

@@ -1,0 +1,228 @@
+//! A headless Chromium that looks at one page and ends. It has no network at all: every request of
+//! the page is answered here or fails ([`PageSource`]), names resolve to nothing, and the proxy that
+//! everything else would take does not exist. So a page reaches less than it would in any visitor's
+//! browser, and nothing inside this network.
+
+use std::{io, path::PathBuf, pin::Pin, process::Stdio, sync::Arc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use bytes::Bytes;
+use futures::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use serde_json::{Value, json};
+use tokio::{process::Command, time::Sleep};
+
+use super::{Size, devtools::Devtools};
+use crate::config;
+
+/// Passes the pipes on as the descriptors that Chromium takes commands from and answers on.
+const PIPES: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null";
+/// What it is started with: alone, without a network, without anything that calls home.
+const ARGUMENTS: &[&str] = &[
+    "--headless",
+    "--remote-debugging-pipe",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=http://nowhere.invalid:9",
+    "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--hide-scrollbars",
+    "--js-flags=--max-old-space-size=256",
+];
+/// Requests of one page that are answered.
+const REQUESTS_MAX: usize = 256;
+/// Bytes that they are answered with, together.
+const SERVED_BYTES_MAX: usize = 32 << 20;
+/// A page that asks for nothing more for so long is taken.
+const QUIET: Duration = Duration::from_millis(500);
+/// Bytes of a picture.
+const PICTURE_BYTES_MAX: usize = 8 << 20;
+
+/// Answers what a page asks for.
+pub trait PageSource: Send + Sync + 'static {
+    /// The address of the page.
+    fn address(&self) -> String;
+
+    /// The answer to a request; `None` lets it fail.
+    fn answer<'a>(&'a self, method: &'a str, url: &'a str) -> BoxFuture<'a, Option<Served>>;
+}
+
+/// An answer to a page's request.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// The status code.
+    pub status: u16,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// The browser of the settings.
+pub struct Browser {
+    program: PathBuf,
+    arguments: Vec<String>,
+    timeout: Duration,
+}
+
+/// What a page asked for, and the answer.
+type Answered = (String, Option<Served>);
+
+impl Browser {
+    /// The browser that the settings name, if they do.
+    #[must_use]
+    pub fn of(config: &config::Screenshot) -> Option<Self> {
+        (!config.chromium.is_empty()).then(|| Self {
+            program: PathBuf::from(&config.chromium),
+            arguments: config.arguments.clone(),
+            timeout: Duration::from_secs(config.timeout_s),
+        })
+    }
+
+    /// Takes a picture of the page of `source`.
+    ///
+    /// # Errors
+    /// Why there is none: the browser does not start, ends, or takes too long.
+    pub async fn picture(&self, source: impl PageSource, size: Size) -> io::Result<Bytes> {
+        let taken = tokio::time::timeout(self.timeout, self.take(Arc::new(source), size)).await;
+        taken.map_err(|_| io::Error::other("the browser took too long"))?
+    }
+
+    async fn take(&self, source: Arc<dyn PageSource>, size: Size) -> io::Result<Bytes> {
+        let profile = tempfile::tempdir()?;
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", PIPES])
+            .arg(&self.program)
+            .args(ARGUMENTS)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(&self.arguments)
+            .arg("about:blank")
+            .env_clear()
+            .env("HOME", profile.path())
+            .env("PATH", "/usr/bin:/bin")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let (Some(ear), Some(mouth)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the browser has no pipes"));
+        };
+        let taken = look(Devtools::new(ear, mouth), source, size).await;
+        // Its pipes are closed, so it ends by itself; but not always soon. If it has ended, so be it.
+        let _ = child.kill().await;
+        taken
+    }
+}
+
+/// Opens the page, answers what it asks for until it is quiet, and takes its picture.
+async fn look(mut browser: Devtools, source: Arc<dyn PageSource>, size: Size) -> io::Result<Bytes> {
+    let (width, height) = size.pixels();
+    let (width, height) = (width * size.reduction(), height * size.reduction());
+    let made = browser.call(None, "Target.createTarget", json!({"url": "about:blank"})).await?;
+    let attach = json!({"targetId": made["targetId"], "flatten": true});
+    let attached = browser.call(None, "Target.attachToTarget", attach).await?;
+    let session = attached["sessionId"].as_str().unwrap_or_default().to_owned();
+    let page = Some(session.as_str());
+    let screen = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+    for (method, params) in [
+        ("Page.enable", json!({})),
+        ("Emulation.setDeviceMetricsOverride", screen),
+        ("Fetch.enable", json!({"patterns": [{"urlPattern": "*"}]})),
+    ] {
+        browser.call(page, method, params).await?;
+    }
+    browser.send(page, "Page.navigate", json!({"url": source.address()})).await?;
+    settle(&mut browser, &session, source).await?;
+    let scale = 1.0 / f64::from(size.reduction());
+    let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": scale});
+    let wanted = json!({"format": "png", "clip": clip});
+    let taken = browser.call(page, "Page.captureScreenshot", wanted).await?;
+    let png = BASE64.decode(taken["data"].as_str().unwrap_or_default());
+    let png = png.map_err(|_| io::Error::other("the browser sent no picture"))?;
+    if png.is_empty() || png.len() > PICTURE_BYTES_MAX {
+        return Err(io::Error::other("the browser sent a picture of no sound size"));
+    }
+    Ok(png.into())
+}
+
+/// Answers what the page asks for, until it is loaded and quiet.
+async fn settle(
+    browser: &mut Devtools,
+    session: &str,
+    source: Arc<dyn PageSource>,
+) -> io::Result<()> {
+    let page = Some(session);
+    let mut asked = FuturesUnordered::<BoxFuture<'static, Answered>>::new();
+    let (mut requests, mut bytes, mut is_loaded) = (0, 0, false);
+    let mut quiet: Pin<Box<Sleep>> = Box::pin(tokio::time::sleep(QUIET));
+    loop {
+        tokio::select! {
+            message = browser.next() => {
+                let message = message?;
+                match message["method"].as_str() {
+                    Some("Fetch.requestPaused") => {
+                        requests += 1;
+                        let source = (requests <= REQUESTS_MAX).then(|| Arc::clone(&source));
+                        asked.push(Box::pin(answer(source, message["params"].clone())));
+                    }
+                    Some("Page.loadEventFired") => is_loaded = true,
+                    Some("Page.javascriptDialogOpening") => {
+                        let no = json!({"accept": false});
+                        browser.send(page, "Page.handleJavaScriptDialog", no).await?;
+                    }
+                    _ => continue,
+                }
+            }
+            Some((request, served)) = asked.next() => {
+                bytes += served.as_ref().map_or(0, |served| served.body.len());
+                let served = served.filter(|_| bytes <= SERVED_BYTES_MAX);
+                let (method, params) = reply(&request, served);
+                browser.send(page, method, params).await?;
+            }
+            () = &mut quiet, if is_loaded && asked.is_empty() => return Ok(()),
+        }
+        quiet.as_mut().reset(tokio::time::Instant::now() + QUIET);
+    }
+}
+
+/// Answers one request; without a source it fails.
+async fn answer(source: Option<Arc<dyn PageSource>>, paused: Value) -> Answered {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (id, request) = (text(&paused["requestId"]), &paused["request"]);
+    let (method, url) = (text(&request["method"]), text(&request["url"]));
+    let served = match source {
+        Some(source) => source.answer(&method, &url).await,
+        None => None,
+    };
+    (id, served)
+}
+
+fn reply(request: &str, served: Option<Served>) -> (&'static str, Value) {
+    let Some(Served { status, headers, body }) = served else {
+        return (
+            "Fetch.failRequest",
+            json!({"requestId": request, "errorReason": "BlockedByClient"}),
+        );
+    };
+    let headers: Vec<Value> =
+        headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let body = BASE64.encode(body);
+    (
+        "Fetch.fulfillRequest",
+        json!({"requestId": request, "responseCode": status, "responseHeaders": headers,
+            "body": body}),
+    )
+}

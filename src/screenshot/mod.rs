@@ -1,0 +1,150 @@
+//! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise. There
+//! is always one.
+//!
+//! A picture is kept by version. How many are taken at once, how many may wait, how long one takes
+//! and how many bytes it costs are bounded; what is beyond them is drawn.
+
+mod browser;
+mod devtools;
+mod drawn;
+mod source;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use rookery_domain::{Error, Result, app::AppRecord, id::AppId};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use utoipa::ToSchema;
+
+pub use self::browser::{Browser, PageSource, Served};
+use self::source::AppSource;
+use crate::{config, state::AppState};
+
+/// Bytes of all pictures that are kept together.
+const CACHE_BYTES_MAX: u64 = 64 << 20;
+/// Requests that may wait for a picture to be taken; later ones get a drawn one.
+const WAITING_MAX: usize = 32;
+/// How long one waits for its turn, before it gets a drawn one too.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// After a picture could not be taken, it is not tried again for so long.
+const FAILED_FOR: Duration = Duration::from_secs(600);
+/// Versions whose failure is remembered.
+const FAILED_MAX: u64 = 10_000;
+
+/// A size of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// 640 by 400, of a window of 1,280 by 800: for lists.
+    #[default]
+    Card,
+    /// 1,200 by 630: what the Open Graph protocol asks for.
+    Og,
+}
+
+impl Size {
+    /// Pixels of the picture: width, height.
+    #[must_use]
+    pub const fn pixels(self) -> (u32, u32) {
+        match self {
+            Self::Card => (640, 400),
+            Self::Og => (1_200, 630),
+        }
+    }
+
+    /// How many pixels of the page are one of the picture, each way.
+    #[must_use]
+    pub const fn reduction(self) -> u32 {
+        match self {
+            Self::Card => 2,
+            Self::Og => 1,
+        }
+    }
+}
+
+/// A picture in PNG.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// Its bytes.
+    pub png: Bytes,
+    /// Whether a browser has taken it, and not this service drawn it.
+    pub is_taken: bool,
+}
+
+type Key = (AppId, u32, Size);
+
+/// All pictures, and who takes them.
+pub struct Screenshots {
+    browser: Option<Arc<Browser>>,
+    taken: moka::sync::Cache<Key, Bytes>,
+    failed: moka::sync::Cache<Key, ()>,
+    /// Those that wait and those that are being taken.
+    admitted: Semaphore,
+    running: Semaphore,
+}
+
+impl Screenshots {
+    /// Pictures as the settings want them.
+    #[must_use]
+    pub fn new(config: &config::Screenshot) -> Self {
+        let weight = |_: &Key, png: &Bytes| u32::try_from(png.len()).unwrap_or(u32::MAX);
+        Self {
+            browser: Browser::of(config).map(Arc::new),
+            taken: moka::sync::Cache::builder()
+                .max_capacity(CACHE_BYTES_MAX)
+                .weigher(weight)
+                .build(),
+            failed: moka::sync::Cache::builder()
+                .max_capacity(FAILED_MAX)
+                .time_to_live(FAILED_FOR)
+                .build(),
+            admitted: Semaphore::new(config.concurrency + WAITING_MAX),
+            running: Semaphore::new(config.concurrency),
+        }
+    }
+
+    /// The picture of an app's current version.
+    ///
+    /// # Errors
+    /// `internal` when not even one could be drawn.
+    pub async fn of(&self, state: &AppState, app: &Arc<AppRecord>, size: Size) -> Result<Picture> {
+        if let Some(png) = self.take(state, app, size).await {
+            return Ok(Picture { png, is_taken: true });
+        }
+        let app = Arc::clone(app);
+        let drawn = tokio::task::spawn_blocking(move || drawn::draw(&app, size)).await;
+        let png = drawn.ok().flatten().ok_or_else(|| Error::internal(false))?;
+        Ok(Picture { png, is_taken: false })
+    }
+
+    async fn take(&self, state: &AppState, app: &Arc<AppRecord>, size: Size) -> Option<Bytes> {
+        let browser = self.browser.as_ref()?;
+        let key = (app.id, app.version, size);
+        if let Some(png) = self.taken.get(&key) {
+            return Some(png);
+        }
+        let _admitted = self.admitted.try_acquire().ok()?;
+        let turn = tokio::time::timeout(WAIT_MAX, self.running.acquire()).await;
+        let _running = turn.ok()?.ok()?;
+        // Whoever was before may have taken it, or tried to.
+        if let Some(png) = self.taken.get(&key) {
+            return Some(png);
+        }
+        if self.failed.contains_key(&key) {
+            return None;
+        }
+        let source = AppSource::new(state, Arc::clone(app));
+        match browser.picture(source, size).await {
+            Ok(png) => {
+                self.taken.insert(key, png.clone());
+                Some(png)
+            }
+            Err(error) => {
+                tracing::warn!(app.id = %app.id, %error, "no screenshot was taken");
+                self.failed.insert(key, ());
+                None
+            }
+        }
+    }
+}

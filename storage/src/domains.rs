@@ -1,0 +1,253 @@
+//! Custom domains: bindings to apps, and which binding holds a name. A name is held by whoever has
+//! proven control over it; any number of apps may try.
+
+use rookery_domain::{
+    Timestamp,
+    app::AppStatus,
+    domains::{DOMAINS_PER_APP_MAX, DomainName},
+    id::{AppId, DomainId, HumanId},
+};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// A custom domain of an app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Domain {
+    /// Its id.
+    pub id: DomainId,
+    /// The app.
+    pub app: AppId,
+    /// The name.
+    pub name: DomainName,
+    /// What the TXT record has to hold; drawn anew for each binding, and public.
+    pub token: String,
+    /// The edge provider's own name for it.
+    pub edge_id: Option<String>,
+    /// When it was bound.
+    pub created_at: Timestamp,
+    /// When control was proven.
+    pub proven_at: Option<Timestamp>,
+}
+
+type Columns = (Vec<u8>, Vec<u8>, String, String, Option<String>, i64, Option<i64>);
+
+impl Domain {
+    fn decode((id, app, name, token, edge_id, created, proven): Columns) -> Result<Self> {
+        Ok(Self {
+            id: decode::id("domains.id", &id)?,
+            app: decode::id("domains.app_id", &app)?,
+            name: DomainName::stored(&name),
+            token,
+            edge_id,
+            created_at: Timestamp(created),
+            proven_at: proven.map(Timestamp),
+        })
+    }
+}
+
+/// How an attempt to bind a domain ended. Only `Bound` has changed anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindOutcome {
+    /// It is bound, and has to be proven.
+    Bound,
+    /// It is this app's already.
+    Exists,
+    /// Another app has proven that it is its.
+    Taken,
+    /// The app has as many as an app may have.
+    AppFull,
+    /// The account has as many as an account may have.
+    AccountFull,
+    /// The app is gone, or being destroyed.
+    Gone,
+}
+
+/// Binds a domain to its app, of an account that may have `account_max`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutcome> {
+    db.transaction((domain, account_max), |tx, (domain, account_max)| {
+        Box::pin(async move {
+            let app: Option<(Vec<u8>,)> =
+                tx.optional("select owner from apps where id = $1", args![domain.app]).await?;
+            let Some((owner,)) = app else { return Ok(BindOutcome::Gone) };
+            let owner: HumanId = decode::id("apps.owner", &owner)?;
+            // Whoever binds for the same account waits here, so that nobody counts too few; and
+            // whoever destroys the app waits for this, so that nothing is left of it.
+            tx.execute("update humans set id = id where id = $1", args![owner]).await?;
+            let there = tx
+                .execute(
+                    "update apps set status = status where id = $1 and owner = $2 and status <> $3",
+                    args![domain.app, owner, AppStatus::Purging.code()],
+                )
+                .await?;
+            if there == 0 {
+                return Ok(BindOutcome::Gone);
+            }
+            let held: Option<(Vec<u8>,)> = tx
+                .optional(
+                    "select d.app_id from domain_names n join domains d on d.id = n.domain_id
+                     where n.name = $1",
+                    args![domain.name.as_str()],
+                )
+                .await?;
+            if let Some((app,)) = held {
+                let own = decode::id::<AppId>("domains.app_id", &app)? == domain.app;
+                return Ok(if own { BindOutcome::Exists } else { BindOutcome::Taken });
+            }
+            let bound = tx
+                .execute(
+                    "insert into domains (id, app_id, name, token, edge_id, created_at, proven_at)
+                     values ($1, $2, $3, $4, null, $5, null)
+                     on conflict (app_id, name) do nothing",
+                    args![
+                        domain.id,
+                        domain.app,
+                        domain.name.as_str(),
+                        domain.token.as_str(),
+                        domain.created_at,
+                    ],
+                )
+                .await?;
+            if bound == 0 {
+                return Ok(BindOutcome::Exists);
+            }
+            let (of_app,): (i64,) =
+                tx.one("select count(*) from domains where app_id = $1", args![domain.app]).await?;
+            let (of_account,): (i64,) = tx
+                .one(
+                    "select count(*) from domains d join apps a on a.id = d.app_id
+                     where a.owner = $1",
+                    args![owner],
+                )
+                .await?;
+            let full = if of_app > i64::from(DOMAINS_PER_APP_MAX) {
+                BindOutcome::AppFull
+            } else if of_account.cast_unsigned() > *account_max {
+                BindOutcome::AccountFull
+            } else {
+                return Ok(BindOutcome::Bound);
+            };
+            tx.abandon();
+            Ok(full)
+        })
+    })
+    .await
+}
+
+/// Notes that control over a domain is proven; `false` when another app was first, or the binding
+/// is gone.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn prove(db: &Db, id: DomainId, name: DomainName, now: Timestamp) -> Result<bool> {
+    db.transaction((id, name, now), |tx, (id, name, now)| {
+        Box::pin(async move {
+            let held = tx
+                .execute(
+                    "insert into domain_names (name, domain_id) values ($1, $2)
+                     on conflict (name) do nothing",
+                    args![name.as_str(), *id],
+                )
+                .await?;
+            let noted = tx
+                .execute(
+                    "update domains set proven_at = $2 where id = $1 and proven_at is null",
+                    args![*id, *now],
+                )
+                .await?;
+            if held == 0 || noted == 0 {
+                tx.abandon();
+            }
+            Ok(held == 1 && noted == 1)
+        })
+    })
+    .await
+}
+
+/// Notes the edge provider's own name for a domain.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn set_edge(db: &Db, id: DomainId, edge_id: &str) -> Result<()> {
+    db.execute("update domains set edge_id = $2 where id = $1", args![id, edge_id]).await?;
+    Ok(())
+}
+
+/// The domains of an app, the oldest first.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn of_app(db: &Db, app: AppId) -> Result<Vec<Domain>> {
+    db.all(
+        "select id, app_id, name, token, edge_id, created_at, proven_at from domains
+         where app_id = $1 order by created_at, id",
+        args![app],
+    )
+    .await?
+    .into_iter()
+    .map(Domain::decode)
+    .collect()
+}
+
+/// All domains whose control is proven, each app's oldest first.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
+    db.all(
+        "select d.id, d.app_id, d.name, d.token, d.edge_id, d.created_at, d.proven_at
+         from domain_names n join domains d on d.id = n.domain_id order by d.created_at, d.id",
+        args![],
+    )
+    .await?
+    .into_iter()
+    .map(Domain::decode)
+    .collect()
+}
+
+/// Removes a domain; `false` when it is gone already.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn remove(db: &Db, id: DomainId) -> Result<bool> {
+    db.transaction(id, |tx, id| {
+        Box::pin(async move {
+            tx.execute("delete from domain_names where domain_id = $1", args![*id]).await?;
+            Ok(tx.execute("delete from domains where id = $1", args![*id]).await? == 1)
+        })
+    })
+    .await
+}
+
+/// The edge provider's names for domains of destroyed apps, which it still has to forget. One that
+/// another binding has taken over meanwhile is none.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn leftovers(db: &Db, limit: u32) -> Result<Vec<String>> {
+    db.execute(
+        "delete from edge_leftovers where edge_id in
+             (select edge_id from domains where edge_id is not null)",
+        args![],
+    )
+    .await?;
+    let found: Vec<(String,)> = db
+        .all("select edge_id from edge_leftovers order by edge_id limit $1", args![limit])
+        .await?;
+    Ok(found.into_iter().map(|(edge_id,)| edge_id).collect())
+}
+
+/// Notes that the edge provider has forgotten a name.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forgotten(db: &Db, edge_id: &str) -> Result<()> {
+    db.execute("delete from edge_leftovers where edge_id = $1", args![edge_id]).await?;
+    Ok(())
+}

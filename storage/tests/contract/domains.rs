@@ -1,0 +1,166 @@
+//! Custom domains: bindings, who holds a name, quotas, and what a destroyed app leaves.
+
+use rookery_domain::{
+    app::AppStatus,
+    domains::{DOMAINS_PER_APP_MAX, DomainName},
+    id::{AppId, DomainId, HumanId},
+};
+use rookery_storage::{
+    Db,
+    apps::{create, purge},
+    domains::{self, BindOutcome, Domain},
+};
+
+use crate::support::{NOW, at_once, contract, human, new_app, number};
+
+const PLENTY: u64 = 1_000;
+
+async fn app(db: &Db, owner: HumanId, slug: &str) -> AppId {
+    let app = new_app(owner, slug, &[]);
+    let id = app.record.id;
+    create::create(db, app).await.unwrap();
+    id
+}
+
+fn domain(app: AppId, name: &str, at: i64) -> Domain {
+    Domain {
+        id: DomainId::new(),
+        app,
+        name: DomainName::stored(name),
+        token: "token".into(),
+        edge_id: None,
+        created_at: NOW.plus_seconds(at),
+        proven_at: None,
+    }
+}
+
+async fn bind(db: &Db, domain: &Domain) -> BindOutcome {
+    domains::bind(db, domain.clone(), PLENTY).await.unwrap()
+}
+
+async fn prove(db: &Db, domain: &Domain) -> bool {
+    domains::prove(db, domain.id, domain.name.clone(), NOW).await.unwrap()
+}
+
+contract! {
+    async fn many_may_try_and_whoever_proves_first_has_the_name(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let mut tries = Vec::new();
+        for n in 0..16 {
+            let app = app(db, ada, &format!("app-{n}")).await;
+            tries.push(domain(app, "www.example.com", n));
+            assert_eq!(bind(db, &tries[n as usize]).await, BindOutcome::Bound);
+        }
+        assert_eq!(domains::proven(db).await.unwrap(), []);
+        let proofs = at_once(16, |n| {
+            let (db, one) = (db.clone(), tries[n as usize].clone());
+            async move { prove(&db, &one).await }
+        })
+        .await;
+        let winners: Vec<_> = (0..16).filter(|n| proofs[*n]).collect();
+        assert_eq!(winners.len(), 1);
+        let winner = Domain { proven_at: Some(NOW), ..tries[winners[0]].clone() };
+        assert_eq!(domains::proven(db).await.unwrap(), std::slice::from_ref(&winner));
+        assert_eq!(domains::of_app(db, winner.app).await.unwrap(), std::slice::from_ref(&winner));
+        assert!(!prove(db, &winner).await, "it is proven already");
+        let loser = &tries[(winners[0] + 1) % 16];
+        assert_eq!(domains::of_app(db, loser.app).await.unwrap(), std::slice::from_ref(loser));
+        let late = domain(app(db, ada, "late").await, "www.example.com", 99);
+        assert_eq!(bind(db, &late).await, BindOutcome::Taken);
+        assert_eq!(bind(db, &domain(winner.app, "www.example.com", 99)).await, BindOutcome::Exists);
+
+        // When it goes, the name is free again.
+        assert!(domains::remove(db, winner.id).await.unwrap());
+        assert!(!domains::remove(db, winner.id).await.unwrap());
+        assert!(!prove(db, &winner).await, "its binding is gone");
+        assert!(prove(db, loser).await);
+    }
+
+    async fn one_app_binds_a_name_once_however_often_it_tries_at_once(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let app = app(db, ada, "notes").await;
+        let outcomes = at_once(16, |n| {
+            let (db, one) = (db.clone(), domain(app, "www.example.com", n as i64));
+            async move { bind(&db, &one).await }
+        })
+        .await;
+        let count = |of| outcomes.iter().filter(|outcome| **outcome == of).count();
+        assert_eq!((count(BindOutcome::Bound), count(BindOutcome::Exists)), (1, 15));
+    }
+
+    async fn quotas_are_exact_under_concurrency(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let eve = human(db, "eve@example.com").await.id;
+        let (one, two) = (app(db, ada, "one").await, app(db, ada, "two").await);
+        let outcomes = at_once(16, |n| {
+            let app = if n % 2 == 0 { one } else { two };
+            let (db, name) = (db.clone(), domain(app, &format!("d{n}.example.com"), n as i64));
+            async move { domains::bind(&db, name, 5).await.unwrap() }
+        })
+        .await;
+        let count = |of| outcomes.iter().filter(|outcome| **outcome == of).count();
+        assert_eq!((count(BindOutcome::Bound), count(BindOutcome::AccountFull)), (5, 11));
+        let full = app(db, eve, "full").await;
+        for n in 0..DOMAINS_PER_APP_MAX {
+            let name = domain(full, &format!("e{n}.example.com"), 0);
+            assert_eq!(bind(db, &name).await, BindOutcome::Bound);
+        }
+        assert_eq!(bind(db, &domain(full, "more.example.com", 0)).await, BindOutcome::AppFull);
+        assert_eq!(number(db, "select count(*) from domains").await, 25);
+        let nowhere = domain(AppId::new(), "no.example.com", 0);
+        assert_eq!(bind(db, &nowhere).await, BindOutcome::Gone);
+    }
+
+    async fn a_destroyed_app_leaves_its_names_free_and_tells_the_edge_provider(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let mut doomed = new_app(ada, "doomed", &[]);
+        doomed.record.status = AppStatus::Deleted;
+        let id = doomed.record.id;
+        create::create(db, doomed).await.unwrap();
+        for (n, edge_id) in ["e1", "e2", "e3"].into_iter().enumerate() {
+            let name = domain(id, &format!("d{n}.example.com"), n as i64);
+            bind(db, &name).await;
+            assert!(prove(db, &name).await);
+            domains::set_edge(db, name.id, edge_id).await.unwrap();
+        }
+        bind(db, &domain(id, "pending.example.com", 9)).await;
+        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        let tried = domain(id, "late.example.com", 10);
+        assert_eq!(bind(db, &tried).await, BindOutcome::Gone, "it is being destroyed");
+        while purge::step(db, id).await.unwrap() {}
+        assert_eq!(number(db, "select count(*) from domains").await, 0);
+        assert_eq!(domains::proven(db).await.unwrap(), []);
+        // A name that is bound again by then, with what the provider knew it by, stays there.
+        let next = domain(app(db, ada, "next").await, "d2.example.com", 0);
+        bind(db, &next).await;
+        assert!(prove(db, &next).await);
+        domains::set_edge(db, next.id, "e3").await.unwrap();
+        assert_eq!(domains::leftovers(db, 1).await.unwrap(), ["e1"]);
+        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e1", "e2"]);
+        domains::forgotten(db, "e1").await.unwrap();
+        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e2"]);
+    }
+
+    async fn the_oldest_comes_first(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let app = app(db, ada, "notes").await;
+        for (name, at) in [("b.example.com", 2), ("c.example.com", 3), ("a.example.com", 1)] {
+            bind(db, &domain(app, name, at)).await;
+        }
+        let names = |found: Vec<Domain>| -> Vec<String> {
+            found.into_iter().map(|domain| domain.name.to_string()).collect()
+        };
+        let expected = ["a.example.com", "b.example.com", "c.example.com"];
+        let found = domains::of_app(db, app).await.unwrap();
+        for domain in &found {
+            assert!(prove(db, domain).await);
+        }
+        assert_eq!(names(found), expected);
+        assert_eq!(names(domains::proven(db).await.unwrap()), expected);
+    }
+}

@@ -1,0 +1,121 @@
+// Who the visitor is and what it may do: app.me, app.onAuth, app.signIn, app.signOut, can().
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { launch, until, withPage } from './harness.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+const plain = () => {};
+
+test('onAuth tells who it is at once, and again when that changes', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const first = await page.evaluate(async () => {
+      window.told = [];
+      window.off = app.onAuth((me) => window.told.push(me && me.id));
+      return (await app.me).id;
+    });
+    await until(page, () => window.told.length === 1);
+    await page.evaluate(() => app.signOut());
+    const second = await page.evaluate(async () => (await app.me).id);
+    assert.notEqual(first, second);
+    assert.deepEqual(await page.evaluate(() => window.told), [first, null, second]);
+    // Its token ends, and a call brings it a new one.
+    service.sessions.clear();
+    await page.evaluate(() => app.collection('n').list());
+    const third = await page.evaluate(async () => (await app.me).id);
+    assert.deepEqual(await page.evaluate(() => window.told), [first, null, second, third]);
+    await page.evaluate(() => { window.off(); return app.signOut(); });
+    assert.equal(await page.evaluate(() => window.told.length), 4, 'nothing after off()');
+  }));
+
+test('a page that comes to the front again looks who it is', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(async () => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.role));
+      await app.me;
+    });
+    await until(page, () => window.told.length === 1);
+    service.faults.push((r) => (r.path === 'session' && r.method === 'GET'
+      ? [200, { kind: 'human', id: 'hum_1', role: 'owner' }] : undefined));
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await until(page, () => window.told.length === 2);
+    assert.deepEqual(await page.evaluate(() => window.told), ['anyone', 'owner']);
+    assert.equal(await page.evaluate(async () => (await app.me).id), 'hum_1');
+  }));
+
+test('a visitor that is not let in reaches onError', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'session'
+    ? service.refuse(401, 'unauthorized') : undefined)),
+  async ({ page }) => {
+    const code = await page.evaluate(() => new Promise((resolve) => {
+      app.onAuth(() => resolve('told'), { onError: (error) => resolve(error.code) });
+    }));
+    assert.equal(code, 'unauthorized');
+  }));
+
+test('signIn leaves for the sign-in and names where to come back to', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.goto(`${service.url}board?tab=2#top`);
+    await Promise.all([page.waitForURL(/\/s\/sign-in/), page.evaluate(() => { app.signIn(); })]);
+    await page.goto(service.url);
+    await Promise.all([page.waitForURL(/\/s\/sign-in/),
+      page.evaluate(() => { app.signIn({ returnTo: '/inbox' }); })]);
+    const back = service.seen('GET', 'sign-in').map(({ query }) => query.get('return_to'));
+    assert.deepEqual(back, ['/board?tab=2', '/inbox']);
+  }));
+
+test('a page in a sandbox has no sign-in', () => withPage(browser,
+  (service) => {
+    service.sandbox = true;
+    service.prefix = '/a/app';
+    service.html = '<!doctype html><title>t</title><script src="/a/app/s/sdk.js"></script>';
+  },
+  async ({ page, service }) => {
+    const code = await page.evaluate(() => app.signIn().catch((e) => e.code));
+    assert.equal(code, 'sign_in_unavailable');
+    assert.equal(service.seen('GET', 'sign-in').length, 0);
+  }));
+
+test('can() says what is open, with and without a row, for one question', () => withPage(browser,
+  (service) => {
+    service.access = { notes: { read: 'all', write: 'all', update: 'creator', delete: 'creator_or_editor', count: 'none' } };
+    service.write('notes', 'theirs', { n: 1 });
+  },
+  async ({ page, service }) => {
+    const answers = await page.evaluate(async () => {
+      const notes = app.collection('notes');
+      const mine = await notes.create({ n: 2 }, { key: 'mine' });
+      const theirs = await notes.get('theirs');
+      const edited = await notes.update('theirs', { n: 3 });
+      const can = (...question) => notes.can(...question);
+      return {
+        plain: await Promise.all(['read', 'write', 'update', 'count', 'fly'].map((it) => can(it))),
+        mine: await Promise.all(['read', 'update', 'delete', 'count'].map((it) => can(it, mine))),
+        theirs: await Promise.all(['read', 'update', 'delete'].map((it) => can(it, theirs))),
+        edited: await Promise.all(['update', 'delete'].map((it) => can(it, edited))),
+        other: await app.collection('constructor').can('read'),
+      };
+    });
+    assert.deepEqual(answers, {
+      plain: [true, true, true, false, false],
+      mine: [true, true, true, false],
+      theirs: [true, false, false],
+      edited: [false, true],
+      other: false,
+    });
+    assert.equal(service.seen('GET', 'access').length, 1);
+    await page.evaluate(async () => { await app.signOut(); await app.collection('notes').can('read'); });
+    assert.equal(service.seen('GET', 'access').length, 2, 'another visitor asks anew');
+  }));
+
+test('a failed question about rights is asked again', () => withPage(browser, (service) => {
+  service.access = { notes: { read: 'all' } };
+  service.faults.push((r) => (r.path === 'access' ? service.refuse(403, 'forbidden') : undefined));
+}, async ({ page, service }) => {
+  const code = await page.evaluate(() => app.collection('notes').can('read').catch((e) => e.code));
+  assert.equal(code, 'forbidden');
+  service.faults.length = 0;
+  assert.equal(await page.evaluate(() => app.collection('notes').can('read')), true);
+}));

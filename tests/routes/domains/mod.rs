@@ -1,0 +1,81 @@
+//! Custom domains (part 4.2): who may bind one, how control is proven, what it serves, and how it
+//! goes.
+
+mod binding;
+mod outside;
+mod serving;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use self::outside::{Outside, TARGET, TOKEN};
+use crate::harness::{
+    Answer, Builder, TestServer,
+    apps::{App, Owner},
+};
+
+/// A server with its counterparts.
+struct Hosted {
+    server: TestServer,
+    outside: Outside,
+}
+
+impl Hosted {
+    async fn start() -> Self {
+        Self::start_with(TestServer::builder()).await
+    }
+
+    async fn start_with(builder: Builder) -> Self {
+        let outside = Outside::start().await;
+        let builder = builder
+            .set("ROOKERY__DOMAINS__API_TOKEN", TOKEN)
+            .set("ROOKERY__DOMAINS__ZONE_ID", "zone1")
+            .set("ROOKERY__DOMAINS__CNAME_TARGET", TARGET)
+            .set("ROOKERY__DOMAINS__API_URL", &outside.api)
+            .set("ROOKERY__DOMAINS__RESOLVER", &outside.dns.to_string());
+        Self { server: builder.start().await, outside }
+    }
+
+    async fn bind(&self, owner: &Owner, app: &App, domain: &str) -> Answer {
+        let body = json!({"domain": domain});
+        self.server.send(Method::POST, owner, &app.path("/domain"), &body).await
+    }
+
+    async fn read(&self, owner: &Owner, app: &App) -> Answer {
+        self.server.get_as(owner, &app.path("/domain")).await
+    }
+
+    /// Removes one domain, or all.
+    async fn remove(&self, owner: &Owner, app: &App, domain: Option<&str>) -> Answer {
+        let query = domain.map(|domain| format!("?domain={domain}")).unwrap_or_default();
+        let path = app.path(&format!("/domain{query}"));
+        Answer::of(self.server.call(Method::DELETE, &path, owner)).await
+    }
+
+    /// Sets the TXT record that a binding asks for.
+    fn publish(&self, binding: &Value) {
+        let records = binding["dns_records"].as_array().expect("records");
+        let wanted = records.iter().find(|record| record["purpose"] == "verification");
+        let wanted = wanted.expect("a record for the proof");
+        assert_eq!(wanted["type"], "TXT");
+        let text = |name: &str| wanted[name].as_str().expect("text");
+        self.outside.set_txt(text("name"), text("value"));
+    }
+
+    /// Binds a domain and proves control over it.
+    async fn proven(&self, owner: &Owner, app: &App, domain: &str) {
+        self.publish(&self.bind(owner, app, domain).await.expect(201));
+        self.read(owner, app).await.expect(200);
+    }
+
+    /// The answer of a host to a browser.
+    async fn visit(&self, host: &str, path: &str) -> Answer {
+        let request = self.server.request(Method::GET, path).header("host", host);
+        Answer::of(request.header("sec-fetch-mode", "navigate")).await
+    }
+
+    /// The origin of a custom domain here.
+    fn origin(&self, domain: &str) -> String {
+        self.server.state().origins.domain_origin(domain)
+    }
+}
