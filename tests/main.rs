@@ -10,6 +10,7 @@ mod errors;
 mod harness;
 mod http;
 mod load;
+mod mail;
 mod operator;
 mod ops;
 mod outbound;
