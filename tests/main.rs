@@ -3,6 +3,7 @@
 
 #![expect(unreachable_pub, reason = "the modules of a binary are its own affair")]
 
+mod canaries;
 mod config;
 mod crash;
 mod docs;

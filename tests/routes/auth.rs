@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Answer, START, TestServer, encoded, session_of};
 
 /// Clicks that race for one link.
-const RACERS: usize = 32;
+const RACERS: usize = 64;
 const LINK: &str = "/v1/auth/request-link";
 /// Return paths that lead elsewhere, or might.
 const BAD_PATHS: &[&str] = &[
