@@ -204,6 +204,9 @@ pub struct Idp {
 pub struct Mail {
     /// The SMTP server; empty for the development mailbox.
     pub smtp_url: SecretString,
+    /// A file with authorities, beside the public ones, that the SMTP server's certificate may
+    /// come from; empty for none.
+    pub ca_file: String,
     /// The sender.
     pub from: String,
 }

@@ -8,7 +8,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use rookery_domain::time::Clock;
 use rookery_storage::faults::Faults;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -172,14 +172,18 @@ impl Server {
         self.ops
     }
 
-    /// Drains: no new connections, long-polls end, running requests get `server.drain_timeout_s`.
+    /// Drains: no new connections, long-polls end, running requests and mail that waits get
+    /// `server.drain_timeout_s`.
     pub async fn stop(self) {
+        let patience = Duration::from_secs(self.state.config.server.drain_timeout_s);
+        let deadline = Instant::now() + patience;
         self.state.drain.cancel();
         self.state.rooms.runtime.refuse();
         for listener in self.listeners {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;
         }
+        self.state.mailer.close(deadline).await;
         self.state.rooms.close().await;
     }
 }
