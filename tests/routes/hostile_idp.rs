@@ -165,10 +165,23 @@ async fn what_needs_a_verified_address_says_so_to_an_account_without_one() {
     // An agent of such an account deploys; it is no operator by its address (`tests/http`).
     let own = server.agent(&mallory).await;
     server.post("/v1/apps", &own.key, r#"{"html": "<p>hi"}"#).await.expect(201);
+    // An invitation to the address is for whoever proves it.
+    let members = format!("/v1/apps/{}/members", app["id"].as_str().unwrap());
+    let member = server.post(&members, &agent.key, body).await.expect(201);
+    let profile = Answer::of(server.by(&mallory, Method::GET, "/v1/self/profile")).await;
+    assert_ne!(member["human_id"], profile.expect(200)["id"]);
+    let list = Answer::of(server.by(&mallory, Method::GET, "/v1/self/apps")).await;
+    assert!(!list.text.contains(app["slug"].as_str().unwrap()), "{}", list.text);
+    let owner = server.human("victim@example.org").await;
+    let profile = Answer::of(server.by(&owner, Method::GET, "/v1/self/profile")).await;
+    assert_eq!(member["human_id"], profile.expect(200)["id"]);
     // Nor can it be added to an organization as who it says it is.
     let org = server.post("/v1/orgs", &agent.key, r#"{"name": "Choir"}"#).await.expect(201);
     let members = format!("/v1/orgs/{}/members", org["id"].as_str().unwrap());
-    server.post(&members, &agent.key, body).await.error(ErrorCode::NotFound);
+    let added = server.post(&members, &agent.key, body).await.expect(201);
+    assert_eq!(added["human_id"], member["human_id"]);
+    let orgs = Answer::of(server.by(&mallory, Method::GET, "/v1/orgs")).await.expect(200);
+    assert_eq!(orgs["items"], serde_json::json!([]));
 }
 
 #[tokio::test]
