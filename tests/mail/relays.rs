@@ -49,7 +49,8 @@ async fn a_mail_server_that_is_not_trusted_gets_no_mail() {
 #[test]
 fn a_wrong_address_of_a_mail_server_stops_the_start() {
     let line = |url: &str| {
-        let environment: Environment = [("SMTP_URL".to_owned(), url.to_owned())].into();
+        let settings = [("SMTP_URL".to_owned(), url.to_owned())];
+        let environment: Environment = settings.into_iter().collect();
         config::load(None, &environment).err().map(|error| error.to_string())
     };
     for good in [
