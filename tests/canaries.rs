@@ -143,16 +143,22 @@ impl World {
         let mut requests = vec![
             client.get(url("/v1/keys".into())).bearer_auth(secret),
             client.get(url("/v1/self/profile".into())).header("authorization", secret),
-            client.get(url("/v1/self/profile".into())).header("authorization", format!("Basic {secret}")),
-            client.get(url("/v1/self/profile".into())).header("cookie", format!("service_session={secret}")),
-            client.post(url("/v1/agents/claim".into())).bearer_auth(&self.key).json(&json!({"code": secret})),
+            client
+                .get(url("/v1/self/profile".into()))
+                .header("authorization", format!("Basic {secret}")),
+            client
+                .get(url("/v1/self/profile".into()))
+                .header("cookie", format!("service_session={secret}")),
+            client
+                .post(url("/v1/agents/claim".into()))
+                .bearer_auth(&self.key)
+                .json(&json!({"code": secret})),
             client.post(url("/v1/device/token".into())).json(&json!({"device_code": secret})),
             client.post(url("/v1/device/token".into())).body(secret.to_owned()),
             client.get(url(format!("/v1/auth/verify?token={quoted}"))),
             client.head(url(format!("/v1/auth/verify?token={quoted}"))),
             client.get(url(format!("/v1/auth/idp/callback?state={quoted}&code={quoted}"))),
             client.get(url(format!("/sign-in/confirm?token={quoted}"))),
-            client.get(url(format!("/device?user_code={quoted}"))).header("cookie", &self.cookie),
             client.get(url(format!("/v1/apps/{quoted}"))).bearer_auth(&self.key),
             client.get(url(format!("/v1/apps?cursor={quoted}"))).bearer_auth(&self.key),
             client.get(url(format!("/v1/apps?slug={quoted}"))).bearer_auth(&self.key),
@@ -169,7 +175,11 @@ impl World {
         let session = |method| self.at_app(method, "open-canary", "/s/session");
         requests.push(session(Method::POST).json(&json!({"token": secret})));
         requests.push(session(Method::GET).header("x-service-participant-token", secret));
-        requests.push(session(Method::GET).header("cookie", format!("service_participant={secret}")));
+        requests
+            .push(session(Method::GET).header("cookie", format!("service_participant={secret}")));
+        // A form gives back what was typed into it, so its page is no answer to look at.
+        let form = client.get(url(format!("/device?user_code={quoted}")));
+        Answer::of(form.header("cookie", &self.cookie)).await;
         let mut answers = Vec::new();
         for request in requests {
             answers.push(Answer::of(request).await);

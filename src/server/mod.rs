@@ -107,9 +107,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         domain => domain,
     };
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
+    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
-    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;

@@ -240,9 +240,8 @@ async fn a_cookie_of_another_kind_opens_nothing() {
     let server = &world.server;
     let secret = world.human.cookie.split_once('=').unwrap().1;
     let path = "/v1/self/profile";
-    let ask = |cookie: String| {
-        Answer::of(server.request(Method::GET, path).header("cookie", cookie))
-    };
+    let ask =
+        |cookie: String| Answer::of(server.request(Method::GET, path).header("cookie", cookie));
     for cookie in [
         // The right secret under another name, another secret under the right one.
         format!("__Host-service_session={secret}"),

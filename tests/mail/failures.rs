@@ -159,12 +159,16 @@ async fn a_mail_that_failed_is_logged_without_its_address_and_its_link() {
     let data = tempfile::tempdir().unwrap();
     let log = data.path().join("log");
     let url = format!("smtp://{}", post.at("clear"));
-    let settings =
-        [("SMTP_URL", url.as_str()), ("ROOKERY__LOG__LEVEL", "trace"), ("ROOKERY__LOG__FORMAT", "json")];
+    let settings = [
+        ("SMTP_URL", url.as_str()),
+        ("ROOKERY__LOG__LEVEL", "trace"),
+        ("ROOKERY__LOG__FORMAT", "json"),
+    ];
     let stderr = Stdio::from(File::create(&log).unwrap());
     let server = Process::start_logging_to(data.path(), &settings, stderr);
     for email in ["refused-canary@example.org", "canary@example.org"] {
-        let request = server.client.request(Method::POST, format!("{}/v1/auth/request-link", server.url));
+        let request =
+            server.client.request(Method::POST, format!("{}/v1/auth/request-link", server.url));
         Answer::of(request.json(&json!({"email": email}))).await.expect(202);
     }
     let mail = post.next("canary@example.org").await;

@@ -68,7 +68,8 @@ async fn of_two_last_admins_that_close_at_once_one_stays_for_the_others() {
         let closed = answers.iter().filter(|answer| answer.status == 204).count();
         assert_eq!(closed, 1);
         for late in answers.iter().filter(|answer| answer.status != 204) {
-            let code = if late.status == 401 { ErrorCode::Unauthorized } else { ErrorCode::Conflict };
+            let code =
+                if late.status == 401 { ErrorCode::Unauthorized } else { ErrorCode::Conflict };
             late.error(code);
         }
         let roles = server.roles(&org, &cyd).await;

@@ -68,9 +68,14 @@ impl Control {
                         Ok(()) => ended += 1,
                         // Somebody else has ended it, or the app, since the list was made.
                         Err(error)
-                            if matches!(error.code, ErrorCode::NotFound | ErrorCode::AppNotFound) => {}
+                            if matches!(
+                                error.code,
+                                ErrorCode::NotFound | ErrorCode::AppNotFound
+                            ) => {}
                         // One app that cannot be loaded must not keep the others.
-                        Err(error) => warn!(app.id = %app, %error, "a membership could not be ended"),
+                        Err(error) => {
+                            warn!(app.id = %app, %error, "a membership could not be ended")
+                        }
                     }
                 }
                 done += ended;
