@@ -3,6 +3,7 @@
 
 #![expect(unreachable_pub, reason = "the modules of a binary are its own affair")]
 
+mod canaries;
 mod config;
 mod crash;
 mod docs;
@@ -10,6 +11,7 @@ mod errors;
 mod harness;
 mod http;
 mod load;
+mod mail;
 mod operator;
 mod ops;
 mod outbound;

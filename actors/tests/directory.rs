@@ -190,10 +190,13 @@ async fn organizations_are_what_storage_says_after_a_crash_and_after_leaving() {
     assert_eq!(directory.org(ada, org).unwrap().role, OrgRole::Admin);
     assert_eq!(directory.org_members(org, None, 10).unwrap().len(), 2);
 
-    let refused = directory.leave_all_orgs(ada).await.unwrap_err();
+    let adas = || Some("ada@example.org".to_owned());
+    let refused = directory.close_account(ada, adas()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Conflict);
+    assert_eq!(refused.details.unwrap()["org_id"], org.to_string());
+    assert_eq!(directory.org(ada, org).unwrap().role, OrgRole::Admin);
     directory.set_org_role(org, ada, bob, OrgRole::Admin).await.unwrap();
-    directory.leave_all_orgs(ada).await.unwrap();
+    directory.close_account(ada, adas()).await.unwrap();
     assert_eq!(directory.org(ada, org).unwrap_err().code, ErrorCode::NotFound);
     assert_eq!(directory.org(bob, org).unwrap().org.billing, bob);
     assert!(directory.orgs_of(ada, None, 10).unwrap().is_empty());

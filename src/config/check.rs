@@ -36,8 +36,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return fail("storage.database_url: must be empty (SQLite) or begin with postgres://");
     }
     let smtp = config.mail.smtp_url.expose_secret();
-    if !smtp.is_empty() && !smtp.starts_with("smtp://") && !smtp.starts_with("smtps://") {
-        return fail("mail.smtp_url: must begin with smtp:// or smtps://");
+    if let Some(line) = Some(smtp).filter(|url| !url.is_empty()).and_then(crate::mail::problem) {
+        return fail(line);
     }
     if config.mail.from.parse::<lettre::message::Mailbox>().is_err() {
         return fail("mail.from: must be an address such as Rookery <rookery@example.org>");

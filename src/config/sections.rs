@@ -230,6 +230,9 @@ pub struct Challenge {
 pub struct Mail {
     /// The SMTP server; empty for the development mailbox.
     pub smtp_url: SecretString,
+    /// A file with authorities, beside the public ones, that the SMTP server's certificate may
+    /// come from; empty for none.
+    pub ca_file: String,
     /// The sender.
     pub from: String,
 }

@@ -1,19 +1,22 @@
-//! Mail: what is said (`letter`), and how it leaves: over SMTP (`smtp`), or into the development
-//! mailbox (`mailbox`) where no server is set. Sending never holds a request up, and a request
+//! Mail: what is said (`letter`), and how it leaves: over SMTP (`smtp`, `relay`), or into the
+//! development mailbox (`mailbox`) where no server is set. Sending never holds a request up, and a request
 //! learns nothing from it about the address.
 
 pub mod letter;
 pub mod mailbox;
+mod relay;
 mod smtp;
 
 use std::{net::IpAddr, sync::Arc};
 
 use rookery_domain::{Error, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
+use tokio::time::Instant;
 use url::{Host, Url};
 
 pub use letter::Letter;
 pub use mailbox::{Mailbox, StoredMail};
+pub use relay::problem;
 
 use crate::{boot::BootError, config::Config};
 use smtp::Smtp;
@@ -36,7 +39,7 @@ impl Mailer {
     /// The way that the settings describe.
     ///
     /// # Errors
-    /// [`BootError`], when the address of the SMTP server cannot be used.
+    /// [`BootError`], when the address of the SMTP server, or its authorities, cannot be used.
     pub fn start(config: &Config, public_url: &str, clock: Clock) -> Result<Self, BootError> {
         let url = config.mail.smtp_url.expose_secret();
         if url.is_empty() {
@@ -44,7 +47,7 @@ impl Mailer {
                 config.server.listen.ip().is_loopback() && is_loopback_address(public_url);
             return Ok(Self { route: Route::Mailbox(Arc::new(Mailbox::new(clock))), readable });
         }
-        let smtp = Smtp::start(url, &config.mail.from)?;
+        let smtp = Smtp::start(&config.mail, public_url, clock)?;
         Ok(Self { route: Route::Smtp(smtp), readable: false })
     }
 
@@ -61,6 +64,13 @@ impl Mailer {
                 mailbox.put(to, letter);
                 Ok(())
             }
+        }
+    }
+
+    /// Takes no more mail, and gives what waits one try, until `deadline` at most.
+    pub async fn close(&self, deadline: Instant) {
+        if let Route::Smtp(smtp) = &self.route {
+            smtp.close(deadline).await;
         }
     }
 

@@ -1,17 +1,32 @@
 //! Mail over SMTP: a bounded queue, a few connections at a time, a few tries each. What fails for
-//! good is logged without address and body; whoever waited for the mail asks for another.
+//! good is logged without address and body; whoever waited for the mail asks for another. Where the
+//! server is and how it is spoken to is in `relay`.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use lettre::{
-    AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor,
-    message::{Mailbox, MultiPart},
+    AsyncTransport as _, Message,
+    message::{
+        Mailbox, MultiPart,
+        header::{HeaderName, HeaderValue},
+    },
 };
-use rookery_domain::email::Email;
-use tokio::sync::{Semaphore, mpsc};
+use rookery_domain::{email::Email, time::Clock};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::Instant,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
-use super::Letter;
-use crate::boot::BootError;
+use super::{
+    Letter,
+    relay::{Transport, transport},
+};
+use crate::{boot::BootError, config::Mail};
 
 /// Mails that may wait.
 const QUEUED_MAX: usize = 1_000;
@@ -21,76 +36,136 @@ const SENDING_MAX: usize = 4;
 const TRIES_MAX: u32 = 4;
 /// The pause before the second try; it triples with each further one.
 const PAUSE: Duration = Duration::from_secs(2);
-/// For one command of the SMTP dialogue.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-type Transport = AsyncSmtpTransport<Tokio1Executor>;
 
 /// The queue to the SMTP server.
 #[derive(Clone)]
-pub(super) struct Smtp(mpsc::Sender<(Email, Letter)>);
+pub(super) struct Smtp {
+    queue: mpsc::Sender<(Email, Letter)>,
+    closing: CancellationToken,
+    tasks: TaskTracker,
+}
 
 /// The queue is full.
 #[derive(Debug)]
 pub(super) struct QueueFull;
 
+/// What sending needs.
+struct Sender {
+    transport: Transport,
+    from: Mailbox,
+    clock: Clock,
+    /// No mail is tried again once this is cancelled.
+    closing: CancellationToken,
+}
+
 impl Smtp {
-    /// Starts the sender. It connects when there is something to send.
-    pub(super) fn start(url: &str, from: &str) -> Result<Self, BootError> {
-        // The cause may quote the address, and the address may hold a password.
-        let wrong = || BootError::Setting("mail.smtp_url: not the address of an SMTP server");
-        let transport = Transport::from_url(url).map_err(|_| wrong())?;
-        let transport = transport.timeout(Some(TIMEOUT)).build();
-        let from: Mailbox =
-            from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
-        let (sender, queue) = mpsc::channel(QUEUED_MAX);
-        tokio::spawn(send_all(queue, transport, from));
-        Ok(Self(sender))
+    /// Starts the sender for a site at `public_url`. It connects when there is something to send.
+    pub(super) fn start(
+        settings: &Mail,
+        public_url: &str,
+        clock: Clock,
+    ) -> Result<Self, BootError> {
+        let transport = transport(settings, public_url).map_err(BootError::Setting)?;
+        let from =
+            settings.from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
+        let closing = CancellationToken::new();
+        let sender = Sender { transport, from, clock, closing: closing.clone() };
+        let (queue, waiting) = mpsc::channel(QUEUED_MAX);
+        let tasks = TaskTracker::new();
+        tasks.spawn(Arc::new(sender).run(waiting, tasks.clone()));
+        Ok(Self { queue, closing, tasks })
     }
 
     pub(super) fn send(&self, to: Email, letter: Letter) -> Result<(), QueueFull> {
-        self.0.try_send((to, letter)).map_err(|_| QueueFull)
+        self.queue.try_send((to, letter)).map_err(|_| QueueFull)
     }
-}
 
-async fn send_all(mut queue: mpsc::Receiver<(Email, Letter)>, transport: Transport, from: Mailbox) {
-    let slots = Arc::new(Semaphore::new(SENDING_MAX));
-    while let Some((to, letter)) = queue.recv().await {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
-        let Some(message) = compose(&from, &to, letter) else {
-            tracing::error!("a mail could not be composed");
-            continue;
-        };
-        let transport = transport.clone();
-        tokio::spawn(async move {
-            send_one(&transport, &message).await;
-            drop(slot);
-        });
-    }
-}
-
-fn compose(from: &Mailbox, to: &Email, letter: Letter) -> Option<Message> {
-    let Letter { subject, text, html } = letter;
-    Message::builder()
-        .from(from.clone())
-        .to(Mailbox::new(None, to.as_str().parse().ok()?))
-        .subject(subject)
-        .multipart(MultiPart::alternative_plain_html(text, html))
-        .ok()
-}
-
-async fn send_one(transport: &Transport, message: &Message) {
-    let mut pause = PAUSE;
-    for attempt in 1..=TRIES_MAX {
-        match transport.send(message.clone()).await {
-            Ok(_) => return,
-            Err(error) if error.is_permanent() || attempt == TRIES_MAX => {
-                let code = error.status().map(|status| status.to_string());
-                tracing::error!(attempt, smtp.status = code, "a mail was not sent");
-                return;
-            }
-            Err(_) => tokio::time::sleep(pause).await,
+    /// Takes no more mail, and gives what waits one try, until `deadline` at most.
+    pub(super) async fn close(&self, deadline: Instant) {
+        self.closing.cancel();
+        self.tasks.close();
+        if tokio::time::timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::error!("mail that waited was not sent before the end");
         }
-        pause *= 3;
+    }
+}
+
+impl Sender {
+    async fn run(
+        self: Arc<Self>,
+        mut waiting: mpsc::Receiver<(Email, Letter)>,
+        tasks: TaskTracker,
+    ) {
+        let slots = Arc::new(Semaphore::new(SENDING_MAX));
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.closing.cancelled(), if !waiting.is_closed() => {
+                    waiting.close();
+                    continue;
+                }
+                next = waiting.recv() => next,
+            };
+            let Some((to, letter)) = next else { return };
+            let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+            let Some(message) = self.compose(&to, letter) else {
+                tracing::error!("a mail could not be composed");
+                continue;
+            };
+            let this = Arc::clone(&self);
+            tasks.spawn(async move {
+                this.deliver(&message).await;
+                drop(slot);
+            });
+        }
+    }
+
+    /// A letter in its envelope. It says that nobody has written it (RFC 3834, section 5), so that
+    /// nobody's absence answers it.
+    fn compose(&self, to: &Email, letter: Letter) -> Option<Message> {
+        let Letter { subject, text, html } = letter;
+        let id = format!("<{}@{}>", Uuid::new_v4(), self.from.email.domain());
+        let automatic = HeaderValue::new(
+            HeaderName::new_from_ascii_str("Auto-Submitted"),
+            "auto-generated".to_owned(),
+        );
+        Message::builder()
+            .from(self.from.clone())
+            .to(Mailbox::new(None, to.as_str().parse().ok()?))
+            .date(self.now())
+            .message_id(Some(id))
+            .raw_header(automatic)
+            .subject(subject)
+            .multipart(MultiPart::alternative_plain_html(text, html))
+            .ok()
+    }
+
+    fn now(&self) -> SystemTime {
+        let micros = u64::try_from(self.clock.now().0).unwrap_or_default();
+        SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
+    }
+
+    async fn deliver(&self, message: &Message) {
+        let mut pause = PAUSE;
+        for attempt in 1..=TRIES_MAX {
+            match self.transport.send(message.clone()).await {
+                Ok(_) => return,
+                Err(error)
+                    if error.is_permanent()
+                        || attempt == TRIES_MAX
+                        || self.closing.is_cancelled() =>
+                {
+                    let code = error.status().map(|status| status.to_string());
+                    tracing::error!(attempt, smtp.status = code, "a mail was not sent");
+                    return;
+                }
+                Err(_) => {}
+            }
+            tokio::select! {
+                () = self.closing.cancelled() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause *= 3;
+        }
     }
 }

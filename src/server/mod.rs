@@ -8,7 +8,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use rookery_domain::time::Clock;
 use rookery_storage::faults::Faults;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -111,11 +111,11 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         domain => domain,
     };
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
+    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
-    let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
@@ -187,14 +187,18 @@ impl Server {
         self.ops
     }
 
-    /// Drains: no new connections, long-polls end, running requests get `server.drain_timeout_s`.
+    /// Drains: no new connections, long-polls end, running requests and mail that waits get
+    /// `server.drain_timeout_s`.
     pub async fn stop(self) {
+        let patience = Duration::from_secs(self.state.config.server.drain_timeout_s);
+        let deadline = Instant::now() + patience;
         self.state.drain.cancel();
         self.state.rooms.runtime.refuse();
         for listener in self.listeners {
             // A listener that panicked has nothing left to drain.
             let _ = listener.await;
         }
+        self.state.mailer.close(deadline).await;
         self.state.rooms.close().await;
         if let Some(traces) = &self.state.traces {
             traces.close().await;

@@ -1,10 +1,11 @@
 //! Closing an account: in one transaction nobody can act for it any more, and what was known of
 //! the person is gone. Its record stays, without name and address, because rows and versions name
-//! it as their author. Its apps leave one by one, afterwards.
+//! it as their author. It leaves its organizations at once. Its apps, and its place in the apps of
+//! others, go one by one, afterwards.
 
 use rookery_domain::{
     Timestamp,
-    id::{AppId, HumanId},
+    id::{AppId, HumanId, OrgId},
 };
 
 use crate::{
@@ -12,9 +13,26 @@ use crate::{
     decode,
     error::Result,
     humans::Human,
+    orgs::{self, Org},
 };
 
-/// Closes an open account whose address is `email`; `None` when there is no such account.
+/// How closing an account ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Closing {
+    /// It is closed.
+    Closed {
+        /// What is left of its record.
+        human: Box<Human>,
+        /// The organizations that it was in, as they are without it.
+        left: Vec<Org>,
+    },
+    /// There is no open account with this id and address.
+    NoSuchAccount,
+    /// It is the last admin of this organization, which others are in. Nothing was changed.
+    LastAdmin(OrgId),
+}
+
+/// Closes an open account whose address is `email`, all or nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -23,7 +41,7 @@ pub async fn close(
     human: HumanId,
     email: Option<String>,
     now: Timestamp,
-) -> Result<Option<Human>> {
+) -> Result<Closing> {
     db.transaction((human, email, now), |tx, (human, email, now)| {
         Box::pin(async move {
             let closed = tx
@@ -40,7 +58,14 @@ pub async fn close(
                 .await?;
             let Some(closed) = closed else {
                 tx.abandon();
-                return Ok(None);
+                return Ok(Closing::NoSuchAccount);
+            };
+            let left = match orgs::leave_all(tx, *human, *now).await? {
+                Ok(left) => left,
+                Err(org) => {
+                    tx.abandon();
+                    return Ok(Closing::LastAdmin(org));
+                }
             };
             if let Some(email) = email {
                 tx.execute("delete from links where email = $1", args![email.as_str()]).await?;
@@ -61,7 +86,7 @@ pub async fn close(
             ] {
                 tx.execute(sql, args![*human]).await?;
             }
-            Human::decode(closed).map(Some)
+            Ok(Closing::Closed { human: Box::new(Human::decode(closed)?), left })
         })
     })
     .await
@@ -82,4 +107,26 @@ pub async fn orphans(db: &Db, limit: u32) -> Result<Vec<AppId>> {
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+}
+
+/// Places that closed accounts still have in apps that can be changed, apps first.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn memberships(db: &Db, limit: u32) -> Result<Vec<(AppId, HumanId)>> {
+    let pairs: Vec<(Vec<u8>, Vec<u8>)> = db
+        .all(
+            "select m.app_id, m.human
+             from humans h
+             join members m on m.human = h.id and m.removed_at is null
+             join apps a on a.id = m.app_id and a.status = 0
+             where h.closed_at is not null
+             order by m.app_id, m.human limit $1",
+            args![limit],
+        )
+        .await?;
+    let pair = |(app, human): &(Vec<u8>, Vec<u8>)| {
+        Ok((decode::id("members.app_id", app)?, decode::id("members.human", human)?))
+    };
+    pairs.iter().map(pair).collect()
 }

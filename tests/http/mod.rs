@@ -3,5 +3,6 @@
 mod body;
 mod credentials;
 mod edge;
+mod hostile;
 mod limits;
 mod precedence;

@@ -102,9 +102,17 @@ async fn the_signup_source_is_answered_once() {
     for late in answers.iter().filter(|answer| answer.status != 201) {
         late.error(ErrorCode::Conflict);
     }
+    // Whoever did not hear the first answer asks again and gets it.
     let other = server.human("bob@example.org").await;
-    let body = json!({"source": "a book"});
-    tell(&server, &other, Method::POST, path, body).await.expect(201);
+    let again = async || {
+        let request = server.by(&other, Method::POST, path).header("idempotency-key", "once");
+        Answer::of(request.json(&json!({"source": "a book"}))).await
+    };
+    let first = again().await;
+    assert!(!first.headers.contains_key("idempotent-replayed"));
+    let replayed = again().await;
+    assert_eq!(replayed.header("idempotent-replayed"), "true");
+    assert_eq!(first.expect(201), replayed.expect(201));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, START, TestServer};
 
 /// Agents that race for one code.
-const RACERS: usize = 32;
+const RACERS: usize = 64;
 
 #[tokio::test]
 async fn an_agent_registers_and_sees_its_secret_once() {

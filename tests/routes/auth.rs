@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::harness::{Answer, START, TestServer, encoded, session_of};
 
 /// Clicks that race for one link.
-const RACERS: usize = 32;
+const RACERS: usize = 64;
 const LINK: &str = "/v1/auth/request-link";
 /// Return paths that lead elsewhere, or might.
 const BAD_PATHS: &[&str] = &[
@@ -95,9 +95,18 @@ async fn a_link_is_built_from_the_settings_whatever_the_request_says() {
     let request = request.header("x-forwarded-host", "evil.example");
     let request = request.header("forwarded", "host=evil.example;proto=https");
     Answer::of(request.header("x-original-host", "evil.example")).await.expect(202);
-    let mail = server.mails("ada@example.org").await.remove(0).to_string();
-    assert!(!mail.contains("evil"), "{mail}");
-    assert!(mail.contains(&format!("{}/sign-in/confirm", server.public_url())));
+    let request = server.request(Method::POST, LINK).json(&json!({"email": "ada@example.org"}));
+    Answer::of(request.header("host", "evil.example")).await.expect(202);
+    let form = server.request(Method::POST, "/sign-in").header("host", "evil.example");
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(Answer::of(form.body("email=ada%40example.org")).await.status, 200);
+    let mails = server.mails("ada@example.org").await;
+    assert_eq!(mails.len(), 3);
+    for mail in mails {
+        let mail = mail.to_string();
+        assert!(!mail.contains("evil"), "{mail}");
+        assert!(mail.contains(&format!("{}/sign-in/confirm", server.public_url())));
+    }
 }
 
 #[tokio::test]
@@ -195,6 +204,11 @@ async fn signing_out_ends_the_session_at_once_and_only_from_the_site() {
         let answer = Answer::of(request.header("origin", origin)).await;
         answer.error(ErrorCode::CsrfOriginMismatch);
     }
+    // What another site posts carries no cookie; its answer must not take it back either.
+    let posted = server.request(Method::POST, path).header("origin", "http://evil.example");
+    let answer = Answer::of(posted).await;
+    answer.error(ErrorCode::CsrfOriginMismatch);
+    assert!(!answer.headers.contains_key("set-cookie"));
     let out = Answer::of(server.by(&human, Method::POST, path)).await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").starts_with("service_session=; Path=/; Max-Age=0;"));

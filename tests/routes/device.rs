@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::{Agent, Answer, Human, START, TestServer};
 
 /// Polls that race for one approved code.
-const RACERS: usize = 32;
+const RACERS: usize = 64;
 
 async fn start(server: &TestServer) -> Value {
     let request = server.request(Method::POST, "/v1/device/code");

@@ -214,3 +214,38 @@ async fn a_foreign_an_unknown_and_a_malformed_agent_have_the_same_answer() {
     }
     assert!(works(&server, &agent.key).await);
 }
+
+#[tokio::test]
+async fn of_rotations_at_once_each_gives_a_key_and_the_last_one_alone_works() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let agent = server.agent(&human).await;
+    let answers = join_all((0..64).map(|_| order(&server, &human, &agent, "rotate-key"))).await;
+    let mut working = 0;
+    for answer in answers {
+        let made = answer.expect(201);
+        working += usize::from(works(&server, made["secret"].as_str().unwrap()).await);
+    }
+    assert_eq!(working, 1);
+    assert!(!works(&server, &agent.key).await);
+}
+
+#[tokio::test]
+async fn no_request_gets_through_behind_the_answer_to_a_pause() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let agent = server.agent(&human).await;
+    let look = || Answer::of(server.by_agent(&agent, Method::GET, "/v1/keys"));
+    for _ in 0..4 {
+        let paused = async {
+            order(&server, &human, &agent, "pause").await.expect(200);
+            join_all((0..64).map(|_| look())).await
+        };
+        let (early, late) = tokio::join!(join_all((0..64).map(|_| look())), paused);
+        assert!(early.iter().all(|answer| [200, 401].contains(&answer.status)));
+        for answer in late {
+            answer.error(ErrorCode::Unauthorized);
+        }
+        order(&server, &human, &agent, "resume").await.expect(200);
+    }
+}

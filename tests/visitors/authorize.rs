@@ -127,7 +127,7 @@ async fn of_many_that_redeem_one_grant_at_once_one_gets_in() {
     let world = World::start().await;
     let site = secret(&world).await;
     let grant = grant(&world, &world.owner, "secret").await;
-    let attempts = (0..32).map(|_| callback(&site, &grant));
+    let attempts = (0..64).map(|_| callback(&site, &grant));
     let answers = futures::future::join_all(attempts).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 303) {

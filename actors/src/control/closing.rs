@@ -1,16 +1,24 @@
-//! The apps of closed accounts: taken down at once, destroyed after the time in the trash.
+//! What closed accounts leave behind: their apps are taken down at once and destroyed after the
+//! time in the trash, and they are members of others' apps no more.
 
-use rookery_domain::{Result, principal::Caller};
+use rookery_domain::{
+    ErrorCode, Result,
+    id::{AppId, HumanId},
+    principal::Caller,
+};
 use rookery_storage::closing;
 use tracing::warn;
 
 use super::{Control, to_the_end};
 use crate::{
-    app::message::{AppOp, Op},
+    app::{
+        access_ops::AccessOp,
+        message::{AppOp, Op},
+    },
     registry::failed,
 };
 
-/// Apps that storage is asked for at a time.
+/// Apps, and places in apps, that storage is asked for at a time.
 const PAGE: u32 = 100;
 
 impl Control {
@@ -42,9 +50,54 @@ impl Control {
         .await
     }
 
-    async fn abandon(&self, app: rookery_domain::id::AppId) -> Result<()> {
+    /// Ends every place that a closed account has in the app of somebody else; how many there
+    /// were. Apps in the trash are looked at when they are restored. What a crash cuts short the
+    /// sweeper finishes, by this same function.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn end_memberships(&self) -> Result<u64> {
+        let control = self.clone();
+        to_the_end(async move {
+            let mut done = 0;
+            loop {
+                let page = closing::memberships(&control.db, PAGE).await.map_err(failed)?;
+                let mut ended = 0;
+                for (app, human) in &page {
+                    match control.end_membership(*app, *human).await {
+                        Ok(()) => ended += 1,
+                        // Somebody else has ended it, or the app, since the list was made.
+                        Err(error)
+                            if matches!(
+                                error.code,
+                                ErrorCode::NotFound | ErrorCode::AppNotFound
+                            ) => {}
+                        // One app that cannot be loaded must not keep the others.
+                        Err(error) => {
+                            warn!(app.id = %app, %error, "a membership could not be ended")
+                        }
+                    }
+                }
+                done += ended;
+                if page.len() < PAGE as usize || ended == 0 {
+                    return Ok(done);
+                }
+            }
+        })
+        .await
+    }
+
+    async fn abandon(&self, app: AppId) -> Result<()> {
+        self.change(app, AppOp::Abandon).await
+    }
+
+    async fn end_membership(&self, app: AppId, human: HumanId) -> Result<()> {
+        self.change(app, AppOp::Access(AccessOp::RemoveMember { human })).await
+    }
+
+    async fn change(&self, app: AppId, op: AppOp) -> Result<()> {
         let app = self.apps.by_id(app).await?;
-        app.apply(Caller::System, Op::App(AppOp::Abandon), None, 0).await?;
+        app.apply(Caller::System, Op::App(op), None, 0).await?;
         Ok(())
     }
 }

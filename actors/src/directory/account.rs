@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rookery_domain::{Error, ErrorCode, Result, human_name::HumanName, id::HumanId};
 use rookery_storage::{
-    closing,
+    closing::{self, Closing},
     humans::{self, Human},
 };
 
-use super::{Directory, core::Core, mutation::Failure, sign_in};
+use super::{Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in};
 
 /// The session was open when the request came in; the account was closed since.
 fn no_such_account() -> Error {
@@ -66,22 +66,28 @@ impl Directory {
     }
 
     /// Closes an account whose address is `email`: its sessions and its agents' keys are refused
-    /// from the very next request on, and name and address are forgotten. Its apps are not
-    /// touched here.
+    /// from the very next request on, name and address are forgotten, and it leaves its
+    /// organizations. Apps are not touched here.
     ///
     /// # Errors
-    /// `conflict`, when the account was closed or has another address now; `unavailable`,
-    /// `internal`.
+    /// `conflict`, when the account was closed or has another address now, and where it is the
+    /// last admin of an organization that others are in; `unavailable`, `internal`.
     pub async fn close_account(&self, human: HumanId, email: Option<String>) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
-            let closed = closing::close(&core.db, human, email, core.now()).await?;
-            let changed = || Error::new(ErrorCode::Conflict, "the account has changed meanwhile");
-            let closed = closed.ok_or_else(changed)?;
+            let (closed, left) = match closing::close(&core.db, human, email, core.now()).await? {
+                Closing::Closed { human, left } => (*human, left),
+                Closing::LastAdmin(org) => return Err(last_admin_of(org).into()),
+                Closing::NoSuchAccount => {
+                    let message = "the account has changed meanwhile";
+                    return Err(Error::new(ErrorCode::Conflict, message).into());
+                }
+            };
             core.write(|memory| {
                 memory.put_human(closed);
                 memory.remove_sessions_of(human);
                 memory.revoke_keys_of(human);
             });
+            core.settle_leaving(human, left);
             core.participants.forget_all();
             Ok(())
         })

@@ -189,39 +189,21 @@ impl Directory {
     }
 }
 
-impl Directory {
-    /// Takes an account that is about to be closed out of every organization, or out of none.
-    ///
-    /// # Errors
-    /// `conflict`, where it is the last admin of an organization that others are in;
-    /// `unavailable`, `internal`.
-    pub async fn leave_all_orgs(&self, human: HumanId) -> Result<()> {
-        self.mutate(async move |core: Arc<Core>| {
-            let left = orgs::leave_all(&core.db, human, core.now()).await?;
-            let left = left.map_err(|org| {
-                let message = format!(
-                    "you are the last admin of {org}, which others are in: make one of them an \
-                     admin first"
-                );
-                Error::new(ErrorCode::Conflict, message).with_details(json!({"org_id": org}))
-            })?;
-            for org in left {
-                let id = org.id;
-                core.write(|memory| {
-                    memory.orgs.remove_member(id, human);
-                    memory.orgs.put(org);
-                });
-                core.admins.set(id, human, false);
-            }
-            Ok(())
-        })
-        .await
-    }
-}
-
 impl Core {
     fn org_record(&self, human: HumanId, org: OrgId) -> Result<OrgRecord> {
         self.read(|memory| OrgRecord::read(memory, human, org))?.ok_or_else(no_such_org)
+    }
+
+    /// Takes into memory that a closed account is in these organizations no more.
+    pub(super) fn settle_leaving(&self, human: HumanId, left: Vec<Org>) {
+        for org in left {
+            let id = org.id;
+            self.write(|memory| {
+                memory.orgs.remove_member(id, human);
+                memory.orgs.put(org);
+            });
+            self.admins.set(id, human, false);
+        }
     }
 
     /// Takes a committed membership into memory.
@@ -252,6 +234,14 @@ impl OrgMemberRecord {
             name: human.map(|human| display_name(human)),
         }
     }
+}
+
+/// Whoever closes its account would leave others alone.
+pub(super) fn last_admin_of(org: OrgId) -> Error {
+    let message = format!(
+        "you are the last admin of {org}, which others are in: make one of them an admin first"
+    );
+    Error::new(ErrorCode::Conflict, message).with_details(json!({"org_id": org}))
 }
 
 /// What a refusal of storage is answered.

@@ -31,6 +31,7 @@ pub(super) async fn round(context: &Context) -> Result<u64> {
         done += 1;
     }
     done += context.control.abandon_orphans().await?;
+    context.control.end_memberships().await?;
     done += due_apps(context).await?;
     done += due_rows(context).await?;
     expired(context).await?;

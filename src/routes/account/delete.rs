@@ -38,8 +38,10 @@ impl RequestBody for Confirmation {
 /// Deletes the account, and signs out.
 ///
 /// Its sessions and its agents' keys are refused from the very next request on; name, address,
-/// favorites and views are forgotten. Its apps are closed, and destroyed after the
-/// time that deleted apps are kept. What it wrote in the apps of others stays there, with its id.
+/// favorites and views are forgotten. Its apps are closed, and destroyed after the time that
+/// deleted apps are kept. It is a member of others' apps no more; what it wrote there stays, with
+/// its id. It leaves its organizations; while it is the last admin of one that others are in, the
+/// answer is `conflict` with `details.org_id`, and nothing has changed.
 #[utoipa::path(
     delete, path = "/v1/self", tag = "Account", request_body = Confirmation,
     responses((status = 204, description = "Deleted; `Set-Cookie` clears the session")),
@@ -61,8 +63,12 @@ pub async fn delete_account(
     }
     directory.close_account(caller.human, typed).await?;
     // The account is gone whatever comes now: the sweeper finishes what this does not.
-    if let Err(error) = state.rooms.control().abandon_orphans().await {
+    let control = state.rooms.control();
+    if let Err(error) = control.abandon_orphans().await {
         warn!(%error, "apps of a closed account wait for the sweeper");
+    }
+    if let Err(error) = control.end_memberships().await {
+        warn!(%error, "memberships of a closed account wait for the sweeper");
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     session_cookie::clear(response.headers_mut(), state.is_https());

@@ -1,8 +1,7 @@
 //! `POST /v1/self/signup-source`: how the human heard of the service, asked once.
 
-use axum::{Json, extract::State};
-use http::StatusCode;
-use rookery_domain::{Error, ErrorCode, human_name::HumanName};
+use axum::{extract::State, response::Response};
+use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind, human_name::HumanName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -11,6 +10,8 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
+        idempotency::{Creation, IdempotencyKey, ShownOnce},
+        reply::Created,
     },
     state::AppState,
 };
@@ -19,7 +20,7 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// The answer.
-#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignupSource {
     /// One line of 1 to 100 characters.
@@ -31,6 +32,12 @@ impl RequestBody for SignupSource {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
+impl ShownOnce for SignupSource {
+    fn without_secrets(&self) -> Self {
+        self.clone()
+    }
+}
+
 /// Records how the human heard of the service. A second answer is `conflict`: the first stays.
 #[utoipa::path(
     post, path = "/v1/self/signup-source", tag = "Account", request_body = SignupSource,
@@ -39,11 +46,20 @@ impl RequestBody for SignupSource {
 pub async fn record_signup_source(
     caller: HumanSession,
     State(state): State<AppState>,
+    key: IdempotencyKey,
     StrictJson(body): StrictJson<SignupSource>,
-) -> ApiResult<(StatusCode, Json<SignupSource>)> {
+) -> ApiResult<Response> {
     let source = HumanName::parse("source", &body.source)?
         .ok_or_else(|| Error::invalid("`source` must have 1 to 100 characters"))?;
-    let answer = SignupSource { source: source.as_str().to_owned() };
-    state.rooms.directory.record_signup_source(caller.human, source).await?;
-    Ok((StatusCode::CREATED, Json(answer)))
+    let directory = state.rooms.directory.clone();
+    let make = async move {
+        let record = SignupSource { source: source.as_str().to_owned() };
+        directory.record_signup_source(caller.human, source).await?;
+        // The answer has no address of its own: it belongs to the account.
+        Ok(Created { location: "/v1/self/profile".to_owned(), record })
+    };
+    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    Creation { key, principal, route: "POST /v1/self/signup-source" }
+        .answer(&state, &body, make)
+        .await
 }

@@ -4,7 +4,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode, header};
 use rookery_domain::ErrorCode;
 
 use crate::{
@@ -33,8 +33,13 @@ pub async fn logout(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let https = state.is_https();
-    if let Some(secret) = cookie(&headers, https) {
+    let secret = cookie(&headers, https);
+    // Browsers leave the cookie out of what another site posts, and would take it back all the
+    // same.
+    if secret.is_some() || headers.contains_key(header::ORIGIN) {
         csrf::check(&method, &headers, &state.public_url)?;
+    }
+    if let Some(secret) = secret {
         state.rooms.directory.sign_out(secret).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();

@@ -22,6 +22,8 @@ use crate::{
 pub enum OwnRole {
     /// It is the human's.
     Owner,
+    /// It belongs to an organization that the human administers, and acts for as its owner.
+    Admin,
     /// The human joined it.
     Member,
 }
@@ -47,8 +49,12 @@ pub struct OwnApp {
 /// # Errors
 /// `unavailable`, `internal`.
 pub async fn role(state: &AppState, app: &AppHandle, human: HumanId) -> Result<Option<OwnRole>> {
-    if app.record().owner == human {
+    let record = app.record();
+    if record.owner == human {
         return Ok(Some(OwnRole::Owner));
+    }
+    if state.rooms.apps().acts_as_owner(&record, human)? {
+        return Ok(Some(OwnRole::Admin));
     }
     let member = state.authenticator.is_member(app, human).await?;
     Ok(member.then_some(OwnRole::Member))
@@ -88,7 +94,7 @@ impl<'a> Shelf<'a> {
         };
         let owner = record::owner(self.state, detail.record.owner).await?;
         let app = match role {
-            OwnRole::Owner => AppRecordBody::new(self.state, detail, owner),
+            OwnRole::Owner | OwnRole::Admin => AppRecordBody::new(self.state, detail, owner),
             OwnRole::Member => AppRecordBody::without_secrets(self.state, detail, owner),
         };
         let favorite = self.favorites.contains(&app.id);

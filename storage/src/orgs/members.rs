@@ -183,44 +183,34 @@ pub async fn remove_member(
     .await
 }
 
-/// Takes an account that is about to be closed out of every organization; each as it is then. An
-/// organization whose only member it was is nobody's from then on. Where others are left without
-/// an admin, that organization is the refusal, and nothing is changed.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn leave_all(
-    db: &Db,
+/// Takes an account that is being closed out of every organization; each as it is then. An
+/// organization whose only member it was is nobody's from then on. Where others would be left
+/// without an admin, that organization is the refusal, and the transaction must be abandoned.
+pub(crate) async fn leave_all(
+    tx: &mut Tx,
     human: HumanId,
     now: Timestamp,
 ) -> Result<std::result::Result<Vec<Org>, OrgId>> {
-    db.transaction((human, now), |tx, (human, now)| {
-        Box::pin(async move {
-            // In one order for everybody, so that two who leave never wait in a ring.
-            let joined: Vec<(Vec<u8>,)> = tx
-                .all(
-                    "select org_id from org_members where human = $1 and removed_at is null
-                     order by org_id",
-                    args![*human],
-                )
-                .await?;
-            let mut left = Vec::with_capacity(joined.len());
-            for (org,) in joined {
-                let org = decode::id("org_members.org_id", &org)?;
-                lock(tx, org).await?;
-                let Some(before) = member(tx, org, *human).await? else { continue };
-                let is_needed =
-                    before.role == OrgRole::Admin && !has_other_admin(tx, org, *human).await?;
-                if is_needed && has_others(tx, org, *human).await? {
-                    tx.abandon();
-                    return Ok(Err(org));
-                }
-                left.push(take_out(tx, org, *human, *now).await?);
-            }
-            Ok(Ok(left))
-        })
-    })
-    .await
+    // In one order for everybody, so that two who leave never wait in a ring.
+    let joined: Vec<(Vec<u8>,)> = tx
+        .all(
+            "select org_id from org_members where human = $1 and removed_at is null
+             order by org_id",
+            args![human],
+        )
+        .await?;
+    let mut left = Vec::with_capacity(joined.len());
+    for (org,) in joined {
+        let org = decode::id("org_members.org_id", &org)?;
+        lock(tx, org).await?;
+        let Some(before) = member(tx, org, human).await? else { continue };
+        let is_needed = before.role == OrgRole::Admin && !has_other_admin(tx, org, human).await?;
+        if is_needed && has_others(tx, org, human).await? {
+            return Ok(Err(org));
+        }
+        left.push(take_out(tx, org, human, now).await?);
+    }
+    Ok(Ok(left))
 }
 
 /// Shows everybody who is in an organization to `visit`.

@@ -15,8 +15,8 @@ use crate::{
     error::Result,
 };
 
-pub(crate) use members::load as load_members;
-pub use members::{NewMember, OrgMember, add_member, leave_all, remove_member, set_role};
+pub use members::{NewMember, OrgMember, add_member, remove_member, set_role};
+pub(crate) use members::{leave_all, load as load_members};
 
 /// An organization.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! What both databases must do, area by area.
 
+mod account;
 mod agents;
 mod apps;
+mod closing;
 mod devices;
 mod directory;
 mod domains;

@@ -6,6 +6,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db,
+    closing::{self, Closing},
     directory::{self, Entry},
     orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
 };
@@ -126,16 +127,20 @@ contract! {
         let bob = human(db, "bob@example.com").await.id;
         let (alone, shared) = (founded(db, ada).await, founded(db, ada).await);
         add(db, shared, ada, "bob@example.com", Member).await.unwrap();
-        let refused = orgs::leave_all(db, ada, NOW).await.unwrap();
-        assert_eq!(refused, Err(shared));
+        let close = |email: &str| closing::close(db, ada, Some(email.to_owned()), NOW);
+        let refused = close("ada@example.com").await.unwrap();
+        assert_eq!(refused, Closing::LastAdmin(shared));
         assert_eq!(known(db).await.1.len(), 3, "all or nothing");
         orgs::set_role(db, shared, ada, bob, Admin).await.unwrap().unwrap();
-        let left = orgs::leave_all(db, ada, NOW).await.unwrap().unwrap();
+        assert_eq!(close("bob@example.com").await.unwrap(), Closing::NoSuchAccount);
+        let closed = close("ada@example.com").await.unwrap();
+        let Closing::Closed { human, left } = closed else { panic!("{closed:?}") };
+        assert_eq!((human.id, human.email, human.closed_at), (ada, None, Some(NOW)));
         let billing: Vec<_> = left.iter().map(|org| (org.id, org.billing)).collect();
         assert!(billing.contains(&(alone, ada)) && billing.contains(&(shared, bob)));
         let (_, members) = known(db).await;
         assert_eq!(members.iter().map(|m| (m.org, m.human)).collect::<Vec<_>>(), [(shared, bob)]);
-        assert_eq!(orgs::leave_all(db, ada, NOW).await.unwrap(), Ok(Vec::new()));
+        assert_eq!(close("ada@example.com").await.unwrap(), Closing::NoSuchAccount);
     }
 
     async fn an_organization_has_so_many_members_and_not_one_more(test: &TestDb) {

@@ -235,3 +235,26 @@ async fn the_apps_of_an_organization_are_listed_for_its_admins() {
     list(&eve, &query).await.error(ErrorCode::Forbidden);
     list(&ada, "?org_id=x").await.error(ErrorCode::InvalidRequest);
 }
+
+#[tokio::test]
+async fn an_admin_sees_the_organizations_apps_among_those_it_opened_until_it_is_none() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &bob, "admin").await;
+    let app = app(&server, &ada, Some(&org)).await;
+    let own = format!("/v1/self/apps/{}", id_of(&app));
+    assert_eq!(server.ask(&bob, POST, &format!("{own}/view"), Value::Null).await.status, 204);
+    let favorite = server.ask(&bob, Method::PUT, &format!("{own}/favorite"), Value::Null).await;
+    assert_eq!(favorite.status, 204);
+    let recent = async || {
+        let list = server.ask(&bob, GET, "/v1/self/apps/recent", Value::Null).await.expect(200);
+        list["items"].as_array().expect("items").clone()
+    };
+    let seen = recent().await;
+    assert_eq!((&seen[0]["role"], &seen[0]["favorite"]), (&json!("admin"), &json!(true)));
+    server.set_role(&org, &ada, &bob, "member").await.expect(200);
+    assert_eq!(recent().await, [Value::Null; 0]);
+    let view = server.ask(&bob, POST, &format!("{own}/view"), Value::Null).await;
+    view.error(ErrorCode::AppNotFound);
+}

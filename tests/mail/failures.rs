@@ -1,0 +1,184 @@
+//! Mail that does not go through: who asked for it learns nothing from that, and what it was about
+//! is done or not done, as if the mail had gone.
+
+use std::{fs::File, process::Stdio};
+
+use reqwest::Method;
+use rookery::mail::Letter;
+use rookery_domain::{ErrorCode, email::Email};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::{Post, ask_for_link, sending_to, sign_in_without_mail, token_of};
+use crate::harness::{Answer, process::Process};
+
+/// Mails that wait at most, behind those that are being sent.
+const WAITING_MAX: usize = 1_000;
+
+/// A mail server that takes connections and says nothing.
+async fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("smtp://{}", listener.local_addr().expect("an address"));
+    (listener, url)
+}
+
+fn without_request_id(answer: &Answer) -> Value {
+    let mut body = answer.json();
+    if let Some(error) = body.get_mut("error") {
+        error["request_id"] = Value::Null;
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_recipient_that_is_refused_changes_nothing_for_who_asked_nor_for_others() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().start().await;
+    let ada = post.sign_in(&server, "ada@example.org").await;
+    let known = ask_for_link(&server, "ada@example.org").await;
+    let refused = ask_for_link(&server, "refused@example.org").await;
+    assert_eq!((known.status, known.json()), (202, refused.json()));
+    post.next("ada@example.org").await;
+    let agent = server.agent(&ada).await;
+    let app = server.post("/v1/apps", &agent.key, r#"{"html": "<p>hi"}"#).await.expect(201);
+    let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+    let members = format!("{path}/members");
+    let invite = |email: &str| {
+        let body = json!({"email": email}).to_string();
+        let (server, members, key) = (&server, members.clone(), agent.key.clone());
+        async move { server.post(&members, &key, &body).await }
+    };
+    let member = invite("refused@example.org").await.expect(201);
+    invite("bob@example.org").await.expect(201);
+    // His came after the one that was refused, and the refused one is a member all the same.
+    post.next("bob@example.org").await;
+    let list = server.get_as(&agent.key, &members).await.expect(200);
+    assert_eq!(list["items"][1], member);
+    let offer = json!({"email": "refused@example.org"}).to_string();
+    let offer = server.post(&format!("{path}/transfer"), &agent.key, &offer).await.expect(201);
+    let shown = server.get_as(&agent.key, &format!("{path}/transfer")).await.expect(200);
+    assert_eq!(shown["id"], offer["id"]);
+    server.stop().await;
+    assert_eq!(post.count("refused@example.org").await, 0);
+    assert_eq!(post.count("bob@example.org").await, 1);
+}
+
+#[tokio::test]
+async fn a_mail_that_is_put_off_is_tried_again() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().start().await;
+    ask_for_link(&server, "later@example.org").await.expect(202);
+    let mail = post.next("later@example.org").await;
+    assert_eq!(mail["subject"], "Your sign-in link");
+    assert_eq!(post.count("later@example.org").await, 1);
+}
+
+#[tokio::test]
+async fn what_waits_when_the_server_ends_is_sent_before() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().start().await;
+    for n in 0..20 {
+        ask_for_link(&server, &format!("reader{n}@example.org")).await.expect(202);
+    }
+    server.stop().await;
+    for n in 0..20 {
+        assert_eq!(post.count(&format!("reader{n}@example.org")).await, 1, "{n}");
+    }
+}
+
+#[tokio::test]
+async fn a_mail_server_that_is_down_or_silent_holds_nobody_up() {
+    let (silent, silent_url) = silent().await;
+    let down = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let down_url = format!("smtp://{}", down.local_addr().expect("an address"));
+    drop(down);
+    for url in [&silent_url, &down_url] {
+        let builder = sending_to(url).set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "1");
+        let server = builder.start().await;
+        let ada = sign_in_without_mail(&server, "ada@example.org").await;
+        let key = server.agent(&ada).await.key;
+        let first = ask_for_link(&server, "ada@example.org").await;
+        let second = ask_for_link(&server, "nobody@example.org").await;
+        assert_eq!((first.status, first.json()), (202, second.json()));
+        let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
+        let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+        let body = r#"{"email": "bob@example.org"}"#;
+        let member = server.post(&format!("{path}/members"), &key, body).await.expect(201);
+        let list = server.get_as(&key, &format!("{path}/members")).await.expect(200);
+        assert_eq!(list["items"][1], member);
+        server.post(&format!("{path}/transfer"), &key, body).await.expect(201);
+        let offers = server.get_as(&key, &format!("{path}/transfer")).await.expect(200);
+        assert_eq!(offers["email"], "bob@example.org");
+        // Nor does it keep the server from ending.
+        server.stop().await;
+    }
+    drop(silent);
+}
+
+#[tokio::test]
+async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
+    let (_silent, url) = silent().await;
+    let server = sending_to(url).start().await;
+    let ada = sign_in_without_mail(&server, "ada@example.org").await;
+    let key = server.agent(&ada).await.key;
+    let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
+    let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+    let to = Email::parse("reader@example.org").unwrap();
+    let letter = Letter::sign_in("http://localhost", "http://localhost/x", 15).unwrap();
+    // Some are taken from the queue meanwhile, to be sent: no more than a few at a time.
+    let mut taken = 0;
+    while server.state().mailer.send(&to, letter.clone()).is_ok() {
+        taken += 1;
+        assert!(taken <= 2 * WAITING_MAX, "the queue has no end");
+    }
+    assert!(taken >= WAITING_MAX, "{taken}");
+    // Whatever the sender takes now, a moment later there is no room.
+    loop {
+        let answer = ask_for_link(&server, "ada@example.org").await;
+        if answer.status == 503 {
+            answer.error(ErrorCode::Unavailable);
+            let other = ask_for_link(&server, "nobody@example.org").await;
+            assert_eq!(without_request_id(&answer), without_request_id(&other));
+            break;
+        }
+        taken += 1;
+        assert!(taken <= 2 * WAITING_MAX, "the queue has no end");
+    }
+    // An offer that nobody would hear of is none; a member is one without the mail.
+    let body = r#"{"email": "bob@example.org"}"#;
+    let offer = server.post(&format!("{path}/transfer"), &key, body).await;
+    offer.error(ErrorCode::Unavailable);
+    let none = server.get_as(&key, &format!("{path}/transfer")).await;
+    none.error(ErrorCode::NotFound);
+    server.post(&format!("{path}/members"), &key, body).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_mail_that_failed_is_logged_without_its_address_and_its_link() {
+    let Some(post) = Post::start().await else { return };
+    let data = tempfile::tempdir().unwrap();
+    let log = data.path().join("log");
+    let url = format!("smtp://{}", post.at("clear"));
+    let settings = [
+        ("SMTP_URL", url.as_str()),
+        ("ROOKERY__LOG__LEVEL", "trace"),
+        ("ROOKERY__LOG__FORMAT", "json"),
+    ];
+    let stderr = Stdio::from(File::create(&log).unwrap());
+    let server = Process::start_logging_to(data.path(), &settings, stderr);
+    for email in ["refused-canary@example.org", "canary@example.org"] {
+        let request =
+            server.client.request(Method::POST, format!("{}/v1/auth/request-link", server.url));
+        Answer::of(request.json(&json!({"email": email}))).await.expect(202);
+    }
+    let mail = post.next("canary@example.org").await;
+    let token = token_of(mail["text"].as_str().unwrap()).to_owned();
+    server.terminate();
+    let log = std::fs::read_to_string(log).unwrap();
+    let line = log.lines().find(|line| line.contains("a mail was not sent")).expect("a line");
+    assert!(line.contains("550"), "{line}");
+    for secret in ["canary@example.org", token.as_str()] {
+        let hit = log.lines().find(|line| line.contains(secret));
+        assert!(hit.is_none(), "{hit:?}");
+    }
+}
