@@ -51,7 +51,6 @@ const WAITING: &[(&str, &[&str])] = &[
             "ingest_write_unavailable",
         ],
     ),
-    ("service credentials", &["credential_scope_forbidden"]),
     ("template gallery", &["community_publish_disabled", "schema_incompatible_upgrade"]),
 ];
 

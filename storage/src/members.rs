@@ -56,6 +56,21 @@ pub async fn list(
     rows.into_iter().map(|row| row.0.map_err(|why| StorageError::corrupt("member", why))).collect()
 }
 
+/// Whether a human is a member of an app.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn is_member(db: &Db, app: AppId, human: HumanId) -> Result<bool> {
+    let since: Option<(i64,)> = db
+        .optional(
+            "select created_at from members
+             where app_id = $1 and human = $2 and removed_at is null",
+            args![app, human],
+        )
+        .await?;
+    Ok(since.is_some())
+}
+
 /// Whether a human is, or ever was, a member of an app.
 ///
 /// # Errors

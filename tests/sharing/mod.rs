@@ -1,0 +1,18 @@
+//! Sharing: members, grant links, previews, service credentials, share links, test sessions. One
+//! module for each noun, then what they have in common: who may share (`callers`), how an end is
+//! felt at once (`revocation`, `expiry`), and what holds when many ask at once (`races`).
+
+mod callers;
+mod credentials;
+mod expiry;
+mod grants;
+mod idempotency;
+mod members;
+mod previews;
+mod races;
+mod revocation;
+mod scope;
+mod share_link;
+mod test_sessions;
+mod tokens;
+mod world;
