@@ -112,7 +112,8 @@ async fn a_member_removed_while_it_comes_in_is_out() {
         waiting.push(site.below(answer.header("location")));
     }
     let arrivals = join_all(waiting.iter().map(|path| site.open(path)));
-    let removed = site.delete(&format!("/members/{id}"));
+    let path = format!("/members/{id}");
+    let removed = site.delete(&path);
     let (arrivals, removed) = tokio::join!(arrivals, removed);
     assert_eq!(removed.status, 204);
     for arrived in arrivals.iter().filter(|answer| answer.headers.contains_key("set-cookie")) {

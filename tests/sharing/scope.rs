@@ -106,8 +106,8 @@ async fn beyond_what_the_owner_may_it_gets_the_collections_own_refusal() {
     service.ask(Method::GET, "blind/b").await.error(ErrorCode::RowNotFound);
     service.ask(Method::GET, "blind/count").await.error(ErrorCode::CollectionCountForbidden);
     service.ask(Method::DELETE, "blind/b").await.error(ErrorCode::RowNotFound);
-    // `desk` is the editors': the owner is none, and neither is its credential.
-    let denied = service.send(Method::POST, "desk", json!({"data": {}})).await;
+    // `press` is the editors': the owner is none, and neither is its credential.
+    let denied = service.send(Method::POST, "press", json!({"data": {}})).await;
     let error = denied.error(ErrorCode::CollectionWriteForbidden);
     assert_eq!(error["required"], json!(["editor"]));
 }

@@ -31,8 +31,10 @@ pub fn manifest() -> Value {
         "collections": {
             "board": {"permissions": {"read": ["anyone"], "write": ["anyone"],
                 "update": ["creator"], "delete": ["creator"], "countRead": ["anyone"]}},
-            "desk": {"permissions": {"read": ["editor"], "write": ["editor"],
+            "desk": {"permissions": {"read": ["editor"], "write": ["editor", "owner"],
                 "update": ["editor:creator"], "delete": ["editor:own"], "countRead": ["editor"]}},
+            "press": {"permissions": {"read": ["editor"], "write": ["editor"],
+                "update": [], "delete": ["editor"]}},
             "club": {"permissions": {"read": ["member"], "write": ["member"],
                 "update": ["creator"], "delete": ["member"], "countRead": ["member"]}},
             "safe": {"permissions": {"read": ["owner"], "write": ["owner"],
