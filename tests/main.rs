@@ -10,6 +10,7 @@ mod errors;
 mod harness;
 mod http;
 mod load;
+mod matrix;
 mod operator;
 mod ops;
 mod pages;

@@ -15,4 +15,4 @@ mod scope;
 mod share_link;
 mod test_sessions;
 mod tokens;
-mod world;
+pub mod world;

@@ -8,7 +8,7 @@ use reqwest::{Method, RequestBuilder};
 use rookery_actors::AppHandle;
 use serde_json::{Value, json};
 
-use crate::harness::{Agent, Answer, Human, TestServer, apps::App};
+use crate::harness::{Agent, Answer, Builder, Human, TestServer, apps::App};
 
 /// A server and the human that owns its apps.
 pub struct World {
@@ -54,7 +54,11 @@ pub fn text(record: &Value, name: &str) -> String {
 
 impl World {
     pub async fn start() -> Self {
-        let server = TestServer::start().await;
+        Self::start_with(TestServer::builder()).await
+    }
+
+    pub async fn start_with(builder: Builder) -> Self {
+        let server = builder.start().await;
         let owner = server.human("owner@example.com").await;
         let agent = server.agent(&owner).await;
         Self { server, owner, agent }
