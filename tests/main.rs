@@ -4,6 +4,7 @@
 #![expect(unreachable_pub, reason = "the modules of a binary are its own affair")]
 
 mod config;
+mod coverage;
 mod crash;
 mod docs;
 mod errors;

@@ -80,7 +80,13 @@ pub struct Place {
 
 impl Pass {
     /// A request to something below the app: `collections/...`, `feed`, `events`.
-    pub fn ask(&self, server: &TestServer, place: &Place, method: Method, rest: &str) -> RequestBuilder {
+    pub fn ask(
+        &self,
+        server: &TestServer,
+        place: &Place,
+        method: Method,
+        rest: &str,
+    ) -> RequestBuilder {
         let api = format!("/v1/apps/{}/{rest}", place.id);
         match self {
             Self::Bearer(key) => server.request(method, &api).bearer_auth(key),

@@ -148,9 +148,9 @@ async fn stream(
             text.push_str(&String::from_utf8_lossy(&chunk));
             while let Some((frame, after)) = text.split_once("\n\n") {
                 let data = frame.lines().find_map(|line| line.strip_prefix("data: "));
-                said.extend(data.map(|data| {
-                    line(&serde_json::from_str(data).expect("an event in JSON"))
-                }));
+                said.extend(
+                    data.map(|data| line(&serde_json::from_str(data).expect("an event in JSON"))),
+                );
                 text = after.to_owned();
             }
         }

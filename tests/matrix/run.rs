@@ -128,7 +128,8 @@ impl Caller<'_, '_> {
             _ => said(&answer),
         };
         let expected = match (self.pass, self.run.collection.count(self.who)) {
-            (Pass::Refused(code, _), _) | (_, Err(code)) => code.to_owned(),
+            (Pass::Refused(code, _), _) => (*code).to_owned(),
+            (_, Err(code)) => code.to_owned(),
             (_, Ok(count)) => count.to_string(),
         };
         self.compare("count", &counted, &expected);

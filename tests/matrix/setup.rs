@@ -113,9 +113,7 @@ async fn pass(world: &World, site: &Site<'_>, who: Who) -> Pass {
             let even: Vec<_> = (0..COLLECTIONS).step_by(2).map(name).collect();
             credential(json!({"collections": even, "operations": everything})).await
         }
-        Who::Following => {
-            credential(json!({"mode": "following", "operations": everything})).await
-        }
+        Who::Following => credential(json!({"mode": "following", "operations": everything})).await,
         Who::Own => {
             let body = json!({"mode": "following", "operations": everything, "scope": "own"});
             credential(body).await
