@@ -21,5 +21,6 @@ pub mod router;
 pub mod routes;
 pub mod server;
 pub mod state;
+pub mod terminal;
 
 pub use server::{Hooks, Server, start};
