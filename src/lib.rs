@@ -17,6 +17,7 @@ pub mod operator;
 pub mod ops;
 pub mod outbound;
 pub mod pages;
+pub mod push;
 pub mod router;
 pub mod routes;
 pub mod server;

@@ -14,6 +14,7 @@ mod load;
 mod matrix;
 mod operator;
 mod ops;
+mod outbound;
 mod pages;
 mod process;
 mod routes;
