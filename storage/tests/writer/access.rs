@@ -180,7 +180,7 @@ contract! {
         let (live, over) = (preview(NOW.plus_seconds(60)), preview(NOW.plus_seconds(-60)));
         let both = [&live, &over].map(|one| AccessWrite::Preview(Arc::new(one.clone())));
         write(test, &store, app, both.into()).await;
-        assert_eq!(load(db, app).await.access.previews, [live.clone()]);
+        assert_eq!(load(db, app).await.access.previews, std::slice::from_ref(&live));
         let revoked = Preview { revoked_at: Some(NOW), ..live.clone() };
         write(test, &store, app, vec![AccessWrite::Preview(Arc::new(revoked))]).await;
         assert_eq!(load(db, app).await.access.previews, []);
@@ -197,7 +197,7 @@ contract! {
         let made = credential(vec![token(None)]);
         let put = |one: &Credential| vec![AccessWrite::Credential(Arc::new(one.clone()))];
         write(test, &store, app, put(&made)).await;
-        assert_eq!(load(db, app).await.access.credentials, [made.clone()]);
+        assert_eq!(load(db, app).await.access.credentials, std::slice::from_ref(&made));
         let first = made.tokens[0].clone();
         assert_eq!(credentials::by_token(db, first.hash).await.unwrap(), Some((app, made.id)));
         assert_eq!(credentials::by_token(db, hash()).await.unwrap(), None);
@@ -209,7 +209,7 @@ contract! {
         write(test, &store, app, put(&rotated)).await;
         let mut loaded = load(db, app).await.access.credentials;
         loaded[0].tokens.sort_by_key(|token| token.expires_at.is_none());
-        assert_eq!(loaded, [rotated.clone()]);
+        assert_eq!(loaded, std::slice::from_ref(&rotated));
         let listed = credentials::list(db, app, None, 9).await.unwrap();
         assert_eq!(listed, [Credential { tokens: Vec::new(), ..rotated.clone() }]);
 
