@@ -13,7 +13,7 @@ use crate::{
     failure::{Failure, Result},
     machine, report,
     result::ResultFile,
-    scenarios::{anonymous, ceiling, feed, hot_app, many_apps, noisy, sweep, wake},
+    scenarios::{anonymous, ceiling, feed, hot_app, many_apps, noisy, permissions, sweep, wake},
     suite,
     view::View,
 };
@@ -62,6 +62,7 @@ pub async fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Feed(run) => (&run.target, &run.load, "feed"),
         Command::Noisy(run) => (&run.target, &run.load, "noisy"),
         Command::Anonymous(run) => (&run.target, &run.load, "anonymous"),
+        Command::Permissions(run) => (&run.target, &run.load, "permissions"),
         Command::Ceiling(run) => (&run.target, &run.load, "ceiling"),
         Command::Suite(run) => (&run.target, &run.load, "suite"),
     };
@@ -108,6 +109,7 @@ async fn scenario(command: &Command, context: &mut Context) -> Result<()> {
         Command::Feed(run) => feed::run(context, &run.options).await,
         Command::Noisy(run) => noisy::run(context, &run.options).await,
         Command::Anonymous(run) => anonymous::run(context, &run.options).await,
+        Command::Permissions(run) => permissions::run(context, &run.options).await,
         Command::Ceiling(_) => ceiling::run(context).await,
         Command::Suite(run) => suite::run(context, &run.options).await,
         Command::Compare(_) | Command::Report(_) => Ok(()),
@@ -124,6 +126,7 @@ fn described(command: &Command) -> String {
         Command::Feed(run) => (format!("{:?}", run.options), &run.load),
         Command::Noisy(run) => (format!("{:?}", run.options), &run.load),
         Command::Anonymous(run) => (format!("{:?}", run.options), &run.load),
+        Command::Permissions(run) => (format!("{:?}", run.options), &run.load),
         Command::Ceiling(run) => (format!("{:?}", run.options), &run.load),
         Command::Suite(run) => (format!("{:?}", run.options), &run.load),
         Command::Compare(_) | Command::Report(_) => return String::new(),
