@@ -5,6 +5,7 @@
 
 mod canaries;
 mod config;
+mod coverage;
 mod crash;
 mod docs;
 mod errors;
@@ -12,6 +13,7 @@ mod harness;
 mod http;
 mod load;
 mod mail;
+mod matrix;
 mod operator;
 mod ops;
 mod outbound;
@@ -19,6 +21,7 @@ mod pages;
 mod process;
 mod routes;
 mod secrets;
+mod sharing;
 mod tidy;
 mod transfer_crash;
 mod usage;

@@ -239,4 +239,10 @@ impl Credential {
         let fits = |token: &CredentialToken| token.hash.starts_with(half) && token.is_good(now);
         self.status == CredentialStatus::Active && self.tokens.iter().any(fits)
     }
+
+    /// When the token whose hash begins with `half` ends, if it was rotated out.
+    #[must_use]
+    pub fn token_ends_at(&self, half: &[u8; 16]) -> Option<Timestamp> {
+        self.tokens.iter().find(|token| token.hash.starts_with(half))?.expires_at
+    }
 }

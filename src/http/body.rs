@@ -130,7 +130,9 @@ impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
             return Ok(Self(T::default()));
         }
         require_json(&parts.headers)?;
-        Ok(Self(parse(&bytes)?))
+        let value: T = parse(&bytes)?;
+        value.check(&state.config.limits)?;
+        Ok(Self(value))
     }
 }
 

@@ -56,6 +56,21 @@ pub async fn list(
     rows.into_iter().map(|row| row.0.map_err(|why| StorageError::corrupt("member", why))).collect()
 }
 
+/// Whether a human is a member of an app.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn is_member(db: &Db, app: AppId, human: HumanId) -> Result<bool> {
+    let since: Option<(i64,)> = db
+        .optional(
+            "select created_at from members
+             where app_id = $1 and human = $2 and removed_at is null",
+            args![app, human],
+        )
+        .await?;
+    Ok(since.is_some())
+}
+
 /// Whether a human is, or ever was, a member of an app.
 ///
 /// # Errors
@@ -84,21 +99,4 @@ pub async fn role_counts(db: &Db, app: AppId) -> Result<Vec<(String, u64)>> {
         )
         .await?;
     rows.into_iter().map(|(role, n)| Ok((role, decode::number("members", n)?))).collect()
-}
-
-/// The apps that a human is a member of, with its custom role there, the latest first; at most
-/// `limit` of them.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn apps_of(db: &Db, human: HumanId, limit: u32) -> Result<Vec<(AppId, Option<String>)>> {
-    let rows: Vec<(Vec<u8>, Option<String>)> = db
-        .all(
-            "select app_id, custom_role from members
-             where human = $1 and removed_at is null
-             order by created_at desc, app_id limit $2",
-            args![human, limit],
-        )
-        .await?;
-    rows.into_iter().map(|(app, role)| Ok((decode::id("members.app_id", &app)?, role))).collect()
 }

@@ -158,7 +158,7 @@ impl App {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
         if let Some(key) = &ask.idempotency
-            && let Some(stored) = self.working.private.answers.replay(key)?
+            && let Some(stored) = self.working.private.answers.replay(key, self.env.clock.now())?
         {
             return Ok(Reply::Replayed(stored));
         }
@@ -175,7 +175,8 @@ impl App {
             None => render::stored(reply, &key.location_base),
         };
         let StoredAnswer { status, location, body } = answer.clone();
-        self.working.private.answers.remember(key, self.working.root.seq, answer);
+        let (seq, now) = (self.working.root.seq, self.env.clock.now());
+        self.working.private.answers.remember(key, seq, now, answer);
         self.working.open.journal.push(Undo::Answer(key.scope));
         self.working.open.idempotency.push(IdempotencyWrite {
             scope: key.scope,

@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{Error, ErrorCode, Result, Timestamp};
+use rookery_storage::idempotency::KEPT_FOR_S;
 
 use super::message::{IdempotencyKey, StoredAnswer};
 
@@ -27,6 +28,7 @@ pub(crate) struct Answers {
 
 struct Remembered {
     body_hash: [u8; 32],
+    given_at: Timestamp,
     answer: StoredAnswer,
 }
 
@@ -36,13 +38,18 @@ impl Answers {
         Self { floor: seq, ..Self::default() }
     }
 
-    /// The answer to replay for `key`, if it was given before.
+    /// The answer to replay for `key`, if it was given in the last 24 hours.
     ///
     /// # Errors
     /// `conflict` when the key came with another body; `unavailable` when this memory cannot tell
     /// and storage must be asked again.
-    pub(crate) fn replay(&self, key: &IdempotencyKey) -> Result<Option<StoredAnswer>> {
-        match self.by_scope.get(&key.scope) {
+    pub(crate) fn replay(
+        &self,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Result<Option<StoredAnswer>> {
+        let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
+        match self.by_scope.get(&key.scope).filter(kept) {
             Some(known) if known.body_hash == key.body_hash => Ok(Some(known.answer.clone())),
             Some(_) => Err(reused()),
             None if key.checked_at_seq < self.floor => Err(look_again()),
@@ -50,12 +57,20 @@ impl Answers {
         }
     }
 
-    /// Remembers an answer given at `seq`.
-    pub(crate) fn remember(&mut self, key: &IdempotencyKey, seq: u64, answer: StoredAnswer) {
-        let known = Remembered { body_hash: key.body_hash, answer };
-        if self.by_scope.insert(key.scope, known).is_none() {
-            self.order.push_back((key.scope, seq));
+    /// Remembers an answer given now, at `seq`.
+    pub(crate) fn remember(
+        &mut self,
+        key: &IdempotencyKey,
+        seq: u64,
+        now: Timestamp,
+        answer: StoredAnswer,
+    ) {
+        let known = Remembered { body_hash: key.body_hash, given_at: now, answer };
+        if self.by_scope.insert(key.scope, known).is_some() {
+            // One that is too old to be given again.
+            self.order.retain(|(kept, _)| *kept != key.scope);
         }
+        self.order.push_back((key.scope, seq));
         while self.order.len() > ANSWERS_MAX {
             if let Some((scope, seq)) = self.order.pop_front() {
                 self.by_scope.remove(&scope);

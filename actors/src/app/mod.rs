@@ -16,6 +16,6 @@ pub mod read;
 pub mod render;
 pub mod root;
 pub(crate) mod rows;
-mod standing;
+pub(crate) mod standing;
 mod trash;
 mod working;

@@ -47,14 +47,6 @@ impl AppHandle {
         standing(env, &*self.root().await?, caller, env.clock.now())
     }
 
-    /// Whether `human` is a member of the app; its owner is none.
-    ///
-    /// # Errors
-    /// As [`AppHandle::root`].
-    pub async fn is_member(&self, human: HumanId) -> Result<bool> {
-        Ok(self.root().await?.access.member(human).is_some())
-    }
-
     /// The grant link whose token has this hash, whatever has become of it short of revocation.
     ///
     /// # Errors
@@ -110,6 +102,18 @@ pub(crate) fn standing(
         Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => {
             Err(Error::internal(false))
         }
+    }
+}
+
+/// When what `caller` came by ends by itself, if it does: whoever waits looks again then.
+pub(crate) fn ends_at(root: &Root, caller: &Caller) -> Option<Timestamp> {
+    match caller {
+        Caller::Grant { grant, .. } => root.access.grant(*grant)?.expires_at,
+        Caller::Preview { preview, .. } => Some(root.access.preview(*preview)?.expires_at),
+        Caller::Credential { credential, token, .. } => {
+            root.access.credential(*credential)?.token_ends_at(token)
+        }
+        _ => None,
     }
 }
 

@@ -19,6 +19,7 @@ mod identities;
 mod invitations;
 mod keeper;
 mod keys;
+mod memberships;
 mod memory;
 mod mutation;
 mod once;

@@ -16,7 +16,7 @@ use rookery_domain::{
 use tokio::time::Instant;
 
 use crate::{
-    app::read::View,
+    app::{read::View, standing::ends_at},
     registry::{AppHandle, failed},
 };
 use sight::Sight;
@@ -31,6 +31,9 @@ pub const PAGE_EVENTS_MAX: usize = 200;
 const CHUNK_EVENTS: usize = 500;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
 const SCAN_EVENTS_MAX: usize = 5_000;
+
+/// Shortest time between two looks at whether a caller's link or token has ended.
+const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);
 
 /// What a poll asks for.
 #[derive(Debug, Clone)]
@@ -108,17 +111,26 @@ impl AppHandle {
                 return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
             }
             let in_org = view.root.record.org.is_some();
+            let look_again = deadline.min(self.end_of(&view, caller).unwrap_or(deadline));
             drop(view);
             let stopping = &self.apps.inner.stopping;
-            let heard = tokio::select! {
-                heard = tokio::time::timeout_at(deadline, published) => heard.is_ok(),
-                () = admin_lost, if in_org => true,
-                () = stopping.cancelled() => false,
-            };
-            if !heard {
-                return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+            tokio::select! {
+                // In every case the caller's standing is looked at once more.
+                _ = tokio::time::timeout_at(look_again, published) => {}
+                () = admin_lost, if in_org => {}
+                () = stopping.cancelled() => {
+                    return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+                }
             }
         }
+    }
+
+    /// When what the caller came by ends by itself.
+    fn end_of(&self, view: &View, caller: &Caller) -> Option<Instant> {
+        let left = ends_at(&view.root, caller)?.0.saturating_sub(self.env().clock.now().0);
+        // Never in the past, so that a clock which stands still is not asked without end.
+        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0)).max(LOOK_AGAIN_MIN);
+        Instant::now().checked_add(left)
     }
 
     /// The visible events after the cursor, up to which number was looked, and whether there is

@@ -93,6 +93,8 @@ impl<'a> Sight<'a> {
         }
         let visible = match event.kind {
             EventType::AppDeployed => true,
+            // A service credential enumerates collections, and hears of those only.
+            _ if standing.allowlist.is_some() => false,
             EventType::Access(_) => standing.is_owner(),
             EventType::Custom(_) => standing.tier >= Tier::Member || event.by == standing.principal,
             _ => standing.tier >= Tier::Member,

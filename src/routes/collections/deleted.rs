@@ -20,7 +20,7 @@ use crate::{
 
 /// What the list itself may answer.
 pub const ERRORS: &[ErrorCode] =
-    &[ErrorCode::CollectionNotFound, ErrorCode::CredentialScopeForbidden];
+    &[ErrorCode::CollectionNotFound, ErrorCode::CredentialScopeForbidden, ErrorCode::Forbidden];
 
 /// Lists deleted rows
 ///

@@ -10,6 +10,7 @@ use crate::{error::ApiResult, http::auth::permission::RowCaller};
 pub const ERRORS: &[ErrorCode] = &[
     ErrorCode::CollectionNotFound,
     ErrorCode::CredentialScopeForbidden,
+    ErrorCode::Forbidden,
     ErrorCode::RowNotFound,
     ErrorCode::RowSchemaViolation,
     ErrorCode::UniqueConflict,

@@ -28,6 +28,8 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[
     ErrorCode::PayloadTooLarge,
     ErrorCode::Conflict,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::Forbidden,
     ErrorCode::UnknownEventType,
     ErrorCode::SchemaViolation,
 ];

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use rookery_actors::control::{AppList, Shown};
 use rookery_domain::ErrorCode;
+use rookery_storage::apps::AppsOf;
 
 use super::{list::page, record::OwnApp};
 use crate::{
@@ -26,5 +27,6 @@ pub async fn list_deleted_apps(
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
     let wanted = AppList { shown: Some(Shown::Deleted), ..AppList::default() };
-    page(&state, caller, "/v1/self/apps/deleted", wanted, query).await
+    let of = AppsOf::Owner(caller.human);
+    page(&state, caller, "/v1/self/apps/deleted", of, wanted, query).await
 }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use rookery_actors::control::AppList;
 use rookery_domain::{ErrorCode, id::AppId};
+use rookery_storage::apps::AppsOf;
 
 use super::record::{OwnApp, Shelf};
 use crate::{
@@ -14,7 +15,11 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// Lists the apps that the human owns, newest first; those in the trash have a list of their own.
+/// Lists the apps that the human owns or has joined, newest first; those in the trash have a list of
+/// their own.
+///
+/// `role` says whether it is `owner` or `member`; whoever only acts for an app's organization finds
+/// it by `GET /v1/apps?org_id=`.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(Paging),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
@@ -24,7 +29,8 @@ pub async fn list_own_apps(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
-    page(&state, caller, "/v1/self/apps", AppList::default(), query).await
+    let of = AppsOf::Joined(caller.human);
+    page(&state, caller, "/v1/self/apps", of, AppList::default(), query).await
 }
 
 /// A page of one of the human's lists, in the order in which the apps were made.
@@ -32,12 +38,13 @@ pub(super) async fn page(
     state: &AppState,
     caller: HumanSession,
     route: &'static str,
+    of: AppsOf,
     wanted: AppList,
     query: Paging,
 ) -> ApiResult<Page<OwnApp>> {
     let page = query.of(route, caller.human.uuid(), state)?;
     let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
-    let (apps, more) = state.rooms.control().list(caller.human, wanted, page.limit).await?;
+    let (apps, more) = state.rooms.control().list(of, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|app| {
         let record = app.record();
         page.cursor((record.created_at, record.id.uuid()))

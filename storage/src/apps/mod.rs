@@ -135,6 +135,8 @@ pub enum AppsOf {
     Owner(HumanId),
     /// Those that belong to an organization.
     Org(OrgId),
+    /// Those that a human owns or is a member of.
+    Joined(HumanId),
 }
 
 impl From<HumanId> for AppsOf {
@@ -181,6 +183,22 @@ pub async fn list(
              order by created_at desc, id desc
              limit $7",
             org.uuid(),
+        ),
+        AppsOf::Joined(human) => (
+            "select * from (
+                 select * from apps where owner = $1
+                 union all
+                 select apps.* from members join apps on apps.id = members.app_id
+                 where members.human = $1 and members.removed_at is null and apps.owner <> $1
+             ) as joined
+             where status <> 3
+               and (created_at < $2 or (created_at = $2 and id < $3))
+               and (status = $4 or $4 is null)
+               and ($4 is not null or $5 = 1 or status <> 1)
+               and (slug = $6 or $6 is null)
+             order by created_at desc, id desc
+             limit $7",
+            human.uuid(),
         ),
     };
     db.all(

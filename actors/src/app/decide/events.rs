@@ -13,8 +13,12 @@ use super::{Decision, violated};
 impl Decision<'_> {
     /// Writes a custom event of a declared type to the feed.
     pub(super) fn send_event(&mut self, kind: &str, data: &Object) -> Result<Arc<Event>> {
-        if self.standing.read_only || self.standing.allowlist.is_some() {
-            return Err(Error::new(ErrorCode::Forbidden, "this credential sends no events"));
+        if self.standing.allowlist.is_some() {
+            let message = "a service credential reaches collections, and sends no events";
+            return Err(Error::new(ErrorCode::CredentialScopeForbidden, message));
+        }
+        if self.standing.read_only {
+            return Err(Error::new(ErrorCode::Forbidden, "a preview is for reading only"));
         }
         let schema = self.working.private.events.get(kind).cloned().ok_or_else(|| {
             Error::new(

@@ -54,6 +54,10 @@ impl Decision<'_> {
         let at = self.working.stamp(self.now);
         let data = json!({"owner": to, "org_id": null}).to_string().into();
         self.working.emit(EventType::AppUpdated, by, at, None, Some(data), false);
+        // An owner is no member of its own app: it is everything that one can be.
+        if let Some(member) = self.working.root.access.member(to).cloned() {
+            self.end_membership(member);
+        }
         let record = AppRecord { updated_at: at, ..record };
         let apps_max = self.env.limits.max_apps_per_account;
         let handover = Some(Handover { transfer, apps_max });

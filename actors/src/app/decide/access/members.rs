@@ -56,10 +56,16 @@ impl Decision<'_> {
     pub(super) fn remove_member(&mut self, human: HumanId) -> Result<AccessReply> {
         self.check_not_owner(human)?;
         let member = self.tables().member(human).cloned().ok_or_else(|| not_found("member"))?;
+        self.end_membership(member);
+        Ok(AccessReply::Gone)
+    }
+
+    /// Takes a member out, whoever it is.
+    pub(in crate::app::decide) fn end_membership(&mut self, member: Arc<Member>) {
+        let human = member.human;
         self.tables().remove_member(human);
         self.write_access(AccessWrite::Member { member, removed_at: Some(self.now) });
         self.tell("member.removed", &json!({"human_id": human}));
-        Ok(AccessReply::Gone)
     }
 
     /// The owner is no member: it is everything that one can be.

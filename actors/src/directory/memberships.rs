@@ -1,0 +1,21 @@
+//! Whether somebody is a member of an app. The app's actor knows; while it sleeps storage says the
+//! same, so that a stranger at the door wakes nobody. What a member may do is `app::standing`'s.
+
+use rookery_domain::{Result, id::HumanId};
+use rookery_storage::members;
+
+use super::Directory;
+use crate::registry::AppHandle;
+
+impl Directory {
+    /// Whether `human` is a member of `app`; its owner is none. Wakes nothing.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn is_member(&self, app: &AppHandle, human: HumanId) -> Result<bool> {
+        if let Some(root) = app.peek() {
+            return Ok(root.access.member(human).is_some());
+        }
+        Ok(members::is_member(&self.core.db, app.id(), human).await?)
+    }
+}

@@ -1,0 +1,158 @@
+//! The generated document, read as a list of operations: what each route asks for, what it may
+//! answer, and a body that it takes.
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, TestServer};
+
+/// One route and verb of the document.
+#[derive(Debug)]
+pub struct Operation {
+    pub method: Method,
+    /// With its parameters as `{name}`.
+    pub template: String,
+    /// The credentials that open it; none for a public route.
+    pub schemes: Vec<String>,
+    /// Who that is, in the document's words.
+    pub who: String,
+    /// The error codes that it may answer, by status.
+    pub codes: BTreeMap<u16, Vec<String>>,
+    /// What a success answers as JSON, by status.
+    pub shapes: BTreeMap<u16, Value>,
+    /// Whether it takes a body.
+    pub takes_body: bool,
+}
+
+/// Every operation, and the document that they stand in.
+pub async fn read(server: &TestServer) -> (Value, Vec<Operation>) {
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    let mut operations = Vec::new();
+    for (template, item) in document["paths"].as_object().expect("paths") {
+        for (verb, operation) in item.as_object().expect("a path") {
+            if let Ok(method) = Method::from_bytes(verb.to_uppercase().as_bytes())
+                && operation.is_object()
+            {
+                operations.push(Operation::of(method, template, operation));
+            }
+        }
+    }
+    assert!(operations.len() > 100, "only {} operations", operations.len());
+    (document, operations)
+}
+
+impl Operation {
+    fn of(method: Method, template: &str, operation: &Value) -> Self {
+        let text = operation["description"].as_str().expect("a description");
+        let (_, who) = text.rsplit_once("Who: ").expect("who may call it");
+        let schemes = operation["security"].as_array().expect("security").iter();
+        let schemes = schemes.filter_map(|one| one.as_object()?.keys().next().cloned());
+        let (mut codes, mut shapes) = (BTreeMap::new(), BTreeMap::new());
+        for (status, response) in operation["responses"].as_object().expect("responses") {
+            let status: u16 = status.parse().expect("a status");
+            let shape = &response["content"]["application/json"]["schema"];
+            if status < 300 && !shape.is_null() {
+                shapes.insert(status, shape.clone());
+            } else if status >= 400 {
+                let words = response["description"].as_str().expect("its codes").split('`');
+                codes.insert(status, words.skip(1).step_by(2).map(str::to_owned).collect());
+            }
+        }
+        Self {
+            method,
+            template: template.to_owned(),
+            schemes: schemes.collect(),
+            who: who.to_owned(),
+            codes,
+            shapes,
+            takes_body: !operation["requestBody"].is_null(),
+        }
+    }
+
+    pub fn accepts(&self, scheme: &str) -> bool {
+        self.schemes.iter().any(|one| one == scheme)
+    }
+
+    /// Whether it answers a code.
+    pub fn tells(&self, code: &str) -> bool {
+        self.codes.values().flatten().any(|one| one == code)
+    }
+
+    pub fn is_safe(&self) -> bool {
+        self.method == Method::GET
+    }
+
+    /// Whether it is about something that somebody has.
+    pub fn has_subject(&self) -> bool {
+        self.template.starts_with("/v1/") && self.template.contains('{')
+    }
+
+    pub fn on_app_origin(&self) -> bool {
+        self.template.starts_with("/s/")
+    }
+
+    /// What an answer says that the document does not; `None` when all is well.
+    pub fn undocumented(&self, document: &Value, answer: &Answer) -> Option<String> {
+        let status = answer.status;
+        if status >= 400 {
+            let code = answer.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
+            let known = self.codes.get(&status).is_some_and(|codes| codes.contains(&code));
+            let refused = status < 500 || status == 501;
+            return (!known || !refused).then(|| format!("{status} {code}: {}", answer.text));
+        }
+        let Some(shape) = self.shapes.get(&status) else {
+            return (!answer.text.is_empty() && answer.header("content-type").contains("json"))
+                .then(|| {
+                    format!("{status} with a body that no schema describes: {}", answer.text)
+                });
+        };
+        let mut schema = shape.clone();
+        schema["components"] = document["components"].clone();
+        let validator = jsonschema::draft202012::new(&schema).expect("the document's schema");
+        let body = answer.json();
+        let errors: Vec<_> = validator
+            .iter_errors(&body)
+            .map(|error| format!("{error} at {}", error.instance_path()))
+            .collect();
+        (!errors.is_empty()).then(|| format!("{status}: {}: {body}", errors.join("; ")))
+    }
+}
+
+/// A body that the operation takes; `{}` where nothing must be in it.
+pub fn body_of(operation: &Operation) -> Value {
+    let Operation { method, template, .. } = operation;
+    let row = json!({"data": {"of": "somebody"}});
+    match (method.as_str(), template.as_str()) {
+        ("POST", "/v1/agents/claim") => json!({"code": "WDJB-MJHT"}),
+        ("POST", "/v1/apps") => json!({"html": "<p>new</p>"}),
+        ("PATCH", "/v1/apps/{id}") => json!({"timezone": "Europe/Berlin"}),
+        ("POST", "/v1/apps/{id}/versions") => json!({"html": "<p>again</p>"}),
+        ("POST", "/v1/apps/{id}/migration-mode") => json!({"on": true}),
+        ("POST", "/v1/apps/{id}/members") => json!({"email": "new@example.com"}),
+        ("PATCH", "/v1/apps/{id}/members/{human_id}") => json!({"custom_role": "editor"}),
+        ("POST", "/v1/apps/{id}/grants") => json!({"role": "editor"}),
+        ("POST", "/v1/apps/{id}/credentials") => {
+            json!({"collections": ["board"], "operations": ["read"]})
+        }
+        ("POST", "/v1/apps/{id}/transfer") => json!({"email": "heir@example.com"}),
+        ("PATCH", "/v1/apps/{id}/collections/{name}/retention") => json!({"max_rows": 100}),
+        (_, path) if path.ends_with("/events") => json!({"type": "ping", "data": {}}),
+        ("POST", path) if path.ends_with("/collections/{name}") => row,
+        ("POST", path) if path.ends_with("/batch") => json!({"rows": [row]}),
+        ("DELETE", path) if path.ends_with("/batch") => json!({"keys": ["row", "none"]}),
+        ("PATCH", path) if path.ends_with("/collections/{name}/{key}") => row,
+        ("POST", "/v1/auth/request-link") => json!({"email": "somebody@example.com"}),
+        ("POST", "/v1/device/token") => json!({"device_code": "none"}),
+        ("POST" | "PATCH", "/v1/orgs" | "/v1/orgs/{id}") => json!({"name": "Crew"}),
+        ("POST", "/v1/orgs/{id}/members") => json!({"email": "admin@example.com"}),
+        ("PATCH", "/v1/orgs/{id}/members/{human_id}") => json!({"role": "member"}),
+        ("DELETE", "/v1/self") => json!({"confirm_email": "nobody@example.com"}),
+        ("PATCH", "/v1/self/agents/{id}") => json!({"name": "robot"}),
+        ("PUT", "/v1/self/marketing-consent") => json!({"marketing_consent": true}),
+        ("PATCH", "/v1/self/profile") => json!({"name": "Somebody"}),
+        ("POST", "/v1/self/signup-source") => json!({"source": "a friend"}),
+        _ => json!({}),
+    }
+}

@@ -1,0 +1,128 @@
+//! Every operation of the generated document, asked by every kind of caller. Nothing is listed here
+//! by hand but what bodies look like: a route that is added is walked. Who may do what with rows is
+//! the matrix's.
+
+mod callers;
+mod document;
+mod house;
+
+use callers::{Elsewhere, ON_APP, ON_SITE, Promise, Who, ask, promise};
+use document::{Operation, body_of};
+use house::House;
+use reqwest::RequestBuilder;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, TestServer};
+
+/// Who asks for an operation.
+fn callers(operation: &Operation) -> &'static [Who] {
+    if operation.on_app_origin() { &ON_APP } else { &ON_SITE }
+}
+
+async fn answer(request: RequestBuilder, operation: &Operation) -> Answer {
+    Answer::of(match operation.takes_body {
+        true => request.json(&body_of(operation)),
+        false => request,
+    })
+    .await
+}
+
+/// An answer without what is each request's own.
+fn told(answer: &Answer) -> (u16, Value) {
+    let mut body = answer.json();
+    body["error"]["request_id"] = Value::Null;
+    (answer.status, body)
+}
+
+#[tokio::test]
+async fn whoever_is_refused_gets_the_documented_code_and_changes_nothing() {
+    let server = TestServer::start().await;
+    let (_, operations) = document::read(&server).await;
+    let house = House::build(&server, "here").await;
+    let elsewhere = Elsewhere::of(&server, &house).await;
+    let before = house.seen().await;
+    let feed = house.feed(None).await;
+    let mut wrong = Vec::new();
+    let mut asked = 0;
+    for operation in &operations {
+        let Operation { method, template, .. } = operation;
+        for who in callers(operation) {
+            let promised = promise(*who, operation);
+            if promised == Promise::LetIn {
+                continue;
+            }
+            asked += 1;
+            let send = async |absent| {
+                let path = house.path(operation, absent);
+                answer(ask(*who, &house, &elsewhere, method, &path), operation).await
+            };
+            let said = send(false).await;
+            let code = said.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
+            let fits = match promised {
+                Promise::Refused(promised) => code == promised.as_str(),
+                // An agent's other key may be forbidden, as long as it may be none at all.
+                _ => {
+                    let absent = ["app_not_found", "not_found", "forbidden"].contains(&&*code);
+                    absent && told(&said) == told(&send(true).await)
+                }
+            };
+            let documented = operation.tells(&code);
+            if !fits || !documented {
+                wrong.push(format!("{who:?} {method} {template}: {code}, not {promised:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {asked}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(asked > 1_000, "only {asked} asked");
+    assert_eq!(house.seen().await, before);
+    let since = feed["cursor"].as_str().expect("a cursor");
+    assert_eq!(house.feed(Some(since)).await["events"], json!([]));
+}
+
+#[tokio::test]
+async fn whoever_is_let_in_gets_what_the_document_describes() {
+    let server = TestServer::start().await;
+    let (document, operations) = document::read(&server).await;
+    let first = House::build(&server, "first").await;
+    let elsewhere = Elsewhere::of(&server, &first).await;
+    let mut wrong = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        // Each operation has a house of its own: some of them take it apart.
+        let house = House::build(&server, &format!("house{at}")).await;
+        for who in callers(operation) {
+            if promise(*who, operation) != Promise::LetIn {
+                continue;
+            }
+            let Operation { method, template, .. } = operation;
+            let path = house.path(operation, false);
+            let said = answer(ask(*who, &house, &elsewhere, method, &path), operation).await;
+            if let Some(what) = operation.undocumented(&document, &said) {
+                wrong.push(format!("{who:?} {method} {template}: {what}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_body_is_read_strictly() {
+    let server = TestServer::start().await;
+    let (_, operations) = document::read(&server).await;
+    let house = House::build(&server, "here").await;
+    let elsewhere = Elsewhere::of(&server, &house).await;
+    let body = json!({"odd": 1});
+    for operation in operations.iter().filter(|operation| operation.takes_body) {
+        let who = match operation {
+            one if one.on_app_origin() => Who::Visitor(3),
+            one if one.accepts("human_session") => Who::Owner,
+            one if one.accepts("agent_key") => Who::OwnersAgent,
+            _ => Who::Nobody,
+        };
+        let path = house.path(operation, false);
+        let request = ask(who, &house, &elsewhere, &operation.method, &path);
+        let said = Answer::of(request.json(&body)).await;
+        assert!(said.text.contains("odd"), "{} {}: {}", operation.method, path, said.text);
+        said.error(ErrorCode::InvalidRequest);
+    }
+}

@@ -1,0 +1,195 @@
+//! What a service credential reaches: the intersection of its allowlist and what the owner may.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::world::{Site, World, manifest, text};
+use crate::harness::Answer;
+
+/// One credential at work.
+struct Service<'a> {
+    site: &'a Site<'a>,
+    token: String,
+}
+
+impl<'a> Service<'a> {
+    async fn of(site: &'a Site<'a>, body: Value) -> Self {
+        Self { site, token: site.credential(body).await.1 }
+    }
+
+    async fn ask(&self, method: Method, rest: &str) -> Answer {
+        Answer::of(self.site.with(&self.token, method, &format!("/collections/{rest}"))).await
+    }
+
+    async fn send(&self, method: Method, rest: &str, body: Value) -> Answer {
+        let path = format!("/collections/{rest}");
+        Answer::of(self.site.with(&self.token, method, &path).json(&body)).await
+    }
+}
+
+#[tokio::test]
+async fn each_operation_is_allowed_by_its_name_only() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    site.row("safe", "k").await;
+    for allowed in ["read", "create", "update", "delete", "count"] {
+        let service =
+            Service::of(&site, json!({"collections": ["safe"], "operations": [allowed]})).await;
+        let data = json!({"data": {}});
+        let asked = [
+            ("read", service.ask(Method::GET, "safe").await),
+            ("read", service.ask(Method::GET, "safe/k").await),
+            ("create", service.send(Method::POST, "safe", data.clone()).await),
+            ("update", service.send(Method::PATCH, "safe/k", data).await),
+            ("count", service.ask(Method::GET, "safe/count").await),
+        ];
+        for (operation, answer) in asked {
+            if operation == allowed {
+                assert!(answer.status < 300, "{operation}: {}", answer.text);
+            } else {
+                answer.error(ErrorCode::CredentialScopeForbidden);
+            }
+        }
+        let deleted = service.ask(Method::DELETE, "safe/k").await;
+        if allowed == "delete" {
+            deleted.expect(200);
+            site.row("safe", "k").await;
+        } else {
+            deleted.error(ErrorCode::CredentialScopeForbidden);
+        }
+    }
+}
+
+#[tokio::test]
+async fn beyond_its_collections_it_has_nothing_whatever_is_there() {
+    let world = World::start().await;
+    let site = world.site("public").await;
+    site.row("board", "k").await;
+    let all = json!(["read", "create", "update", "delete", "count"]);
+    let service = Service::of(&site, json!({"collections": ["safe"], "operations": all})).await;
+    for rest in ["board", "board/k", "board/none", "board/count", "board/deleted"] {
+        service.ask(Method::GET, rest).await.error(ErrorCode::CredentialScopeForbidden);
+    }
+    service.ask(Method::GET, "nowhere").await.error(ErrorCode::CollectionNotFound);
+    // The trash, restore and purge are no operations of a collection.
+    site.row("safe", "s").await;
+    let trash = [
+        (Method::GET, "safe/deleted"),
+        (Method::POST, "safe/s/restore"),
+        (Method::DELETE, "safe/s/purge"),
+        (Method::GET, "safe?include_deleted=true"),
+    ];
+    for (method, rest) in trash {
+        service.ask(method, rest).await.error(ErrorCode::CredentialScopeForbidden);
+    }
+    let batch = json!({"rows": [{"key": "a", "data": {}}]});
+    let refused = service.send(Method::POST, "board/batch", batch.clone()).await.expect(200);
+    assert_eq!(refused["results"][0]["error"]["code"], "credential_scope_forbidden");
+    let written = service.send(Method::POST, "safe/batch", batch).await.expect(200);
+    assert_eq!(written["results"][0]["status"], 201);
+    let event = site.with(&service.token, Method::POST, "/events");
+    let event = Answer::of(event.json(&json!({"type": "ping", "data": {}}))).await;
+    event.error(ErrorCode::CredentialScopeForbidden);
+}
+
+#[tokio::test]
+async fn beyond_what_the_owner_may_it_gets_the_collections_own_refusal() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let all = json!(["read", "create", "update", "delete", "count"]);
+    let service = Service::of(&site, json!({"mode": "following", "operations": all})).await;
+    let made = service.send(Method::POST, "blind", json!({"key": "b", "data": {}})).await;
+    let id = made.expect(201)["creator"].clone();
+    assert_eq!(id["kind"], "credential");
+    service.ask(Method::GET, "blind").await.error(ErrorCode::CollectionReadForbidden);
+    service.ask(Method::GET, "blind/b").await.error(ErrorCode::RowNotFound);
+    service.ask(Method::GET, "blind/count").await.error(ErrorCode::CollectionCountForbidden);
+    service.ask(Method::DELETE, "blind/b").await.error(ErrorCode::RowNotFound);
+    // `press` is the editors': the owner is none, and neither is its credential.
+    let denied = service.send(Method::POST, "press", json!({"data": {}})).await;
+    let error = denied.error(ErrorCode::CollectionWriteForbidden);
+    assert_eq!(error["required"], json!(["editor"]));
+}
+
+#[tokio::test]
+async fn explicit_stays_with_what_it_names_and_following_goes_along() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let explicit =
+        Service::of(&site, json!({"collections": ["safe"], "operations": ["read"]})).await;
+    let following = Service::of(
+        &site,
+        json!({
+            "mode": "following", "operations": ["read", "create"],
+            "collections": [{"name": "safe", "operations": ["count"]}],
+        }),
+    )
+    .await;
+    let mut later = manifest();
+    later["collections"]["later"] = later["collections"]["safe"].clone();
+    site.redeploy(later).await;
+    explicit.ask(Method::GET, "later").await.error(ErrorCode::CredentialScopeForbidden);
+    explicit.ask(Method::GET, "safe").await.expect(200);
+    following.send(Method::POST, "later", json!({"key": "k", "data": {}})).await.expect(201);
+    following.ask(Method::GET, "later/k").await.expect(200);
+    following.ask(Method::GET, "later/count").await.error(ErrorCode::CredentialScopeForbidden);
+    // What it names is what it may there, also when that is less than elsewhere.
+    following.ask(Method::GET, "safe").await.error(ErrorCode::CredentialScopeForbidden);
+    following.ask(Method::GET, "safe/count").await.expect(200);
+}
+
+#[tokio::test]
+async fn own_is_what_the_credential_itself_created() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let all = json!(["read", "create", "update", "delete", "count"]);
+    let body = json!({"collections": ["safe"], "operations": all, "scope": "own"});
+    let (one, two) = (Service::of(&site, body.clone()).await, Service::of(&site, body).await);
+    site.row("safe", "theirs").await;
+    one.send(Method::POST, "safe", json!({"key": "mine", "data": {}})).await.expect(201);
+    let listed = one.ask(Method::GET, "safe").await.expect(200);
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one.ask(Method::GET, "safe/count").await.expect(200)["count"], 1);
+    assert_eq!(two.ask(Method::GET, "safe/count").await.expect(200)["count"], 0);
+    let data = json!({"data": {"x": 1}});
+    for hidden in ["theirs", "none"] {
+        one.ask(Method::GET, &format!("safe/{hidden}")).await.error(ErrorCode::RowNotFound);
+        let path = format!("safe/{hidden}");
+        one.send(Method::PATCH, &path, data.clone()).await.error(ErrorCode::RowNotFound);
+        one.ask(Method::DELETE, &path).await.error(ErrorCode::RowNotFound);
+    }
+    let keyed = json!({"key": "theirs", "data": {}});
+    one.send(Method::POST, "safe", keyed).await.error(ErrorCode::RowNotFound);
+    two.send(Method::PATCH, "safe/mine", data.clone()).await.error(ErrorCode::RowNotFound);
+    one.send(Method::PATCH, "safe/mine", data.clone()).await.expect(200);
+    // Somebody else's edit does not make it less its own.
+    site.patch("/collections/safe/mine", data).await.expect(200);
+    one.ask(Method::DELETE, "safe/mine").await.expect(200);
+}
+
+#[tokio::test]
+async fn the_feed_of_a_credential_is_of_the_rows_it_reads_and_of_deploys() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let service =
+        Service::of(&site, json!({"collections": ["safe"], "operations": ["read"]})).await;
+    let feed = async |query: &str| {
+        let request = site.with(&service.token, Method::GET, &format!("/feed{query}"));
+        Answer::of(request).await.expect(200)
+    };
+    let since = text(&feed("").await, "cursor");
+    site.row("safe", "s").await;
+    site.row("club", "c").await;
+    site.post("/events", json!({"type": "ping", "data": {"who": "me"}})).await.expect(201);
+    site.post("/members", json!({"email": "ada@example.com"})).await.expect(201);
+    site.patch("", json!({"timezone": "Europe/Zurich"})).await.expect(200);
+    let page = feed(&format!("?since={since}&wait=0")).await;
+    let told: Vec<_> = page["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|one| (one["type"].clone(), one["collection"].clone()))
+        .collect();
+    assert_eq!(told, [(json!("row.created"), json!("safe"))], "{page}");
+}
