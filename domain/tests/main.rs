@@ -7,6 +7,7 @@ mod challenge;
 mod compat;
 mod edge;
 mod error;
+mod fuzz;
 mod ids;
 mod json;
 mod manifest;
