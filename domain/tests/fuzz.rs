@@ -90,8 +90,7 @@ fn replay(target: &str, property: fn(&[u8]) -> bool, mutations: usize) {
         inputs.iter().filter(is_read).count()
     };
     assert!(read(&corpus) > 0, "the corpus of {target} reaches nothing");
-    let survivors = read(&mutations);
-    assert!(survivors > 0 && survivors < mutations.len(), "{survivors} mutations were read");
+    assert!(read(&mutations) < mutations.len(), "no mutation of {target} is refused");
 }
 
 #[test]
