@@ -6,8 +6,6 @@
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::ErrorBody;
-
 /// Who did something.
 #[derive(ToSchema)]
 pub(crate) struct PrincipalRecord {
@@ -87,8 +85,29 @@ pub(crate) struct BatchResult {
     status: u16,
     /// The row after the write.
     row: Option<RowRecord>,
-    /// The refusal: as in the error envelope, without `docs_url` and `request_id`.
-    error: Option<ErrorBody>,
+    /// The refusal.
+    error: Option<BatchRefusal>,
+}
+
+/// Why an entry of a batch was refused: as in the error envelope, without `docs_url` and
+/// `request_id`.
+#[derive(ToSchema)]
+pub(crate) struct BatchRefusal {
+    /// A stable code of the error reference.
+    code: String,
+    /// The status that the single call would have answered.
+    status: u16,
+    /// What is wrong with this entry.
+    message: String,
+    /// What the code means and what to do about it.
+    hint: String,
+    /// Whether the same entry may succeed later.
+    retryable: bool,
+    /// More about this entry, for codes that have it.
+    #[schema(value_type = Option<Object>)]
+    details: Option<Value>,
+    /// The subjects that were consulted, for role refusals.
+    required: Option<Vec<String>>,
 }
 
 /// How many rows there are.
