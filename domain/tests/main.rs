@@ -19,5 +19,6 @@ mod retention;
 mod schema;
 mod secret;
 mod slug;
+mod trace;
 mod transfers;
 mod unique;
