@@ -66,6 +66,21 @@ async fn every_reference_in_the_document_leads_somewhere() {
     }
 }
 
+#[test]
+fn no_two_operations_have_the_same_id() {
+    let document = serde_json::to_value(router::document()).unwrap();
+    let mut ids = std::collections::BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in
+            item.as_object().unwrap().values().filter(|one| one["responses"].is_object())
+        {
+            let id = operation["operationId"].as_str().unwrap_or_default();
+            assert!(!id.is_empty() && ids.insert(id.to_owned()), "{path}: {id:?}");
+        }
+    }
+    assert!(ids.len() > 100, "the operations were found");
+}
+
 #[tokio::test]
 async fn the_page_shows_every_operation_without_any_script() {
     let server = TestServer::builder().with_probes().start().await;

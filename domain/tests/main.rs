@@ -8,6 +8,7 @@ mod compat;
 mod domains;
 mod edge;
 mod error;
+mod fuzz;
 mod ids;
 mod json;
 mod manifest;

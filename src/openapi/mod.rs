@@ -134,6 +134,7 @@ macro_rules! operation {
     ($($handler:ident)::+, $errors:expr) => {
         $crate::openapi::describe(
             &$($handler)::+,
+            stringify!($($handler)::+),
             $errors,
             utoipa_axum::routes!($($handler)::+),
         )

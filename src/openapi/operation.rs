@@ -49,9 +49,11 @@ extractors!(A B C D E);
 extractors!(A B C D E F);
 extractors!(A B C D E F G);
 
-/// Completes the operations in `routes` with the permission of `handler` and its `errors`.
+/// Completes the operations in `routes` with the permission of `handler`, its `errors`, and an id that
+/// no other one has; `path` is how the router names it.
 pub fn describe<H, T>(
     _handler: &H,
+    path: &str,
     errors: &[ErrorCode],
     mut routes: UtoipaMethodRouter<AppState>,
 ) -> UtoipaMethodRouter<AppState>
@@ -62,9 +64,20 @@ where
     for item in routes.1.paths.values_mut() {
         for operation in operations(item) {
             complete::<T::Permission>(operation, errors);
+            identify(operation, path);
         }
     }
     routes
+}
+
+/// A handler that is named by a verb alone is told apart by its area: `keys::list::list` becomes
+/// `keys_list`. The standard wants ids that are unique.
+fn identify(operation: &mut Operation, path: &str) {
+    let mut names = path.split("::").map(str::trim);
+    let (area, verb) = (names.next().unwrap_or_default(), names.next_back().unwrap_or_default());
+    if area != verb && !verb.contains('_') && operation.operation_id.as_deref() == Some(verb) {
+        operation.operation_id = Some(format!("{area}_{verb}"));
+    }
 }
 
 fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {

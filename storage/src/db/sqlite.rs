@@ -99,6 +99,7 @@ impl SqliteDb {
             .run_direct(None, &mut cold, false)
             .await
             .map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        sync_folder(&options.data_dir)?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(options.sqlite_readers_max)
@@ -253,6 +254,14 @@ fn cannot_open(path: &Path, error: &sqlx::Error) -> StorageError {
 pub(crate) fn create_folder(folder: &Path) -> Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
         StorageError::Open(format!("the folder {} cannot be made: {error}", folder.display()))
+    })
+}
+
+/// Makes the names of the database and its log durable. SQLite does so too, and ignores whether it
+/// succeeded.
+fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+        StorageError::Open(format!("the folder {} cannot be synced: {error}", folder.display()))
     })
 }
 

@@ -81,6 +81,9 @@ static void opened(int fd) {
     path[length] = 0;
     if (strncmp(path, folder, prefix) != 0 || (path[prefix] != '/' && path[prefix])) return;
     const char *name = path + prefix;
+    /* The folder itself: SQLite syncs it at each connection's first commit and ignores the result.
+     * The server syncs it once by itself, and does not start when that fails. */
+    if (!name[0]) return;
     if (strcmp(name, "/rookery.db") == 0) files[fd] = DATABASE;
     else if (strcmp(name, "/rookery.db-wal") == 0) files[fd] = LOG;
     else files[fd] = OTHER;
@@ -191,6 +194,12 @@ static int sync_with(int fd, int (*real)(int)) {
     int fails = fail_at > 0 && (mine == fail_at || (fails_always && mine > fail_at));
     note(SYNC_BEGINS, file, "", 0, mine);
     pthread_mutex_unlock(&order);
+    if (fails) {
+        char link[64], path[PATH_MAX];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t size = readlink(link, path, sizeof path);
+        dprintf(2, "shim: sync %lld fails, of %.*s\n", mine, size > 0 ? (int)size : 0, path);
+    }
     int result = fails ? -1 : real(fd), saved = fails ? EIO : errno;
     pthread_mutex_lock(&order);
     note(result == 0 ? SYNC_ENDED : SYNC_FAILED, file, "", 0, mine);

@@ -12,6 +12,7 @@ mod panics;
 mod polls;
 mod postgres;
 mod power;
+mod schemathesis;
 mod sigterm;
 
 use clap::ValueEnum;
@@ -47,6 +48,8 @@ pub enum Fault {
     Polls,
     /// A memory budget far below what all apps take
     Memory,
+    /// Requests drawn from the OpenAPI document, by Schemathesis
+    Schemathesis,
 }
 
 impl Fault {
@@ -69,6 +72,7 @@ impl Fault {
             Self::Crowds => crowds::run(world).await,
             Self::Polls => polls::run(world).await,
             Self::Memory => memory::run(world).await,
+            Self::Schemathesis => schemathesis::run(world).await,
         }
     }
 }
