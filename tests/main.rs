@@ -16,6 +16,7 @@ mod pages;
 mod process;
 mod routes;
 mod secrets;
+mod site;
 mod tidy;
 mod transfer_crash;
 mod usage;

@@ -42,6 +42,7 @@ use super::{
 use crate::{
     error::ApiError,
     pages::{origin::HostMatch, paths::WITHOUT_SLASH, policy::sandbox_preflight_headers},
+    routes::site::api::InnerRoutes,
     state::AppState,
 };
 
@@ -133,6 +134,10 @@ impl Edge {
                 let request_id = request_id.clone();
                 let context = RequestContext { request_id, address, by_proxy, app };
                 parts.extensions.insert(context);
+                if !api && !is_app {
+                    // A page asks the API what it shows.
+                    parts.extensions.insert(InnerRoutes(routes.handlers()));
+                }
                 let request = Request::from_parts(parts, Body::new(body));
                 let (response, app) = metering::run(route(routes.handlers(), request)).await;
                 metered = app;

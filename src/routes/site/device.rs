@@ -7,7 +7,7 @@ use rookery_actors::directory::{Device, DeviceState, SessionHolder};
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::Deserialize;
 
-use super::{form, frame, see_other, show, visitor};
+use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor};
 use crate::{
     error::ApiResult,
     http::{client::RequestContext, csrf, params::StrictQuery},
@@ -69,7 +69,7 @@ pub async fn decide(
     body: Body,
 ) -> ApiResult<Response> {
     csrf::check(&method, &headers, &state.public_url)?;
-    let Form { user_code, decision } = form(&headers, body).await?;
+    let Form { user_code, decision } = form(&headers, body, FORM_BYTES_MAX).await?;
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&user_code)?) };
     let approve = decision == Decision::Approve;
     let decided = state

@@ -6,7 +6,7 @@ use rookery_actors::Directory;
 use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{form, frame, show};
+use super::{FORM_BYTES_MAX, form, frame, show};
 use crate::{
     error::ApiResult,
     http::params::StrictQuery,
@@ -83,7 +83,7 @@ pub async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let form: Form = form(&headers, body).await?;
+    let form: Form = form(&headers, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let email = match Email::parse(&form.email) {
         Ok(email) => email,

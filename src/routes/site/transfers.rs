@@ -6,7 +6,7 @@ use rookery_actors::directory::SessionHolder;
 use rookery_domain::{Error, ErrorCode, Result, id::TransferId};
 use serde::Deserialize;
 
-use super::{form, frame, see_other, show, visitor};
+use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor};
 use crate::{
     error::ApiResult,
     http::csrf,
@@ -53,7 +53,7 @@ pub async fn decide(
     body: Body,
 ) -> ApiResult<Response> {
     csrf::check(&method, &headers, &state.public_url)?;
-    let Form { transfer, decision } = form(&headers, body).await?;
+    let Form { transfer, decision } = form(&headers, body, FORM_BYTES_MAX).await?;
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in()?) };
     let human = state.rooms.directory.human(visitor.human)?;
     let human = human.ok_or_else(|| Error::internal(false))?;

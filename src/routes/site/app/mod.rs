@@ -1,0 +1,8 @@
+//! An app's own pages. `place` is what they have in common: the app, where the human stands in it,
+//! the tabs.
+
+pub mod actions;
+pub mod data;
+pub mod overview;
+pub mod place;
+pub mod versions;
