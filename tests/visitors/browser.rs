@@ -11,7 +11,7 @@ use super::world::{HTML, World};
 const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>";
 
 /// What the browser tests need, by the Debian package that has it.
-fn missing_package() -> Option<&'static str> {
+pub fn missing_package() -> Option<&'static str> {
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
     let tools = [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")];
     let answers = |tool: &str| {

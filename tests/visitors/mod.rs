@@ -2,7 +2,7 @@
 //! server with the `Host` of an app, as a browser sends them.
 
 mod authorize;
-mod browser;
+pub mod browser;
 mod feed;
 mod limits;
 mod page;

@@ -5,6 +5,7 @@
 //! nothing: it asks the API inside the process (`api`) and shows what that answers. The pages that
 //! need no session (`pages::site`) have no script; the others work without it.
 
+pub mod account;
 pub mod agents;
 pub mod api;
 pub mod app;
@@ -12,6 +13,7 @@ pub mod assets;
 pub mod confirm;
 pub mod desk;
 pub mod device;
+pub mod fields;
 pub mod first_run;
 pub mod home;
 pub mod mailbox;

@@ -3,7 +3,7 @@
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
 use rookery_actors::Directory;
-use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
+use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
 
 use super::{FORM_BYTES_MAX, form, frame, show};
@@ -44,6 +44,14 @@ fn idp_href(path: &ReturnPath) -> String {
     format!("/v1/auth/idp?{query}")
 }
 
+/// The app that sent the human here: an invitation, or an app's own page, leads to `/authorize`.
+fn app_of(path: &ReturnPath) -> Option<String> {
+    let (path, query) = path.as_str().split_once('?')?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let (_, slug) = pairs.find(|(name, _)| name == "app").filter(|_| path == "/authorize")?;
+    slug::check(&slug).is_ok().then(|| slug.into_owned())
+}
+
 fn ask(
     state: &Shared,
     status: StatusCode,
@@ -55,7 +63,7 @@ fn ask(
         shell: frame(state, None)?,
         email,
         redirect_to: path.to_string(),
-        app_name: None,
+        app_name: app_of(path),
         error,
         idp_href: state.idp.as_ref().map(|_| idp_href(path)),
     };

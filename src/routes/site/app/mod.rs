@@ -2,7 +2,11 @@
 //! the tabs.
 
 pub mod actions;
+pub mod analytics;
 pub mod data;
 pub mod overview;
 pub mod place;
+pub mod settings;
+pub mod sharing;
+pub mod usage;
 pub mod versions;

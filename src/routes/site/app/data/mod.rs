@@ -21,7 +21,7 @@ use crate::routes::site::notice::Notice;
 const ROW_FORM_BYTES_MAX: usize = 512 << 10;
 
 /// The API's path of a collection.
-fn collection_path(app: &str, collection: &str) -> String {
+pub(super) fn collection_path(app: &str, collection: &str) -> String {
     format!("/v1/apps/{app}/collections/{}", path_segment(collection))
 }
 
