@@ -6,7 +6,7 @@ use reqwest::{Method, header};
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, process::Process};
+use crate::harness::{Answer, forged, process::Process};
 
 fn text(value: &Value) -> String {
     value.as_str().expect("text").to_owned()
@@ -33,7 +33,7 @@ async fn no_secret_reaches_the_log_even_at_its_most_talkative() {
     // Refused requests carry secrets too.
     let claim = server.request(Method::POST, "/v1/agents/claim", &key);
     Answer::of(claim.json(&json!({"code": code}))).await.error(ErrorCode::Conflict);
-    let forged = format!("{}x", &key[..key.len() - 1]);
+    let forged = forged(&key);
     let refused = server.request(Method::GET, "/v1/keys", &forged);
     Answer::of(refused).await.error(ErrorCode::Unauthorized);
     let started = post(&server, "", "/v1/device/code", json!({})).await.expect(200);

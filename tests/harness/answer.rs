@@ -4,6 +4,12 @@ use reqwest::{RequestBuilder, header::HeaderMap};
 use rookery_domain::ErrorCode;
 use serde_json::Value;
 
+/// A token with another last character: well formed, and never the true one.
+pub fn forged(token: &str) -> String {
+    let (start, last) = token.split_at(token.len() - 1);
+    format!("{start}{}", if last == "x" { "y" } else { "x" })
+}
+
 /// An answer, read to its end.
 #[derive(Debug)]
 pub struct Answer {

@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-pub use answer::{Answer, redact};
+pub use answer::{Answer, forged, redact};
 pub use directory::TestDirectory;
 pub use people::{Agent, Human, encoded, session_of};
 pub use raw::RawConnection;

@@ -8,7 +8,7 @@ use super::{
     authorize::{callback, grant},
     world::{HTML, World, cookie_of},
 };
-use crate::harness::Answer;
+use crate::harness::{Answer, forged};
 
 #[tokio::test]
 async fn the_link_in_force_lets_in_and_any_other_does_not() {
@@ -28,7 +28,7 @@ async fn the_link_in_force_lets_in_and_any_other_does_not() {
     assert_eq!(again.status, 303);
     assert!(!again.headers.contains_key("set-cookie"));
 
-    let forged = format!("{}x", &token[..token.len() - 1]);
+    let forged = forged(&token);
     for wrong in ["nonsense", forged.as_str(), &token[..12]] {
         let refused = site.get(&format!("/s/share/{wrong}")).await;
         refused.error(ErrorCode::Unauthorized);
