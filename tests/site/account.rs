@@ -29,8 +29,8 @@ async fn sessions_end_one_by_one_or_all_at_once() {
     page.says("This browser").says("Another browser");
     let session = page.between("name=\"session\" value=\"", "\"");
     let ended =
-        server.submit(&here, "/account", &[("action", "end-session"), ("session", &session)]);
-    assert_eq!(ended.await.led_to(), "/account?done=session-ended");
+        server.submit(&here, "/account", &[("action", "end-session"), ("session", &session)]).await;
+    assert_eq!(ended.led_to(), "/account?done=session-ended");
     assert_eq!(Answer::of(server.by(&there, GET, "/account")).await.status, 303);
     server.see(&here, "/account").await.hides("Another browser");
 

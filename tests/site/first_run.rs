@@ -18,8 +18,8 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     sent.says("/dev/mailbox");
     let mailbox = server.request(GET, &format!("/dev/mailbox?to={}", encoded(email)));
     let mailbox = Answer::of(mailbox.header("accept", "text/html")).await;
-    let link = mailbox.between("href=\"http://", "\"");
-    let (_, token) = link.split_once("/sign-in/confirm?token=").expect("a sign-in link");
+    let confirm = format!("href=\"{}/sign-in/confirm?token=", server.public_url());
+    let token = mailbox.between(&confirm, "\"");
     let entered = server.get(&format!("/v1/auth/verify?token={token}")).await;
     assert_eq!(entered.led_to(), "/");
     let cookie = crate::harness::session_of(&entered);
@@ -36,7 +36,7 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     let (host, _) = url.split_once(':').expect("an app's origin");
     let app = Answer::of(server.request(GET, "/").header("host", format!("{host}:1"))).await;
     assert_eq!(app.status, 200);
-    app.says("guestbook");
+    app.says("<title>Guestbook</title>");
 
     // The agent is the human's and its key works; sent again nothing is made twice.
     let apps = Answer::of(server.call(GET, "/v1/apps", &key)).await.expect(200);

@@ -45,7 +45,7 @@ async fn versions_show_what_they_changed_and_expose() {
     let first = owned.see("/versions/1").await;
     first.says("oldest that is kept").says("Roll back to version 1");
     // The report is about the rows that are there: an address that everybody may read.
-    first.says("email").says("severity").hides(">Nothing.<");
+    first.says("looks like an e-mail address").says("severity").hides(">Nothing.<");
     owned.see("/versions/1?against=2").await.says("From version 2 to version 1").says("removed");
     assert_eq!(owned.see("/versions/7").await.status, 404);
     assert_eq!(owned.see("/versions/x").await.status, 404);

@@ -5,9 +5,12 @@ use rookery_storage::shelf;
 
 use crate::{
     error::ApiResult,
-    routes::site::{
-        desk::{Desk, Frame, Section},
-        records::{App, List},
+    routes::{
+        self_apps::record::Shelf,
+        site::{
+            desk::{Desk, Frame, Section},
+            records::App,
+        },
     },
 };
 
@@ -59,10 +62,14 @@ impl Place {
         match desk.api.get::<App>(&path).await {
             Ok(app) => Self::new(desk, app, tab, true).await,
             Err(failed) if failed.error.code == ErrorCode::Forbidden => {
-                let mine: List<App> = desk.api.get("/v1/self/apps?limit=200").await?;
-                let mut mine = mine.items.into_iter();
-                let app = mine.find(|app| app.slug == id || app.id.to_string() == id);
-                let app = app.ok_or_else(Error::app_not_found)?;
+                let handle = desk.state.rooms.apps().find(id).await?;
+                let shelf = Shelf::open(&desk.state, desk.human).await?;
+                let app = shelf.show(&handle, None).await?.ok_or_else(Error::app_not_found)?;
+                let app = serde_json::to_value(app).and_then(serde_json::from_value::<App>);
+                let app = app.map_err(|_| Error::internal(false))?;
+                if app.deleted_at.is_some() {
+                    return Err(Error::app_not_found().into());
+                }
                 Self::new(desk, app, tab, false).await
             }
             Err(failed) => Err(failed),

@@ -73,6 +73,8 @@ struct SettingsPage {
     orgs: Vec<Org>,
     retention: Vec<Retention>,
     visibilities: &'static [(&'static str, &'static str, &'static str)],
+    /// The timezone, as it was typed where that was refused.
+    timezone: String,
 }
 
 /// Who may reach an app.
@@ -84,20 +86,21 @@ const VISIBILITIES: &[(&str, &str, &str)] = &[
 
 /// The page.
 pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None).await)
+    desk.answer(view(&desk, &id, StatusCode::OK, None, None).await)
 }
 
 /// Does what a form of the page asks for.
 pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
-    let done = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => perform(&desk, &id, &fields).await,
-        Err(error) => Err(error.into()),
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
     };
-    desk.answer(match done {
+    desk.answer(match perform(&desk, &id, &fields).await {
         Ok(()) => desk.go(&format!("/apps/{id}/settings"), "saved").map_err(Into::into),
         Err(failed) if failed.error.code.status() < 500 => {
             let status = error::status(failed.error.code);
-            view(&desk, &id, status, Some(Notice::refused(&failed.error))).await
+            let typed = fields.some("timezone");
+            view(&desk, &id, status, Some(Notice::refused(&failed.error)), typed).await
         }
         Err(failed) => Err(failed),
     })
@@ -135,6 +138,7 @@ async fn view(
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
+    typed: Option<&str>,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
     let orgs: List<Org> = desk.api.get("/v1/orgs?limit=200").await?;
@@ -145,6 +149,7 @@ async fn view(
         retention.extend(desk.api.get_if_allowed::<Retention>(&path).await?);
     }
     let page = SettingsPage {
+        timezone: typed.unwrap_or(&place.app.timezone).to_owned(),
         frame: frame.with(notice),
         place,
         orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),
