@@ -12,6 +12,7 @@ use crate::{
     config::{self, Config, Environment},
     demo, openapi, operator, router,
     server::{self, Hooks, signal},
+    terminal::{self, OpsArgs},
 };
 
 /// Hosts small web apps that agents deploy.
@@ -38,6 +39,8 @@ enum Command {
     /// What an operator does to one app.
     #[command(subcommand)]
     App(AppCommand),
+    /// What operators see of a running server, and a few things they do to it.
+    Ops(OpsArgs),
     /// Writes a copy of the database to a new file; the server may run. (PostgreSQL: pg_dump.)
     Backup {
         /// The file to write; it must not exist.
@@ -76,6 +79,7 @@ pub fn run() -> ExitCode {
             let closed = operator::close_app(&config, &app).await?;
             Ok(format!("closed {} ({})\n", closed.id, closed.slug))
         }),
+        Command::Ops(args) => run_once(file, async |config| terminal::run(&config, args).await),
         Command::Backup { file: to } => run_once(file, async |config| {
             operator::back_up(&config, &to).await?;
             Ok(format!("backed up to {}\n", to.display()))

@@ -17,9 +17,11 @@ pub mod operator;
 pub mod ops;
 pub mod outbound;
 pub mod pages;
+pub mod push;
 pub mod router;
 pub mod routes;
 pub mod server;
 pub mod state;
+pub mod terminal;
 
 pub use server::{Hooks, Server, start};

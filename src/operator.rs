@@ -3,25 +3,17 @@
 //! Backup and restore work on the database's files; closing an app is an operation on the app, so
 //! a running server does it itself, and a stopped one is opened for it.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::Path,
-    time::Duration,
-};
+use std::path::Path;
 
 use rookery_domain::time::Clock;
 use rookery_storage::{backup, faults::Faults};
-use secrecy::ExposeSecret as _;
-use serde_json::Value;
 
 use crate::{
     boot::{Rooms, storage},
     config::Config,
     routes::ops::close::Closed,
+    terminal::client::{self, Failure, OpsClient},
 };
-
-/// How long a running server may take to answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Takes down the app with this id or slug. Its owner may still read and export; everything that
 /// would write, and its pages, answer that it is closed.
@@ -46,42 +38,16 @@ enum Asked {
 }
 
 async fn ask(config: &Config, app: &str) -> Asked {
-    crate::outbound::install_tls();
-    let client = reqwest::Client::builder().no_proxy().timeout(ANSWER_TIMEOUT).build();
+    let client = OpsClient::of_listener(config.ops.listen, config.ops.token.clone());
     let client = match client {
         Ok(client) => client,
-        Err(error) => return Asked::Answered(Err(error.to_string())),
+        Err(line) => return Asked::Answered(Err(line)),
     };
-    let app = percent_encoding::utf8_percent_encode(app, percent_encoding::NON_ALPHANUMERIC);
-    let url = format!("http://{}/ops/apps/{app}/close", reachable(config.ops.listen));
-    let mut request = client.post(url);
-    let token = config.ops.token.expose_secret();
-    if !token.is_empty() {
-        request = request.bearer_auth(token);
+    let path = format!("/ops/apps/{}/close", client::segment(app));
+    match client.post(&path, None::<&()>).await {
+        Err(Failure::NobodyThere(_)) => Asked::NobodyThere,
+        answer => Asked::Answered(answer.map_err(String::from)),
     }
-    match request.send().await {
-        Err(error) if error.is_connect() => Asked::NobodyThere,
-        Err(error) => Asked::Answered(Err(format!("the server did not answer: {error}"))),
-        Ok(response) if response.status().is_success() => {
-            Asked::Answered(response.json().await.map_err(|error| error.to_string()))
-        }
-        Ok(response) => {
-            let status = response.status();
-            let body: Value = response.json().await.unwrap_or_default();
-            let message = body["error"]["message"].as_str().unwrap_or("no reason given");
-            Asked::Answered(Err(format!("the server refused ({status}): {message}")))
-        }
-    }
-}
-
-/// The address at which a listener is reached from this machine.
-fn reachable(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    SocketAddr::new(ip, listen.port())
 }
 
 async fn alone(config: &Config, app: &str) -> Result<Closed, String> {

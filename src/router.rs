@@ -14,9 +14,9 @@ use crate::{
     openapi, operation,
     routes::{
         account, agents, apps, auth, claim_codes, collections, credentials, device, docs, feed,
-        grants, health, keys, members, ops, org_members, orgs, page, preview_tokens, register,
-        self_agents, self_apps, self_transfers, share_link, site as pages, test_sessions,
-        transfers, usage, visitor,
+        grants, health, keys, members, ops, org_members, orgs, page, preview_tokens,
+        push_subscriptions, register, self_agents, self_apps, self_transfers, share_link,
+        site as pages, test_sessions, transfers, usage, visitor,
     },
     state::AppState,
 };
@@ -136,6 +136,7 @@ fn api() -> OpenApiRouter<AppState> {
     let api = OpenApiRouter::with_openapi(openapi::skeleton());
     rows(accounts(api))
         .merge(account_routes())
+        .merge(push())
         .merge(app_routes())
         .merge(sharing())
         .merge(ownership())
@@ -186,6 +187,15 @@ fn account_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(favorite::add_favorite, favorite::ERRORS))
         .routes(operation!(favorite::remove_favorite, favorite::ERRORS))
         .routes(operation!(view::view, view::ERRORS))
+}
+
+/// The browsers in which a human is told things: of part 4.7.
+fn push() -> OpenApiRouter<AppState> {
+    use push_subscriptions::{delete, save, vapid_public_key as key};
+    OpenApiRouter::new()
+        .routes(operation!(key::read_vapid_public_key, key::ERRORS))
+        .routes(operation!(save::save_push_subscription, save::ERRORS))
+        .routes(operation!(delete::delete_push_subscription, delete::ERRORS))
 }
 
 /// By which an app's page speaks to its app.

@@ -16,6 +16,7 @@ use crate::{
     openapi::Reference,
     ops::Ops,
     pages::origin::Origins,
+    push::Push,
     routes::page::PageCache,
 };
 
@@ -41,6 +42,8 @@ pub struct State {
     pub idp: Option<IdentityProvider>,
     /// Sends mail.
     pub mailer: Mailer,
+    /// Tells browsers.
+    pub push: Push,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
     /// Open polls of the feed, per client network.

@@ -12,6 +12,7 @@ mod http;
 mod load;
 mod operator;
 mod ops;
+mod outbound;
 mod pages;
 mod process;
 mod routes;

@@ -29,6 +29,7 @@ pub mod orgs;
 pub mod patch;
 pub mod previews;
 pub mod principal;
+pub mod public_net;
 pub mod query;
 pub mod redirect;
 pub mod retention;

@@ -12,6 +12,7 @@ mod json;
 mod manifest;
 mod meters;
 mod patch;
+mod public_net;
 mod query;
 mod retention;
 mod schema;

@@ -4,6 +4,7 @@ use secrecy::ExposeSecret as _;
 use url::Url;
 
 use super::{Config, ConfigError};
+use crate::outbound::gate::trusted_origin;
 
 /// Shortest accepted `ops.token`, in characters.
 const OPS_TOKEN_LEN_MIN: usize = 16;
@@ -41,6 +42,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.mail.from.parse::<lettre::message::Mailbox>().is_err() {
         return fail("mail.from: must be an address such as Rookery <rookery@example.org>");
     }
+    push(config)?;
     idp(config)?;
     let counters = config.rate_limit.counters;
     if !counters.is_power_of_two() || counters > COUNTERS_MAX {
@@ -66,6 +68,21 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     positive("limits.batch_rows_max", config.limits.batch_rows_max as u64)?;
     if crate::log::filter(&config.log.level).is_none() {
         return fail("log.level: must be a level or filter directives");
+    }
+    Ok(())
+}
+
+fn push(config: &Config) -> Result<(), ConfigError> {
+    let contact = &config.push.contact;
+    if !["", "mailto:", "https://"].iter().any(|scheme| {
+        if scheme.is_empty() { contact.is_empty() } else { contact.starts_with(scheme) }
+    }) {
+        return fail("push.contact: must begin with mailto: or https://");
+    }
+    if config.push.trusted_origins.iter().any(|it| trusted_origin(it).is_none()) {
+        return fail(
+            "push.trusted_origins: must be origins such as https://push.example.org (http on loopback)",
+        );
     }
     Ok(())
 }

@@ -40,6 +40,8 @@ pub struct Config {
     pub idp: Idp,
     /// Outgoing mail.
     pub mail: Mail,
+    /// Web push.
+    pub push: Push,
     /// Operators of the template gallery.
     pub community: Community,
     /// What is logged, and how.
@@ -204,6 +206,16 @@ pub struct Mail {
     pub smtp_url: SecretString,
     /// The sender.
     pub from: String,
+}
+
+/// Web push.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Push {
+    /// Whom push services may turn to; empty for the site, or the sender of mails.
+    pub contact: String,
+    /// Origins of push services that need not be on the public internet.
+    pub trusted_origins: Vec<String>,
 }
 
 /// Operators of the template gallery.

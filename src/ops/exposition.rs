@@ -49,9 +49,8 @@ impl Exposition {
         self.sample(name, &[], value);
     }
 
-    /// Writes a histogram of durations: `counts` (not cumulative) has one entry more than
-    /// `bounds_us`. The sum is left out where nobody keeps one.
-    pub fn histogram(
+    /// Writes a histogram of durations, see [`Self::histogram`]; bounds and sum in microseconds.
+    pub fn seconds(
         &mut self,
         name: &str,
         labels: Labels<'_>,
@@ -59,20 +58,30 @@ impl Exposition {
         counts: &[u64],
         sum_us: u64,
     ) {
+        let bounds: Vec<f64> = bounds_us.iter().map(|bound| *bound as f64 / 1e6).collect();
+        self.histogram(name, labels, &bounds, counts, sum_us as f64 / 1e6);
+    }
+
+    /// Writes a histogram: `counts` (not cumulative) has one entry more than `bounds`.
+    pub fn histogram(
+        &mut self,
+        name: &str,
+        labels: Labels<'_>,
+        bounds: &[f64],
+        counts: &[u64],
+        sum: f64,
+    ) {
         let mut count = 0;
         for (bucket, n) in counts.iter().enumerate() {
             count += n;
-            let le = match bounds_us.get(bucket) {
-                Some(bound) => (*bound as f64 / 1e6).to_string(),
-                None => "+Inf".to_owned(),
-            };
+            let le = bounds.get(bucket).map_or_else(|| "+Inf".to_owned(), f64::to_string);
             let _ = write!(self.0, "{name}_bucket");
             self.labels(labels, Some(&le));
             let _ = writeln!(self.0, " {count}");
         }
         let _ = write!(self.0, "{name}_sum");
         self.labels(labels, None);
-        let _ = writeln!(self.0, " {}", sum_us as f64 / 1e6);
+        let _ = writeln!(self.0, " {sum}");
         let _ = write!(self.0, "{name}_count");
         self.labels(labels, None);
         let _ = writeln!(self.0, " {count}");

@@ -6,7 +6,7 @@ use rookery_actors::observe::{
     histogram::{BOUNDS_US, Distribution},
     lifecycle::{AppState, Decision, StopCause},
 };
-use rookery_storage::writer::{COMMIT_BUCKETS_US, WriterHealth};
+use rookery_storage::writer::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 
 use super::{
     exposition::{Exposition, Kind, Labels},
@@ -47,6 +47,12 @@ fn apps(out: &mut Exposition, state: &State, totals: &RuntimeTotals) {
     for cause in StopCause::ALL {
         out.sample(name, &[("cause", cause.as_str())], lifecycle.stops[cause as usize]);
     }
+    let name = "rookery_app_restarts_total";
+    let help = "Incarnations that ended although their app was needed, by cause.";
+    out.family(name, Kind::Counter, help);
+    for cause in [StopCause::Crashed, StopCause::CommitLost, StopCause::Restarted] {
+        out.sample(name, &[("cause", cause.as_str())], lifecycle.stops[cause as usize]);
+    }
     let name = "rookery_crashes_total";
     out.family(name, Kind::Counter, "Crashes, by what was decided after them.");
     for decision in Decision::ALL {
@@ -72,6 +78,8 @@ fn messages(out: &mut Exposition, totals: &RuntimeTotals) {
             out.sample(name, &labels, totals.all.messages[kind as usize][outcome as usize]);
         }
     }
+    let name = "rookery_messages_queued";
+    out.single(name, Kind::Gauge, "Messages queued or uncommitted.", totals.all.queued);
     let name = "rookery_mailbox_wait_seconds";
     out.family(name, Kind::Histogram, "From a message being sent to its being begun.");
     distribution(out, name, &[], &totals.all.wait);
@@ -98,7 +106,11 @@ fn writer(out: &mut Exposition, writer: &WriterHealth) {
     let name = "rookery_commit_seconds";
     out.family(name, Kind::Histogram, "COMMIT with its fsync.");
     let (times, sum) = (&writer.commit_times, writer.commit_us_sum);
-    out.histogram(name, &[], &COMMIT_BUCKETS_US, times, sum);
+    out.seconds(name, &[], &COMMIT_BUCKETS_US, times, sum);
+    let name = "rookery_commit_batch_rows";
+    out.family(name, Kind::Histogram, "Rows in one transaction.");
+    let bounds = BATCH_BUCKETS_ROWS.map(|bound| bound as f64);
+    out.histogram(name, &[], &bounds, &writer.batch_sizes, writer.batch_rows_sum as f64);
     let gauges = [
         ("rookery_writer_queued_groups", "Groups that wait.", writer.queued as u64),
         ("rookery_writer_in_flight_groups", "Groups being committed.", writer.in_flight as u64),
@@ -154,5 +166,5 @@ fn server(out: &mut Exposition, state: &State) {
 }
 
 fn distribution(out: &mut Exposition, name: &str, labels: Labels<'_>, times: &Distribution) {
-    out.histogram(name, labels, &BOUNDS_US, &times.buckets, times.sum_us);
+    out.seconds(name, labels, &BOUNDS_US, &times.buckets, times.sum_us);
 }

@@ -255,6 +255,7 @@ fn messages(
         refused_per_second: of(Outcome::Refused),
         failed_per_second: of(Outcome::Shed) + of(Outcome::Unavailable) + of(Outcome::Failed),
         total: now.all.message_count(),
+        queued: now.all.queued,
         wait_p50_seconds: seconds(&wait, 0.5),
         wait_p99_seconds: seconds(&wait, 0.99),
         handle_p99_seconds: seconds(&now.all.handle.since(&before.all.handle), 0.99),

@@ -65,6 +65,9 @@ pub struct Messages {
     pub failed_per_second: f64,
     /// Ended since the process started.
     pub total: u64,
+    /// Queued or uncommitted now.
+    #[serde(default)]
+    pub queued: u64,
     /// Median of the mailbox wait in the last second, in seconds.
     pub wait_p50_seconds: Option<f64>,
     /// 99th percentile of the mailbox wait in the last second, in seconds.

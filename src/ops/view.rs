@@ -62,6 +62,8 @@ pub struct Grid {
 /// One row of a grid.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
+    /// What it is the row of, for as long as that exists: its name where rows change places.
+    pub key: String,
     /// How deep it stands in the tree, from 1.
     pub level: u8,
     /// Where its first cell leads; empty for nowhere.
@@ -75,8 +77,8 @@ pub struct Row {
 impl Row {
     /// A row of a flat list.
     #[must_use]
-    pub fn flat(href: String, cells: Vec<String>) -> Self {
-        Self { level: 1, href, expanded: "", cells }
+    pub fn flat(key: impl Into<String>, href: String, cells: Vec<String>) -> Self {
+        Self { key: key.into(), level: 1, href, expanded: "", cells }
     }
 }
 
@@ -137,6 +139,7 @@ impl View {
                         let empty = Row::default();
                         let row = grid.rows.get(place).unwrap_or(&empty);
                         let name = format!("{part}.{place}");
+                        cells.insert(format!("{name}.key"), row.key.clone());
                         cells.insert(format!("{name}.level"), row.level.to_string());
                         cells.insert(format!("{name}.href"), row.href.clone());
                         cells.insert(format!("{name}.expanded"), row.expanded.to_owned());

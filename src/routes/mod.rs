@@ -24,6 +24,7 @@ pub mod org_members;
 pub mod orgs;
 pub mod page;
 pub mod preview_tokens;
+pub mod push_subscriptions;
 pub mod register;
 pub mod self_agents;
 pub mod self_apps;

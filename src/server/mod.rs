@@ -23,6 +23,7 @@ use crate::{
     ops::{self, Ops},
     outbound,
     pages::origin::Origins,
+    push::Push,
     router,
     routes::page::PageCache,
     state::{AppState, State},
@@ -109,6 +110,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let drain = CancellationToken::new();
+    let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
+    let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;
     let directory = rooms.directory.clone();
     let routes = router::site(hooks.routes);
     let app_routes = router::apps(hooks.app_routes);
@@ -127,12 +131,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         rooms,
         idp,
         mailer,
+        push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
-        drain: CancellationToken::new(),
+        drain,
         config,
     });
     let site_table = routes.into_table("site", &state);

@@ -52,6 +52,7 @@ pub async fn close(
                 "delete from devices where human = $1",
                 "delete from session_grants where human = $1",
                 "delete from participants where human = $1",
+                "delete from push_subscriptions where human = $1",
                 "delete from sessions where human = $1",
                 "delete from identities where human = $1",
                 "delete from favorites where human = $1",

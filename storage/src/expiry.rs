@@ -10,7 +10,7 @@ use crate::{
 /// Rows that one statement deletes at most.
 pub const CHUNK: u32 = 500;
 
-/// Claim codes, device codes, links, sessions, sign-ins that wait for an app, participants and
+/// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app, participants and
 /// rotated-out tokens of credentials that ended before this.
 /// One chunk of each; `true` when more may be left.
 ///
@@ -24,6 +24,8 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
              (select id from devices where expires_at < $1 limit $2)",
         "delete from links where hash in
              (select hash from links where expires_at < $1 limit $2)",
+        "delete from push_subscriptions where hash in
+             (select hash from push_subscriptions where expires_at < $1 limit $2)",
         "delete from sessions where id in
              (select id from sessions where expires_at < $1 limit $2)",
         "delete from session_grants where hash in

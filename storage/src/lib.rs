@@ -33,6 +33,7 @@ pub mod meters;
 pub mod orgs;
 pub mod participants;
 pub mod previews;
+pub mod push;
 pub mod retention;
 pub mod session_grants;
 pub mod sessions;

@@ -19,9 +19,11 @@ function put(name, text) {
   const row = rows.get(name.slice(0, dot));
   if (!row) return;
   const what = name.slice(dot + 1);
-  if (what === "level") {
-    row.setAttribute("aria-level", text);
+  if (what === "key") row.dataset.key = text;
+  else if (what === "level") {
     row.hidden = text === "0";
+    if (row.hidden) row.removeAttribute("aria-level");
+    else row.setAttribute("aria-level", text);
   } else if (what === "expanded") {
     if (text) row.setAttribute("aria-expanded", text);
     else row.removeAttribute("aria-expanded");
@@ -36,39 +38,80 @@ const source = new EventSource(main.dataset.live);
 source.onopen = () => { state.textContent = "live"; };
 source.onerror = () => { state.textContent = "not live; trying again"; };
 source.onmessage = (event) => {
+  const row = document.activeElement.closest("tr[data-key]");
+  const key = row?.dataset.key;
   for (const [name, text] of Object.entries(JSON.parse(event.data))) put(name, text);
+  for (const grid of grids) keepOneStop(grid);
+  // Rows change places: whoever stands on one stays with what it is the row of.
+  if (row && row.dataset.key !== key) go(find(row.closest("table"), key) ?? row);
 };
 
-for (const grid of document.querySelectorAll("[role=treegrid]")) {
-  const shown = () => [...grid.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
-  const first = shown()[0];
-  if (first) first.tabIndex = 0;
-  const go = (row) => {
-    if (!row) return;
-    for (const other of grid.querySelectorAll("tbody tr[tabindex='0']")) other.tabIndex = -1;
-    row.tabIndex = 0;
-    row.focus();
-  };
+const grids = document.querySelectorAll("[role=treegrid]");
+const PAGE_ROWS = 10;
+const OPENED = "rookery.opened";
+const shown = (grid) => [...grid.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
+const find = (grid, key) => (key ? shown(grid).find((row) => row.dataset.key === key) : undefined);
+const levelOf = (row) => Number(row?.getAttribute("aria-level") ?? 0);
+
+function go(row) {
+  if (!row || row.hidden) return;
+  for (const other of row.closest("table").querySelectorAll("tr[tabindex='0']")) other.tabIndex = -1;
+  row.tabIndex = 0;
+  row.focus();
+}
+
+// A grid is one stop of the Tab key, at the row that was visited last.
+function keepOneStop(grid) {
+  const rows = shown(grid);
+  if (rows.length && !rows.some((row) => row.tabIndex === 0)) {
+    for (const row of grid.querySelectorAll("tr[tabindex='0']")) row.tabIndex = -1;
+    rows[0].tabIndex = 0;
+  }
+}
+
+for (const grid of grids) {
+  keepOneStop(grid);
+  grid.addEventListener("click", (event) => {
+    const row = event.target.closest("tr[aria-expanded]");
+    if (row && event.target.closest("a[href]")) sessionStorage.setItem(OPENED, row.dataset.key);
+  });
   grid.addEventListener("keydown", (event) => {
     const row = event.target.closest("tbody tr");
-    if (!row) return;
-    const list = shown();
+    if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
+    const list = shown(grid);
     const at = list.indexOf(row);
     const link = row.querySelector("a[href]");
     const open = row.getAttribute("aria-expanded");
+    const level = levelOf(row);
+    const parent = list.slice(0, at).reverse().find((other) => levelOf(other) < level);
     switch (event.key) {
       case "ArrowDown": go(list[at + 1]); break;
       case "ArrowUp": go(list[at - 1]); break;
+      case "PageDown": go(list[Math.min(at + PAGE_ROWS, list.length - 1)]); break;
+      case "PageUp": go(list[Math.max(at - PAGE_ROWS, 0)]); break;
       case "Home": go(list[0]); break;
       case "End": go(list[list.length - 1]); break;
-      case "ArrowRight": if (open === "false" && link) link.click(); else return; break;
-      case "ArrowLeft": if (open === "true" && link) link.click(); else return; break;
+      case "ArrowRight":
+        if (open === "false" && link) link.click();
+        else if (levelOf(list[at + 1]) > level) go(list[at + 1]);
+        else return;
+        break;
+      case "ArrowLeft":
+        if (open === "true" && link) link.click();
+        else if (parent) go(parent);
+        else return;
+        break;
       case "Enter": if (link && event.target === row) link.click(); else return; break;
       default: return;
     }
     event.preventDefault();
   });
 }
+
+// Opening and closing a row is a page of its own; the keyboard goes on where it was.
+const opened = sessionStorage.getItem(OPENED);
+sessionStorage.removeItem(OPENED);
+if (opened) for (const grid of grids) go(find(grid, opened));
 
 for (const form of document.querySelectorAll("form[data-app]")) {
   form.addEventListener("submit", async (event) => {

@@ -9,6 +9,7 @@ pub mod people;
 pub mod probes;
 pub mod process;
 mod raw;
+pub mod services;
 
 use std::{
     path::{Path, PathBuf},

@@ -51,6 +51,11 @@ async fn the_metrics_count_what_was_done() {
     assert!(value("rookery_commits_total") >= 3.0);
     assert!(value("rookery_commit_rows_total") >= 3.0);
     assert!(value("rookery_commit_seconds_sum") > 0.0);
+    assert_eq!(value("rookery_commit_batch_rows_count"), value("rookery_commits_total"));
+    assert_eq!(value("rookery_commit_batch_rows_sum"), value("rookery_commit_rows_total"));
+    assert!(value("rookery_commit_batch_rows_bucket{le=\"1\"}") >= 3.0);
+    assert_eq!(value("rookery_messages_queued"), 0.0);
+    assert_eq!(value("rookery_app_restarts_total{cause=\"crashed\"}"), 0.0);
     assert_eq!(value("rookery_http_errors_total{code=\"not_found\"}"), 1.0);
     let creates = "rookery_http_request_duration_seconds_count{listener=\"site\",\
         route=\"/v1/apps/{id}/collections/{name}\",method=\"POST\",class=\"2xx\"}";
@@ -100,7 +105,7 @@ fn the_dashboard_asks_only_for_what_is_there() {
 fn labels_and_help_are_escaped_and_buckets_add_up() {
     let mut out = Exposition::default();
     out.family("a_seconds", Kind::Histogram, "one\nline \\ only");
-    out.histogram("a_seconds", &[("route", "a\"b\\c\nd")], &[1_000, 2_500_000], &[1, 2, 3], 500);
+    out.seconds("a_seconds", &[("route", "a\"b\\c\nd")], &[1_000, 2_500_000], &[1, 2, 3], 500);
     assert_eq!(
         out.into_text(),
         "# HELP a_seconds one\\nline \\\\ only\n\

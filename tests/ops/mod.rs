@@ -2,8 +2,11 @@
 
 mod access;
 mod actions;
+mod browser;
 mod figures;
 mod metrics;
 mod pages;
 
 mod readiness;
+mod screen;
+mod terminal;

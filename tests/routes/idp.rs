@@ -1,19 +1,12 @@
 //! Sign-in by an identity provider, against a certified implementation run locally.
 
-use std::{path::Path, process::Stdio};
-
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use rookery_domain::ErrorCode;
-use rookery_testkit::not_run;
 use serde_json::Value;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-};
 use url::Url;
 
-use crate::harness::{Answer, Human, START, TestServer, encoded};
+use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
 
 /// Where the provider sends browsers back to; the tests read it and knock at the server's port.
 const SITE: &str = "http://localhost:7";
@@ -26,7 +19,7 @@ const RACERS: usize = 64;
 struct World {
     server: TestServer,
     issuer: String,
-    _provider: Child,
+    _provider: Service,
 }
 
 /// A browser that came back from the provider.
@@ -39,25 +32,9 @@ struct Back {
 
 impl World {
     async fn start() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services");
-        for (tool, package) in [("node", "nodejs"), ("npm", "npm")] {
-            let found = Command::new(tool).arg("--version").output().await;
-            if !found.is_ok_and(|found| found.status.success()) {
-                not_run("tests/routes/idp.rs", package);
-                return None;
-            }
-        }
-        install(&folder).await;
-        let mut provider = Command::new("node")
-            .args(["idp.mjs", &format!("{SITE}{CALLBACK}")])
-            .current_dir(&folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("node starts");
-        let mut lines = BufReader::new(provider.stdout.take().expect("a pipe")).lines();
-        let issuer = lines.next_line().await.expect("a line").expect("the provider starts");
+        let redirect_uri = format!("{SITE}{CALLBACK}");
+        let provider = Service::start("tests/routes/idp.rs", "idp.mjs", &[&redirect_uri]).await?;
+        let issuer = provider.address.clone();
         let server = TestServer::builder()
             .set("ROOKERY__SERVER__PUBLIC_URL", SITE)
             .set("ROOKERY__IDP__ISSUER", &issuer)
@@ -119,24 +96,6 @@ impl World {
     async fn profile(&self, human: &Human) -> Value {
         Answer::of(self.server.by(human, Method::GET, "/v1/self/profile")).await.expect(200)
     }
-}
-
-/// One installation for all tests of this process and of others.
-async fn install(folder: &Path) {
-    static ONCE: tokio::sync::OnceCell<()> = tokio::sync::OnceCell::const_new();
-    ONCE.get_or_init(async || {
-        if folder.join("node_modules/oidc-provider/package.json").exists() {
-            return;
-        }
-        let ran = Command::new("npm")
-            .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-            .current_dir(folder)
-            .output()
-            .await
-            .expect("npm runs");
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    })
-    .await;
 }
 
 fn session(answer: &Answer) -> Option<String> {

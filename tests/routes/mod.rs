@@ -19,6 +19,7 @@ mod keys;
 mod limits;
 mod orgs;
 mod precedence;
+mod push_subscriptions;
 mod races;
 mod retention;
 mod rows;

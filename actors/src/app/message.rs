@@ -28,7 +28,7 @@ use super::{
     deploy::{DeployPlan, DeployReport},
     root::Root,
 };
-use crate::accounts::Account;
+use crate::{accounts::Account, registry::slot::Queued};
 
 /// What arrives in an app actor's mailbox.
 pub(crate) enum Message {
@@ -401,6 +401,7 @@ pub(crate) struct Request {
 pub(crate) struct Permits {
     pub(crate) _mailbox: OwnedSemaphorePermit,
     pub(crate) _bytes: OwnedSemaphorePermit,
+    pub(crate) _queued: Queued,
 }
 
 impl Request {

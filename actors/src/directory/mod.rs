@@ -108,6 +108,12 @@ impl Directory {
         self.core.flush().await;
     }
 
+    /// Whether accounts can be looked up; not while they are loaded anew after a crash.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.core.read(|_| ()).is_ok()
+    }
+
     /// Has the actor panic in the middle of a change, for tests.
     ///
     /// # Errors

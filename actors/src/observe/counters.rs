@@ -152,6 +152,7 @@ pub(crate) struct ShardCounters {
     messages: [[AtomicU64; MessageOutcome::ALL.len()]; MessageKind::ALL.len()],
     wait: Histogram,
     handle: Histogram,
+    queued: AtomicI64,
     resident_rows: AtomicI64,
     resident_bytes: AtomicI64,
 }
@@ -165,6 +166,8 @@ pub struct ShardTotals {
     pub wait: Distribution,
     /// From being begun to being decided; the commit is not in it.
     pub handle: Distribution,
+    /// Messages queued or uncommitted now.
+    pub queued: u64,
     /// Live rows of live apps.
     pub resident_rows: u64,
     /// About how many bytes live apps hold.
@@ -192,6 +195,7 @@ impl ShardTotals {
         }
         self.wait.add(&other.wait);
         self.handle.add(&other.handle);
+        self.queued += other.queued;
         self.resident_rows += other.resident_rows;
         self.resident_bytes += other.resident_bytes;
     }
@@ -205,6 +209,11 @@ impl ShardCounters {
     pub(crate) fn handled(&self, waited: Duration, took: Duration) {
         self.wait.record(waited);
         self.handle.record(took);
+    }
+
+    /// A message entered an app's queue (`1`), or left the app (`-1`).
+    pub(crate) fn queued(&self, change: i64) {
+        self.queued.fetch_add(change, Relaxed);
     }
 
     /// `after` is resident in the place of `before`.
@@ -223,6 +232,7 @@ impl ShardCounters {
             }),
             wait: self.wait.read(),
             handle: self.handle.read(),
+            queued: gauge(&self.queued),
             resident_rows: gauge(&self.resident_rows),
             resident_bytes: gauge(&self.resident_bytes),
         }

@@ -203,10 +203,10 @@ impl HotApps {
         now: f64,
         limit: usize,
     ) -> Vec<(Arc<Slot>, Rates)> {
-        /// Below this a rate is nothing: one event about three windows ago.
-        const NOTHING: f64 = 1e-6;
+        // Below this a rate is nothing: one event, or a microsecond, some windows ago.
+        let nothing = if measure == Measure::Wait { 1e-12 } else { 1e-6 };
         let rates = self.tracked.values().map(|one| (one, one.at(now, window)));
-        let mut hot: Vec<_> = rates.filter(|(_, rates)| rates.of(measure) > NOTHING).collect();
+        let mut hot: Vec<_> = rates.filter(|(_, rates)| rates.of(measure) > nothing).collect();
         let order = |a: &(&Tracked, Rates), b: &(&Tracked, Rates)| {
             b.1.of(measure).total_cmp(&a.1.of(measure)).then_with(|| a.0.slot.id.cmp(&b.0.slot.id))
         };

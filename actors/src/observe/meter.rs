@@ -2,10 +2,10 @@
 //! is seen of it message by message.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use rookery_domain::Timestamp;
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::{
     counters::{MessageKind, MessageOutcome},
@@ -39,6 +40,8 @@ pub(crate) struct Meter {
     pub(crate) since_ms: AtomicU64,
     /// What the last wake cost.
     pub(crate) wake_us: AtomicU64,
+    /// When it was, in microseconds since 1970; 0 for never.
+    pub(crate) woke_at: AtomicI64,
     pub(crate) watch: ArcSwapOption<Watch>,
 }
 
@@ -115,8 +118,11 @@ pub struct WatchedSecond {
 }
 
 /// Kept of an app while somebody looks at it.
-#[derive(Default)]
 pub(crate) struct Watch {
+    since: Instant,
+    /// When each message entered that has not left the app, by a number of its own. No more than
+    /// the mailbox takes.
+    waiting: Mutex<Waiting>,
     wait: Histogram,
     handle: Histogram,
     messages: AtomicU64,
@@ -128,6 +134,12 @@ pub(crate) struct Watch {
 }
 
 #[derive(Default)]
+struct Waiting {
+    next: u64,
+    entered: BTreeMap<u64, Instant>,
+}
+
+#[derive(Default)]
 struct Seconds {
     kept: VecDeque<WatchedSecond>,
     messages: u64,
@@ -135,7 +147,47 @@ struct Seconds {
     wait: Distribution,
 }
 
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            since: Instant::now(),
+            waiting: Mutex::default(),
+            wait: Histogram::default(),
+            handle: Histogram::default(),
+            messages: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            queued_max: AtomicU64::new(0),
+            asked_at_s: AtomicU64::new(0),
+            recent: Mutex::default(),
+            seconds: Mutex::default(),
+        }
+    }
+}
+
 impl Watch {
+    /// A message entered the app's queue; the number by which it leaves.
+    pub(crate) fn entered(&self) -> u64 {
+        let mut waiting = self.waiting.lock();
+        waiting.next += 1;
+        let number = waiting.next;
+        waiting.entered.insert(number, Instant::now());
+        number
+    }
+
+    /// The message with this number left the app.
+    pub(crate) fn left(&self, number: u64) {
+        self.waiting.lock().entered.remove(&number);
+    }
+
+    /// How long the oldest of `queued` messages has been with the app. One that was there before
+    /// anybody looked has been there for as long as somebody looks, at least.
+    pub(crate) fn oldest_wait(&self, queued: usize) -> Option<Duration> {
+        let waiting = self.waiting.lock();
+        let first = waiting.entered.first_key_value().map(|(_, at)| *at);
+        let unseen = (queued > waiting.entered.len()).then_some(self.since);
+        unseen.or(first).map(|at| at.elapsed())
+    }
+
     /// Somebody looks now, `now_s` after process start.
     pub(crate) fn asked(&self, now_s: u64) {
         self.asked_at_s.store(now_s, Relaxed);

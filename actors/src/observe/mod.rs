@@ -78,6 +78,11 @@ impl Observer {
         }
     }
 
+    /// A message entered the queue of this app (`1`), or left the app (`-1`).
+    pub(crate) fn queued(&self, app: AppId, change: i64) {
+        self.shards[shard_of(app)].queued(change);
+    }
+
     /// An actor has decided a message.
     pub(crate) fn handled(&self, slot: &Slot, waited: Duration, took: Duration) {
         self.shards[shard_of(slot.id)].handled(waited, took);
@@ -158,9 +163,10 @@ impl Observer {
     }
 
     /// An incarnation started.
-    pub(crate) fn woke(&self, slot: &Slot, took: Duration) {
+    pub(crate) fn woke(&self, slot: &Slot, took: Duration, at: Timestamp) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         slot.meter.wake_us.store(micros, Relaxed);
+        slot.meter.woke_at.store(at.0, Relaxed);
         self.lifecycle.woke(took);
     }
 

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
 
-use rookery_domain::{Error, ErrorCode, Result, id::AppId};
+use rookery_domain::{Error, ErrorCode, Result, Timestamp, id::AppId};
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -117,7 +117,12 @@ pub struct AppView {
     pub state_age_ms: u64,
     /// Messages that may be queued or uncommitted.
     pub mailbox_limit: usize,
-    /// What its last wake cost, in microseconds; `None` if it has not woken since the start.
+    /// How long its oldest message queued or uncommitted has been there, at least; `None` when
+    /// there is none.
+    pub oldest_wait: Option<Duration>,
+    /// When it last woke; `None` if it has not since the start.
+    pub last_wake_at: Option<Timestamp>,
+    /// What that cost, in microseconds.
     pub last_wake_us: Option<u64>,
     /// What is seen of it since somebody looks.
     pub watched: Watched,
@@ -132,13 +137,18 @@ impl AppHandle {
         let uptime = env.uptime();
         let meter = &self.slot.meter;
         let since = Duration::from_millis(meter.since_ms.load(Relaxed));
+        let watched = env.observer.watch(&self.slot, uptime);
+        let watch = meter.watch.load_full();
+        let woke_at = meter.woke_at.load(Relaxed);
         AppView {
+            oldest_wait: watch.and_then(|watch| watch.oldest_wait(self.slot.queued())),
             observation: self.observe(),
             shard: super::shard_of(self.id()),
             state_age_ms: uptime.saturating_sub(since).as_millis() as u64,
             mailbox_limit: env.options.mailbox_limit,
+            last_wake_at: Some(Timestamp(woke_at)).filter(|at| at.0 > 0),
             last_wake_us: Some(meter.wake_us.load(Relaxed)).filter(|us| *us > 0),
-            watched: env.observer.watch(&self.slot, uptime),
+            watched,
         }
     }
 

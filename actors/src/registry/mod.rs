@@ -45,7 +45,7 @@ use crate::{
 };
 use shards::Shards;
 pub use slot::SlotState;
-use slot::{Live, Slot};
+use slot::{Live, Queued, Slot};
 
 /// Incarnations that one request is tried on before it is refused.
 const INCARNATIONS_TRIED_MAX: usize = 4;
@@ -352,7 +352,9 @@ impl AppHandle {
         let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
         let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
         match (mailbox, bytes) {
-            (Ok(mailbox), Ok(bytes)) => Ok(Permits { _mailbox: mailbox, _bytes: bytes }),
+            (Ok(mailbox), Ok(bytes)) => {
+                Ok(Permits { _mailbox: mailbox, _bytes: bytes, _queued: Queued::new(&self.slot) })
+            }
             (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
             (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),
         }

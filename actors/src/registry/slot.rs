@@ -31,7 +31,7 @@ use crate::{
     observe::{
         Observer,
         lifecycle::{AppState, Decision, Restart, StopCause},
-        meter::Meter,
+        meter::{Meter, Watch},
     },
     supervision::policy::{CrashStreak, Verdict},
 };
@@ -87,6 +87,31 @@ impl Stage {
             Self::Live => Some(AppState::Live),
             Self::BackingOff(_) => Some(AppState::Restarting),
             Self::Quarantined(_) => Some(AppState::Quarantined),
+        }
+    }
+}
+
+/// A message that is queued or uncommitted, as it is counted.
+pub(crate) struct Queued {
+    slot: Arc<Slot>,
+    /// Who looks at the app, and the message's number there.
+    seen: Option<(Arc<Watch>, u64)>,
+}
+
+impl Queued {
+    /// A message enters the queue of `slot`'s app; it leaves when this is dropped.
+    pub(crate) fn new(slot: &Arc<Slot>) -> Self {
+        slot.observer.queued(slot.id, 1);
+        let seen = slot.meter.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
+        Self { slot: slot.clone(), seen }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.slot.observer.queued(self.slot.id, -1);
+        if let Some((watch, number)) = &self.seen {
+            watch.left(*number);
         }
     }
 }

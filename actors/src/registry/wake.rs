@@ -42,7 +42,8 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
         match &woken {
             Ok(_) => {
                 let took = started.elapsed();
-                apps.inner.env.observer.woke(&slot, took);
+                let env = &apps.inner.env;
+                env.observer.woke(&slot, took, env.clock.now());
                 tracing::debug!(app.id = %slot.id, wake.micros = took.as_micros() as u64, "woke");
             }
             Err(_) => {

@@ -8,6 +8,7 @@ use rookery_actors::app::{
     access_ops::{AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
+use rookery_actors::directory::Invited;
 use rookery_domain::{Error, ErrorCode, Result, app::AppRecord, email::Email};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,6 +23,7 @@ use crate::{
         reply::Created,
     },
     mail::Letter,
+    push::{Addressee, Notice},
     routes::sharing::{Made, Making, again},
     state::{AppState, State as Shared},
 };
@@ -90,20 +92,24 @@ pub async fn add(
         Made::Before(first) => return Ok(again(first)),
         Made::Now(reply) => reply,
     };
-    if !invited.has_account
-        && let Err(error) = tell(&state, &email, &record)
-    {
+    if let Err(error) = tell(&state, &invited, &email, &record) {
         // The member is there all the same; its address finds the app without the mail too.
         tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
     }
     Ok(kept(&reply).ok_or_else(|| Error::internal(true))?.into_response())
 }
 
-/// Mails an invitation. The link is of this site, whatever the request says.
-fn tell(state: &Shared, email: &Email, app: &AppRecord) -> Result<()> {
+/// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this
+/// site, whatever the request says.
+fn tell(state: &Shared, invited: &Invited, email: &Email, app: &AppRecord) -> Result<()> {
     let by = state.rooms.directory.human(app.owner)?;
     let by = by.and_then(|human| human.name.clone().or_else(|| human.email.clone()));
     let by = by.unwrap_or_else(|| "Somebody".to_owned());
+    if invited.has_account {
+        let notice = Notice::shared(&app.slug, &by);
+        state.push.tell(Addressee::Human(invited.human.id), notice);
+        return Ok(());
+    }
     let link = format!("{}/authorize?app={}", state.public_url, app.slug);
     let letter = Letter::invitation(&state.public_url, &link, &app.slug, &by, email.as_str())?;
     state.mailer.send(email, letter)

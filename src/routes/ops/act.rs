@@ -78,12 +78,12 @@ impl FromStr for Action {
 }
 
 /// Why.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Why {
     /// Why it is done, 1 to 500 characters; it is written down.
     #[schema(min_length = 1, max_length = 500)]
-    reason: String,
+    pub reason: String,
 }
 
 impl RequestBody for Why {

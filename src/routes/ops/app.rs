@@ -99,6 +99,11 @@ pub struct AppDetail {
     pub mailbox_limit: u64,
     /// Most messages queued or uncommitted in the last minute, as far as it was watched.
     pub queued_max: u64,
+    /// How long its oldest message queued or uncommitted has been there, in seconds. One that was
+    /// there before the first look counts from that look on. Absent when there is none.
+    pub oldest_wait_seconds: Option<f64>,
+    /// When it last woke, RFC 3339; absent if it has not since the process started.
+    pub last_wake_at: Option<String>,
     /// What its last wake cost, in seconds.
     pub last_wake_seconds: Option<f64>,
     /// Percentiles of the mailbox wait since the first look.
@@ -191,8 +196,8 @@ impl AppDetail {
     /// What an operator who looks at `app` sees; from now on it is watched.
     #[must_use]
     pub fn of(app: &AppHandle) -> Self {
-        let AppView { observation, shard, state_age_ms, mailbox_limit, last_wake_us, watched } =
-            app.watch();
+        let seen = app.watch();
+        let AppView { observation, watched, .. } = seen;
         let cause = match observation.state {
             SlotState::Quarantined { cause } => Some(cause),
             _ => None,
@@ -202,13 +207,15 @@ impl AppDetail {
         Self {
             line: AppLine::of(app),
             cause,
-            state_age_ms,
-            shard: shard as u64,
+            state_age_ms: seen.state_age_ms,
+            shard: seen.shard as u64,
             incarnation: observation.incarnation,
             seq: observation.seq,
-            mailbox_limit: mailbox_limit as u64,
+            mailbox_limit: seen.mailbox_limit as u64,
             queued_max: before.max(observation.queued as u64),
-            last_wake_seconds: last_wake_us.map(|micros| micros as f64 / 1e6),
+            oldest_wait_seconds: seen.oldest_wait.map(|wait| wait.as_secs_f64()),
+            last_wake_at: seen.last_wake_at.map(rfc3339),
+            last_wake_seconds: seen.last_wake_us.map(|micros| micros as f64 / 1e6),
             wait: Percentiles::of(&watched.wait),
             handle: Percentiles::of(&watched.handle),
             seconds,

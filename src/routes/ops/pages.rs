@@ -44,7 +44,13 @@ struct Page<'a> {
 impl Page<'_> {
     /// The row in this place of a grid; an empty one where there is none.
     fn row<'r>(&self, rows: &'r [Row], place: &usize) -> &'r Row {
-        static EMPTY: Row = Row { level: 0, href: String::new(), expanded: "", cells: Vec::new() };
+        static EMPTY: Row = Row {
+            key: String::new(),
+            level: 0,
+            href: String::new(),
+            expanded: "",
+            cells: Vec::new(),
+        };
         rows.get(*place).unwrap_or(&EMPTY)
     }
 

@@ -30,11 +30,13 @@ pub struct TreeQuery {
     pub limit: Option<usize>,
 }
 
-/// The tree: below the root are the writer, the shards with the live apps, and the workers.
+/// The tree: below the root are the writer, the directory, the shards with the live apps, and the workers.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Tree {
     /// The writer.
     pub writer: WriterNode,
+    /// The directory of accounts.
+    pub directory: DirectoryNode,
     /// The shard supervisors.
     pub shards: Vec<ShardNode>,
     /// The workers.
@@ -58,6 +60,13 @@ pub struct WriterNode {
     pub queued: u64,
     /// Times a lane was restarted.
     pub restarts: u64,
+}
+
+/// The directory of accounts, keys and sessions.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct DirectoryNode {
+    /// It answers; not while it is loaded anew after a crash.
+    pub ok: bool,
 }
 
 /// A shard supervisor.
@@ -133,6 +142,7 @@ pub fn read(state: &AppState, query: TreeQuery) -> Result<Tree, Error> {
             queued: writer.queued as u64,
             restarts: writer.restarts,
         },
+        directory: DirectoryNode { ok: state.rooms.directory.is_up() },
         shards: shards.collect(),
         workers: workers.collect(),
         next: page.as_ref().and_then(|page| page.next),

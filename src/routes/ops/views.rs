@@ -94,6 +94,7 @@ fn overview(state: &AppState) -> View {
         ("Quarantined", number(apps.quarantined as f64)),
         ("Crashes since start", number(apps.crashes as f64)),
         ("Messages/s", number(messages.per_second)),
+        ("Queued now", number(messages.queued as f64)),
         ("Refused/s", number(messages.refused_per_second)),
         ("Failed/s", number(messages.failed_per_second)),
         ("Mailbox wait p99", some_time(messages.wait_p99_seconds)),
@@ -152,36 +153,36 @@ fn app_href(id: &str) -> String {
     format!("/ops/apps/{id}")
 }
 
+fn app_row(app: &AppLine) -> Row {
+    Row::flat(&app.id, app_href(&app.id), app_cells(app))
+}
+
 fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
     let query = TreeQuery { shard: asked.shard, after: asked.after, limit: Some(TREE_PLACES) };
     let tree = tree::read(state, query)?;
-    let node = |level, cells: [String; 3]| Row {
+    let node = |key: &str, level, cells: [String; 3]| Row {
+        key: key.to_owned(),
         level,
         cells: cells.into_iter().chain((3..APP_COLUMNS.len()).map(|_| String::new())).collect(),
         ..Row::default()
     };
     let ok = |ok: bool| if ok { "running" } else { "down" }.to_owned();
-    let mut rows =
-        vec![Row { expanded: "true", ..node(1, ["root".into(), ok(true), String::new()]) }];
+    let mut rows = vec![node("root", 1, ["root".into(), ok(true), String::new()])];
     let writer = format!("writer, lanes: {}", tree.writer.lanes);
-    rows.push(node(2, [writer, ok(tree.writer.ok), tree.writer.queued.to_string()]));
+    rows.push(node("writer", 2, [writer, ok(tree.writer.ok), tree.writer.queued.to_string()]));
+    let directory = ["directory".into(), ok(tree.directory.ok), String::new()];
+    rows.push(node("directory", 2, directory));
     for worker in &tree.workers {
         let went = if worker.last_error.is_some() { "last round failed" } else { "running" };
-        rows.push(Row {
-            cells: node(2, [format!("worker {}", worker.kind), went.into(), String::new()])
-                .cells
-                .into_iter()
-                .take(APP_COLUMNS.len() - 1)
-                .chain([worker.restarts.to_string()])
-                .collect(),
-            level: 2,
-            ..Row::default()
-        });
+        let name = format!("worker {}", worker.kind);
+        let mut row = node(&name, 2, [name.clone(), went.into(), String::new()]);
+        row.cells[APP_COLUMNS.len() - 1] = worker.restarts.to_string();
+        rows.push(row);
     }
     for shard in &tree.shards {
         let open = asked.shard == Some(shard.shard as usize);
         let name = format!("shard {}, apps: {}", shard.shard, shard.apps);
-        let mut row = node(2, [name, ok(true), String::new()]);
+        let mut row = node(&format!("shard {}", shard.shard), 2, [name, ok(true), String::new()]);
         row.cells[4] = number(shard.resident_rows as f64);
         row.cells[5] = bytes(shard.resident_bytes as f64);
         row.expanded = if open { "true" } else { "false" };
@@ -191,11 +192,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
         };
         rows.push(row);
         if open {
-            rows.extend(
-                tree.apps
-                    .iter()
-                    .map(|app| Row { level: 3, ..Row::flat(app_href(&app.id), app_cells(app)) }),
-            );
+            rows.extend(tree.apps.iter().map(|app| Row { level: 3, ..app_row(app) }));
         }
     }
     let mut choices = Vec::new();
@@ -210,7 +207,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
             choices.push(("Next page".to_owned(), href, false));
         }
     }
-    let places = 2 + tree.workers.len() + tree.shards.len() + TREE_PLACES;
+    let places = 3 + tree.workers.len() + tree.shards.len() + TREE_PLACES;
     Ok(View {
         title: "Tree".to_owned(),
         about: "Who supervises whom. A shard's live apps are listed in the order of their start."
@@ -241,6 +238,7 @@ fn hottest(state: &AppState, asked: &Asked) -> View {
         .map(|one| (format!("over {}", one.as_str()), href(by, one), one == window));
     let row = |app: &HotApp| {
         Row::flat(
+            &app.app.id,
             app_href(&app.app.id),
             vec![
                 app.app.slug.clone(),
@@ -289,11 +287,11 @@ fn crashes(state: &AppState, asked: &Asked) -> View {
             crash.crashes.to_string(),
             crash.cause.clone(),
         ];
-        Row::flat(href, cells)
+        Row::flat(crash.number.to_string(), href, cells)
     };
     let older =
         page.next.map(|next| ("Older".to_owned(), format!("/ops/restarts?before={next}"), false));
-    let held = page.held.iter().map(|app| Row::flat(app_href(&app.id), app_cells(app)));
+    let held = page.held.iter().map(app_row);
     View {
         title: "Restarts".to_owned(),
         about: "The last 1,000 crashes, newest first, and the apps that are held back.".to_owned(),
@@ -326,13 +324,15 @@ fn one(app: &AppDetail) -> View {
         ("State", line.state.clone()),
         ("In it for", time(app.state_age_ms as f64 / 1e3)),
         ("Queued now", format!("{} of {}", line.queued, app.mailbox_limit)),
-        ("Queued at most", app.queued_max.to_string()),
+        ("Queued at most, 60 s", app.queued_max.to_string()),
+        ("Oldest wait now", some_time(app.oldest_wait_seconds)),
         ("Mailbox wait p50", some_time(app.wait.p50)),
         ("Mailbox wait p99", some_time(app.wait.p99)),
         ("Handling p99", some_time(app.handle.p99)),
         ("Waiters", line.followers.to_string()),
         ("Rows", number(line.rows as f64)),
         ("Memory", bytes(line.resident_bytes as f64)),
+        ("Last wake", app.last_wake_at.clone().unwrap_or_else(|| "–".to_owned())),
         ("Last wake cost", some_time(app.last_wake_seconds)),
         ("Idle", time(line.idle_ms as f64 / 1e3)),
         ("Crashes in a row", line.crashes.to_string()),
@@ -345,7 +345,7 @@ fn one(app: &AppDetail) -> View {
     let message = |message: &super::app::RecentMessage| {
         let took = time(message.took_seconds);
         let cells = vec![message.kind.clone(), message.outcome.clone(), took, message.at.clone()];
-        Row::flat(String::new(), cells)
+        Row::flat("", String::new(), cells)
     };
     View {
         title: line.slug.clone(),
@@ -363,6 +363,16 @@ fn one(app: &AppDetail) -> View {
                 title: "Mailbox wait, 99th percentile",
                 values: values(|second| second.wait_p99_seconds),
                 show: time,
+            }),
+            Part::Chart(Chart {
+                title: "Queued at most",
+                values: values(|second| second.queued_max as f64),
+                show: number,
+            }),
+            Part::Chart(Chart {
+                title: "Errors per second",
+                values: values(|second| second.errors as f64),
+                show: number,
             }),
             Part::Grid(Grid {
                 caption: "Last messages",

@@ -14,6 +14,7 @@ use crate::{
         idempotency::{Creation, IdempotencyKey},
         reply::Created,
     },
+    push::{Addressee, Notice},
     routes::orgs::record::OrgRoleBody,
     state::AppState,
 };
@@ -53,11 +54,15 @@ pub async fn add(
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let role = body.role.map_or(OrgRole::Member, Into::into);
-    let directory = state.rooms.directory.clone();
+    let (directory, push) = (state.rooms.directory.clone(), state.push.clone());
     let OrgAdmin { org, account, caller } = caller;
     let make = async move {
         let added = directory.add_org_member(org, account, email, role).await?;
         let location = format!("/v1/orgs/{org}/members/{}", added.member.human);
+        // Who added may have left meanwhile; the member is there all the same.
+        if let Ok(joined) = directory.org(account, org) {
+            push.tell(Addressee::Human(added.member.human), Notice::joined(&joined.org.name));
+        }
         Ok(Created { location, record: OrgMemberBody::of(&added) })
     };
     let route = format!("POST /v1/orgs/{org}/members");

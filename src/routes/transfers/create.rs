@@ -15,6 +15,7 @@ use crate::{
         reply::Created,
     },
     mail::Letter,
+    push::{Addressee, Notice},
     state::{AppState, State as Shared},
 };
 
@@ -79,12 +80,14 @@ pub async fn create(
     Creation { key, principal, route: &route }.answer(&state, &body, make).await
 }
 
-/// Mails the addressee. The link is of this site, whatever the request says.
+/// Mails the addressee, and tells its browsers. The link is of this site, whatever the request says.
 fn tell(state: &Shared, email: &Email, offer: &TransferBody) -> Result<()> {
     let by = state.rooms.directory.human(offer.offered_by.id)?;
     let by = by.map(|human| human.name.clone().or_else(|| human.email.clone()));
     let by = by.flatten().unwrap_or_else(|| "Somebody".to_owned());
     let link = format!("{}/transfers", state.public_url);
     let letter = Letter::transfer(&state.public_url, &link, &offer.app.slug, &by, email.as_str())?;
-    state.mailer.send(email, letter)
+    state.mailer.send(email, letter)?;
+    state.push.tell(Addressee::Holder(email.clone()), Notice::offered(&offer.app.slug, &by));
+    Ok(())
 }

@@ -67,6 +67,12 @@ impl<'q> Batch<'q> {
         self.entries.iter().all(|entry| entry.outcome.is_some())
     }
 
+    /// Rows of the groups that nothing speaks against.
+    pub(super) fn rows(&self) -> usize {
+        let stands = self.entries.iter().filter(|entry| entry.outcome.is_none());
+        stands.map(|entry| entry.group.rows.len()).sum()
+    }
+
     /// Settles every group in order, then answers the barriers.
     pub(super) fn finish(self) {
         drop(self);

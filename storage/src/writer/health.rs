@@ -15,6 +15,9 @@ use crate::commit::{Abort, Group, Outcome};
 pub const COMMIT_BUCKETS_US: [u64; 11] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 250_000, 1_000_000];
 
+/// Upper bounds of the batch-size buckets, in rows; a last bucket takes the rest.
+pub const BATCH_BUCKETS_ROWS: [u64; 12] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 4_096];
+
 /// A snapshot of the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WriterHealth {
@@ -52,6 +55,10 @@ pub struct WriterHealth {
     pub commit_times: [u64; COMMIT_BUCKETS_US.len() + 1],
     /// How long all commits took together, in microseconds.
     pub commit_us_sum: u64,
+    /// Commits by size: one count for each of [`BATCH_BUCKETS_ROWS`], and one for larger ones.
+    pub batch_sizes: [u64; BATCH_BUCKETS_ROWS.len() + 1],
+    /// Rows that all commits were begun with.
+    pub batch_rows_sum: u64,
     /// Checkpoints done (SQLite).
     pub checkpoints: u64,
     /// Bytes of log that the last checkpoint found (SQLite).
@@ -75,6 +82,8 @@ pub(super) struct Counters {
     last_commit_us: AtomicU64,
     commit_times: [AtomicU64; COMMIT_BUCKETS_US.len() + 1],
     commit_us_sum: AtomicU64,
+    batch_sizes: [AtomicU64; BATCH_BUCKETS_ROWS.len() + 1],
+    batch_rows_sum: AtomicU64,
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
 }
@@ -94,8 +103,12 @@ impl Counters {
         }
     }
 
-    /// Counts a COMMIT that took this long.
-    pub(super) fn committed(&self, took: Duration) {
+    /// Counts a COMMIT of so many rows that took this long.
+    pub(super) fn committed(&self, took: Duration, rows: usize) {
+        let rows = rows as u64;
+        self.batch_rows_sum.fetch_add(rows, Relaxed);
+        let bucket = BATCH_BUCKETS_ROWS.partition_point(|bound| *bound < rows);
+        self.batch_sizes[bucket].fetch_add(1, Relaxed);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.batches.fetch_add(1, Relaxed);
         self.last_commit_us.store(micros, Relaxed);
@@ -142,6 +155,8 @@ impl Counters {
             last_commit_us: self.last_commit_us.load(Relaxed),
             commit_times: std::array::from_fn(|i| self.commit_times[i].load(Relaxed)),
             commit_us_sum: self.commit_us_sum.load(Relaxed),
+            batch_sizes: std::array::from_fn(|i| self.batch_sizes[i].load(Relaxed)),
+            batch_rows_sum: self.batch_rows_sum.load(Relaxed),
             checkpoints: self.checkpoints.load(Relaxed),
             wal_bytes,
             wal_alarm: wal_bytes > alarm,

@@ -25,7 +25,7 @@ use crate::{
     faults::Faults,
 };
 
-pub use health::{COMMIT_BUCKETS_US, WriterHealth};
+pub use health::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 pub use queue::LaneStatus;
 
 /// Groups in one transaction at most.

@@ -10,6 +10,7 @@ mod meters;
 mod opening;
 mod orgs;
 mod purge;
+mod push;
 mod sign_in;
 mod transactions;
 mod transfers;

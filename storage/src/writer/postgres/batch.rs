@@ -81,7 +81,8 @@ impl Session<'_> {
         let passed = answered(answer)
             .await?
             .map_err(|error| Failure::from(StorageError::at_commit(&error)))?;
-        self.shared.counters.committed(began.elapsed());
+        let rows = plain.iter().map(|position| batch.entries[*position].group.rows.len()).sum();
+        self.shared.counters.committed(began.elapsed(), rows);
         self.answer_arrives()?;
         tell(batch, plain, &Outcome::Aborted(Abort::Fenced));
         for row in passed {
@@ -139,7 +140,8 @@ impl Session<'_> {
         };
         match result {
             Ok(_) => {
-                self.shared.counters.committed(began.elapsed());
+                let rows = batch.entries[position].group.rows.len();
+                self.shared.counters.committed(began.elapsed(), rows);
                 if let Err(failure) = self.answer_arrives() {
                     return fail(batch, &[position], failure);
                 }

@@ -88,7 +88,7 @@ impl Session<'_> {
                 },
             )?;
         batch.stage = Stage::Committed;
-        self.counters.committed(began.elapsed());
+        self.counters.committed(began.elapsed(), batch.rows());
         // Durable: what goes wrong from here on, short of a panic, changes nothing.
         let _ = self.faults.hit(Point::AfterCommit);
         Ok(())

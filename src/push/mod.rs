@@ -1,0 +1,113 @@
+//! Web push (RFC 8030): telling a human's browsers something, also while no page of the site is
+//! open. `subscription` is what a browser asked for, `vapid` who we are to its push service,
+//! `notice` what is said, `send` the queue.
+//!
+//! A push is a hint: nobody waits for it, it may come late or not at all, and what it tells of is
+//! on the site too.
+
+pub mod notice;
+mod send;
+pub mod subscription;
+mod vapid;
+
+use rookery_domain::{email::Email, id::HumanId, sealed::ServerKey, time::Clock};
+use rookery_storage::Db;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub use notice::Notice;
+pub use subscription::Subscription;
+
+use crate::{
+    boot::BootError,
+    config::Config,
+    outbound::gate::{Gate, system_lookup, trusted_origin},
+};
+use send::Sender;
+use vapid::Vapid;
+
+/// Notices that may wait.
+const QUEUED_MAX: usize = 1_000;
+
+/// Tells browsers, as cheap to clone as a few pointers.
+#[derive(Clone)]
+pub struct Push {
+    queue: mpsc::Sender<(Addressee, Notice)>,
+    gate: Gate,
+    public_key: String,
+}
+
+/// Who is to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Addressee {
+    /// This human.
+    Human(HumanId),
+    /// Whoever has proven this address, if anybody has.
+    Holder(Email),
+}
+
+impl Push {
+    /// Starts the sender, which ends when `drain` is cancelled.
+    ///
+    /// # Errors
+    /// [`BootError`], when the key cannot be read or made, or no request could be made at all.
+    pub async fn start(
+        config: &Config,
+        public_url: &str,
+        db: &Db,
+        key: &ServerKey,
+        clock: &Clock,
+        drain: CancellationToken,
+    ) -> Result<Self, BootError> {
+        let trusted = &config.push.trusted_origins;
+        let trusted = trusted.iter().filter_map(|origin| trusted_origin(origin)).collect();
+        let gate = Gate::new(trusted, system_lookup())
+            .map_err(|_| BootError::Setting("push: this system has no trust anchors"))?;
+        let vapid = Vapid::open(db, key, contact(config, public_url)).await?;
+        let public_key = vapid.public_key().to_owned();
+        let (queue, waiting) = mpsc::channel(QUEUED_MAX);
+        let sender = Sender {
+            db: db.clone(),
+            key: key.clone(),
+            clock: clock.clone(),
+            site: public_url.to_owned(),
+            gate: gate.clone(),
+            vapid,
+        };
+        tokio::spawn(sender.run(waiting, drain));
+        Ok(Self { queue, gate, public_key })
+    }
+
+    /// The VAPID public key, as browsers take it: base64url of the uncompressed point.
+    #[must_use]
+    pub fn public_key(&self) -> &str {
+        &self.public_key
+    }
+
+    /// Which endpoints may be spoken to.
+    #[must_use]
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Tells somebody something, off the request. When too much waits already, it is not told.
+    pub fn tell(&self, who: Addressee, notice: Notice) {
+        if self.queue.try_send((who, notice)).is_err() {
+            tracing::warn!("a push was dropped: too many wait, or the server is stopping");
+        }
+    }
+}
+
+/// Whom a push service may turn to (RFC 8292, section 2.1): the setting, else the site, else the
+/// sender of mails.
+fn contact(config: &Config, public_url: &str) -> String {
+    let set = &config.push.contact;
+    if !set.is_empty() {
+        return set.clone();
+    }
+    if public_url.starts_with("https:") {
+        return public_url.to_owned();
+    }
+    let from = config.mail.from.parse::<lettre::message::Mailbox>();
+    from.map_or_else(|_| public_url.to_owned(), |from| format!("mailto:{}", from.email))
+}

@@ -1,0 +1,122 @@
+//! `POST /v1/self/push-subscriptions`: keeps a browser's push subscription.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use rookery_domain::{Error, ErrorCode, Timestamp};
+use rookery_storage::push::{self, NewSubscription};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::HumanSession,
+        body::{BodyBound, RequestBody, StrictJson},
+        reply::Created,
+    },
+    push::{Subscription, subscription::hash},
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+
+/// A browser's `PushSubscription`, as its `toJSON()` gives it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPushSubscription {
+    /// Where its push service takes messages: an https address on the public internet.
+    #[schema(example = "https://push.example.net/wpush/v2/gAAAAABk")]
+    endpoint: String,
+    /// What messages for it are encrypted with.
+    keys: PushKeys,
+    /// When it ends by itself, in milliseconds since 1970. `expiration_time` is understood too.
+    #[serde(rename = "expirationTime", alias = "expiration_time")]
+    expiration_time: Option<u64>,
+}
+
+/// Keys of a browser's push subscription, in base64url.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PushKeys {
+    /// Its public key: an uncompressed point of P-256.
+    p256dh: String,
+    /// Its authentication secret: 16 bytes.
+    auth: String,
+}
+
+impl RequestBody for NewPushSubscription {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
+/// A push subscription; its keys are not shown.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PushSubscription {
+    /// What it is known by.
+    endpoint: String,
+    /// Since when the human has it.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was saved last.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// When it ends by itself, if the browser said so.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+/// Saves a browser's push subscription, or updates the one with the same endpoint.
+///
+/// The browser is told when an app is shared with the human or offered to it, and when it is added
+/// to an organization, as long as the session lasts in which it subscribed. Messages are JSON:
+/// `{"web_push": 8030, "notification": {"title", "body", "navigate", "tag", "lang", "dir"}}`. An
+/// account has 20 subscriptions; above that the one that was saved longest ago goes. One that
+/// another account had is this account's from now on: the browser is in this human's hands. One
+/// that its push service does not know any more is deleted.
+#[utoipa::path(
+    post, path = "/v1/self/push-subscriptions", tag = "Account",
+    request_body = NewPushSubscription,
+    responses(
+        (status = 200, description = "The account had it; it is updated", body = PushSubscription),
+        (status = 201, description = "Saved", body = PushSubscription),
+    ),
+)]
+pub async fn save_push_subscription(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    StrictJson(body): StrictJson<NewPushSubscription>,
+) -> ApiResult<Response> {
+    let NewPushSubscription { endpoint, keys, expiration_time } = body;
+    let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.gate())?;
+    let expires_at = expiration_time.map(at_millis).transpose()?;
+    let now = state.clock.now();
+    let new = NewSubscription {
+        hash: hash(browser.endpoint()),
+        human: caller.human,
+        session: caller.session,
+        sealed: browser.seal(&state.rooms.key),
+        expires_at,
+    };
+    let kept = push::keep(&state.rooms.db, new, now).await.map_err(Error::from)?;
+    let kept = kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))?;
+    let record =
+        PushSubscription { endpoint, created_at: kept.created_at, updated_at: now, expires_at };
+    Ok(if kept.is_new {
+        let location = "/v1/self/push-subscriptions".to_owned();
+        Created { location, record }.into_response()
+    } else {
+        Json(record).into_response()
+    })
+}
+
+fn at_millis(millis: u64) -> rookery_domain::Result<Timestamp> {
+    let micros = i64::try_from(millis).ok().and_then(|millis| millis.checked_mul(1_000));
+    let at = micros.map(Timestamp).filter(|at| *at <= LAST);
+    at.ok_or_else(|| Error::invalid("`expirationTime`: must be milliseconds since 1970"))
+}
+
+/// The end of the year 9999, the last that RFC 3339 can write.
+const LAST: Timestamp = Timestamp(253_402_300_799_999_999);

@@ -1,0 +1,151 @@
+//! Push subscriptions of humans' browsers. What a subscription holds is sealed before it comes
+//! here: its endpoint and keys let whoever knows them speak to that browser.
+
+use rookery_domain::{
+    Timestamp,
+    id::{HumanId, SessionId},
+};
+
+use crate::{
+    db::{Db, args},
+    decode,
+    error::Result,
+};
+
+/// Subscriptions of one account; above it the one that was refreshed longest ago goes. A human
+/// cannot see which of its browsers are dead, so none has to be deleted to make room.
+pub const PER_ACCOUNT_MAX: u32 = 20;
+
+/// A subscription to be kept.
+#[derive(Debug, Clone)]
+pub struct NewSubscription {
+    /// SHA-256 of its endpoint: a browser is known by that.
+    pub hash: [u8; 32],
+    /// Whose it is.
+    pub human: HumanId,
+    /// The session that asked; the subscription ends with it.
+    pub session: SessionId,
+    /// Endpoint and keys, sealed.
+    pub sealed: String,
+    /// When the browser will drop it, if it says so.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What keeping it came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Whether the account did not have it before.
+    pub is_new: bool,
+    /// Since when the account has it.
+    pub created_at: Timestamp,
+}
+
+/// A subscription that may be used now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// SHA-256 of its endpoint.
+    pub hash: [u8; 32],
+    /// Endpoint and keys, sealed.
+    pub sealed: String,
+}
+
+/// Keeps a subscription, or refreshes it; one that another account had is this one's now, for the
+/// browser is in this human's hands. `None` when the session has ended.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn keep(db: &Db, new: NewSubscription, now: Timestamp) -> Result<Option<Kept>> {
+    db.transaction((new, now), |tx, (new, now)| {
+        Box::pin(async move {
+            let open: Option<(i64,)> = tx
+                .optional(
+                    "select created_at from sessions
+                     where id = $1 and human = $2 and expires_at > $3",
+                    args![new.session, new.human, *now],
+                )
+                .await?;
+            if open.is_none() {
+                return Ok(None);
+            }
+            let before: Option<(i64,)> = tx
+                .optional(
+                    "select created_at from push_subscriptions where hash = $1 and human = $2",
+                    args![new.hash, new.human],
+                )
+                .await?;
+            let created_at = before.map_or(*now, |(at,)| Timestamp(at));
+            tx.execute(
+                "insert into push_subscriptions
+                     (hash, human, session, sealed, created_at, updated_at, expires_at)
+                 values ($1, $2, $3, $4, $5, $6, $7)
+                 on conflict (hash) do update set human = excluded.human,
+                     session = excluded.session, sealed = excluded.sealed,
+                     created_at = excluded.created_at, updated_at = excluded.updated_at,
+                     expires_at = excluded.expires_at",
+                args![
+                    new.hash,
+                    new.human,
+                    new.session,
+                    &new.sealed,
+                    created_at,
+                    *now,
+                    new.expires_at
+                ],
+            )
+            .await?;
+            tx.execute(
+                "delete from push_subscriptions where human = $1 and hash <> $2 and hash not in
+                     (select hash from push_subscriptions where human = $1 and hash <> $2
+                      order by updated_at desc, hash desc limit $3)",
+                args![new.human, new.hash, PER_ACCOUNT_MAX - 1],
+            )
+            .await?;
+            Ok(Some(Kept { is_new: before.is_none(), created_at }))
+        })
+    })
+    .await
+}
+
+/// The subscriptions of a human whose sessions are open: at most [`PER_ACCOUNT_MAX`].
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn of_human(db: &Db, human: HumanId, now: Timestamp) -> Result<Vec<Subscription>> {
+    let rows: Vec<(Vec<u8>, String)> = db
+        .all(
+            "select p.hash, p.sealed from push_subscriptions p join sessions s on s.id = p.session
+             where p.human = $1 and s.human = p.human and s.expires_at > $2
+               and (p.expires_at is null or p.expires_at > $2)
+             order by p.updated_at desc, p.hash desc limit $3",
+            args![human, now, PER_ACCOUNT_MAX],
+        )
+        .await?;
+    let decode = |(hash, sealed): (Vec<u8>, String)| {
+        Ok(Subscription { hash: decode::fixed("push_subscriptions.hash", &hash)?, sealed })
+    };
+    rows.into_iter().map(decode).collect()
+}
+
+/// Deletes a human's subscription; a second time changes nothing.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn delete(db: &Db, human: HumanId, hash: [u8; 32]) -> Result<()> {
+    db.execute("delete from push_subscriptions where hash = $1 and human = $2", args![hash, human])
+        .await?;
+    Ok(())
+}
+
+/// Deletes a subscription that its push service does not know any more, unless the browser has
+/// refreshed it meanwhile.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn drop_dead(db: &Db, dead: &Subscription) -> Result<()> {
+    db.execute(
+        "delete from push_subscriptions where hash = $1 and sealed = $2",
+        args![dead.hash, &dead.sealed],
+    )
+    .await?;
+    Ok(())
+}
