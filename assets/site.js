@@ -39,12 +39,14 @@
       if (rows.length < 2) continue;
       const columns = place.dataset.columns.split(',').map(Number);
       const number = (cell) => Number(cell.textContent.replaceAll(',', ''));
-      const day = (cell) => Date.parse(cell.querySelector('time')?.dateTime ?? cell.textContent) / 1000;
-      const data = [rows.map((row) => day(row.cells[0])),
+      const moment = (cell) => Date.parse(cell.querySelector('[data-at]').dataset.at) / 1000;
+      const hourly = table.tHead.rows[0].cells[0].textContent === 'Hour';
+      const words = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric', ...(hourly && { hour: 'numeric' }) });
+      const data = [rows.map((row) => moment(row.cells[0])),
         ...columns.map((column) => rows.map((row) => number(row.cells[column])))];
       place.hidden = false;
       place.setAttribute('role', 'img');
-      place.setAttribute('aria-label', `Chart of ${columns.map((c) => heads[c]).join(', ')}; the table below has the numbers`);
+      place.setAttribute('aria-label', `Chart of ${columns.map((c) => heads[c]).join(', ')}; the table beside it has the numbers`);
       const draw = () => {
         const style = getComputedStyle(document.documentElement);
         const ink = (name) => style.getPropertyValue(name).trim();
@@ -57,8 +59,10 @@
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
           cursor: { drag: { x: false, y: false } },
           scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-          axes: [axis, { ...axis, size: 56 }],
-          series: [{ value: (_, at) => (at == null ? '' : new Date(at * 1000).toISOString().slice(0, 10)) },
+          legend: { live: false },
+          axes: [{ ...axis, space: 90, values: (_, splits) => splits.map((at) => words.format(at * 1000)) },
+            { ...axis, size: 56, incrs: [1, 2, 5].flatMap((n) => [...Array(9).keys()].map((zeros) => n * 10 ** zeros)).sort((a, b) => a - b) }],
+          series: [{},
             ...columns.map((column, index) => ({ label: heads[column], stroke: strokes[index % 3], width: 2, dash: [[], [6, 4], [2, 3]][index % 3], points: { show: false } }))],
         }, data, place);
       };
@@ -70,7 +74,51 @@
     }
   };
 
-  const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); };
+  // Push messages: the button asks the browser for a subscription and hands it to the service, or
+  // takes both back. Nothing is shown where a browser has no push.
+  const pushes = (root) => {
+    const place = root.querySelector('[data-push]');
+    if (!place || !navigator.serviceWorker || !globalThis.PushManager) return;
+    const applicationServerKey = place.dataset.push;
+    place.removeAttribute('data-push');
+    const [button, said] = [place.querySelector('button'), place.querySelector('[role=status]')];
+    const store = (method, body) => fetch('/v1/self/push-subscriptions', {
+      method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+    }).then(async (answer) => {
+      if (!answer.ok) throw new Error((await answer.json()).error.message);
+    });
+    const worker = navigator.serviceWorker.register('/push-worker.js').then(() => navigator.serviceWorker.ready);
+    const show = (on) => { button.textContent = on ? 'Turn off' : 'Turn on'; };
+    const turn = async () => {
+      const { pushManager } = await worker;
+      const held = await pushManager.getSubscription();
+      if (held) {
+        await store('DELETE', { endpoint: held.endpoint });
+        await held.unsubscribe();
+        return show(false);
+      }
+      const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+      try {
+        await store('POST', made);
+      } catch (refused) {
+        await made.unsubscribe();
+        throw refused;
+      }
+      return show(true);
+    };
+    button.addEventListener('click', () => {
+      button.disabled = true;
+      said.textContent = '';
+      turn().catch((error) => {
+        said.textContent = error.name === 'NotAllowedError'
+          ? 'This browser does not allow it; its settings for this site do.' : `That did not work: ${error.message}`;
+      }).finally(() => { button.disabled = false; });
+    });
+    worker.then(({ pushManager }) => pushManager.getSubscription())
+      .then((held) => { show(Boolean(held)); place.hidden = false; }, () => {});
+  };
+
+  const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);
   document.addEventListener('htmx:load', (event) => enhance(event.detail.elt));
 })();

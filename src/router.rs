@@ -51,6 +51,7 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/transfers", pages::transfers::page)
         .post("/transfers", pages::transfers::decide)
         .get("/static/{file}", pages::assets::file)
+        .get("/push-worker.js", pages::assets::push_worker)
         .post("/sign-out", pages::sign_out::submit)
         .get("/signed-out", pages::sign_out::page)
         .post("/first-run", pages::first_run::start)

@@ -60,7 +60,7 @@ pub fn page_headers(form_targets: &[&str], https: bool) -> HeaderMap {
 #[must_use]
 pub fn site_headers(form_targets: &[&str], https: bool) -> HeaderMap {
     let csp = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-         img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
+         worker-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
     headers(csp.to_owned(), form_targets, https)
 }
 

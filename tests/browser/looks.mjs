@@ -54,7 +54,7 @@ const signedIn = () => {
   return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', app,
     `${app}/data/entries`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
     `${app}/data/entries/rows/guest-0`, `${app}/data/entries/rows/guest-2`, `${app}/versions`,
-    `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`,
+    `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`, '/usage?by=hour',
     `${app}/settings`];
 };
 const nameOf = (path) => path.replace(world.app.id, 'app').replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';

@@ -19,7 +19,7 @@ test('a fresh server leads a human to a claimed agent and a running app in under
   assert.ok(Date.now() - began < 60_000);
   assert.notEqual(new URL(page.url()).origin, SITE_URL, 'the app has an origin of its own');
   await page.goto(`${SITE_URL}/agents`);
-  await page.getByText('First agent').waitFor();
+  await page.getByText('First agent', { exact: true }).waitFor();
   check();
   await context.close();
 });
@@ -38,7 +38,7 @@ test('the first steps notice an agent that comes by a claim code', async () => {
   await call('POST', '/v1/apps', { key: secret, body: { html: '<h1>Hello</h1>' } });
   await page.getByRole('status').filter({ hasText: 'is running' }).waitFor();
   await agents.goto(`${SITE_URL}/agents`);
-  await agents.getByText('Walker').waitFor();
+  await agents.getByText('Walker', { exact: true }).waitFor();
   check();
   await context.close();
 });
@@ -48,15 +48,15 @@ test('a device is approved with the code that it shows', async () => {
   await signIn(page, 'device@example.org');
   const flow = await call('POST', '/v1/device/code', { body: { name: 'Tablet' } });
   await page.goto(`${SITE_URL}/agents`);
-  await page.getByLabel('Its code').fill(flow.user_code.toLowerCase());
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByLabel('Code', { exact: true }).fill(flow.user_code.toLowerCase());
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('heading', { name: 'Connect “Tablet”?' }).waitFor();
   await page.getByRole('button', { name: 'Approve' }).click();
   await page.getByRole('heading', { name: '“Tablet” is connected' }).waitFor();
   const got = await call('POST', '/v1/device/token', { body: { device_code: flow.device_code } });
   assert.equal(got.status, 'approved');
   await page.goto(`${SITE_URL}/agents`);
-  await page.getByText('Tablet').waitFor();
+  await page.getByText('Tablet', { exact: true }).waitFor();
   check();
   await context.close();
 });
@@ -89,6 +89,7 @@ test('a row is edited while an agent changes it, and nothing is lost', async () 
   assert.deepEqual((await call('GET', `${rows}/r1`, { key })).data, proposal);
   await page.getByRole('heading', { name: 'History' }).waitFor();
   assert.equal(await page.locator('.history > li').count(), 3);
+  await page.locator('.history > li').first().getByText('Theirs → Mine').waitFor();
   check();
   await context.close();
 });
@@ -102,7 +103,7 @@ test('a list is filtered and sorted in place, and its address keeps that', async
   await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
   await page.getByLabel('Field').fill('name');
   await page.getByLabel('Value').fill('Grace');
-  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('cell', { name: 'By Ada' }).waitFor({ state: 'detached' });
   await page.getByRole('cell', { name: 'By Grace' }).waitFor();
   await page.reload();
@@ -128,7 +129,7 @@ test('a version is compared, rolled back, and the app deleted and restored', asy
   const document = await call('GET', `/v1/apps/${app.id}/document`, { key });
   assert.ok(!document.includes('Second'));
 
-  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Move to the trash' }).click();
   await page.getByRole('heading', { level: 1, name: 'Trash' }).waitFor();
   await page.getByRole('button', { name: `Restore ${app.slug}` }).click();
@@ -160,13 +161,50 @@ test('without script everything is still there', async () => {
   await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
   await page.getByLabel('Field').fill('name');
   await page.getByLabel('Value').fill('nobody');
-  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByText('None that fits.').waitFor();
   await page.goto(`${SITE_URL}/agents`);
   await page.getByText('Manage').click();
-  await page.getByLabel('Name').fill('Renamed');
+  await page.getByLabel('Name', { exact: true }).fill('Renamed');
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByText('The name is changed.').waitFor();
-  await page.getByText('Renamed').waitFor();
+  await page.getByText('Renamed', { exact: true }).waitFor();
+  await context.close();
+});
+
+test('a browser asks to be told, is told, and takes that back', async () => {
+  const { context, page, check } = await visitor(browser);
+  // The browser's own push service is not within reach of a test; what it would answer is.
+  await page.addInitScript(() => {
+    let held = null;
+    const made = (options) => ({
+      options,
+      endpoint: 'https://push.example.net/one',
+      toJSON: () => ({ endpoint: 'https://push.example.net/one', expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }),
+      unsubscribe: async () => { held = null; return true; },
+    });
+    PushManager.prototype.getSubscription = async () => held;
+    PushManager.prototype.subscribe = async (options) => { globalThis.asked = options; held = made(options); return held; };
+  });
+  const sent = [];
+  await page.route('**/v1/self/push-subscriptions', (route) => {
+    sent.push([route.request().method(), route.request().postDataJSON()]);
+    return route.fulfill({ status: route.request().method() === 'POST' ? 201 : 204, json: {} });
+  });
+  await signIn(page, 'told@example.org');
+  await page.goto(`${SITE_URL}/account`);
+  const told = page.getByRole('region', { name: 'Notifications in this browser' });
+  await told.getByRole('button', { name: 'Turn on' }).click();
+  await told.getByRole('button', { name: 'Turn off' }).waitFor();
+  const asked = await page.evaluate(() => globalThis.asked);
+  assert.equal(asked.userVisibleOnly, true);
+  assert.equal(Buffer.from(asked.applicationServerKey, 'base64url').length, 65);
+  await told.getByRole('button', { name: 'Turn off' }).click();
+  await told.getByRole('button', { name: 'Turn on' }).waitFor();
+  const endpoint = 'https://push.example.net/one';
+  assert.deepEqual(sent, [
+    ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }],
+    ['DELETE', { endpoint }]]);
+  check();
   await context.close();
 });

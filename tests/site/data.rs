@@ -101,7 +101,7 @@ async fn an_edit_that_came_too_late_shows_both_and_loses_nothing() {
     late.says("<td>x</td><td>x</td><td>by the agent</td>");
     let unwritten = owned.read("/collections/entries/k1").await;
     assert_eq!(unwritten["data"], json!({"name": "Ada", "n": 100, "note": "by the agent"}));
-    let proposal = late.between("rows=\"14\">", "</textarea>").replace("&#34;", "\"");
+    let proposal = late.between("rows=\"12\">", "</textarea>").replace("&#34;", "\"");
     let merged: Value = serde_json::from_str(&proposal).expect("JSON");
     assert_eq!(merged, json!({"name": "Ada Lovelace", "n": 7, "note": "by the agent"}));
 

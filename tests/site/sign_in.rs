@@ -71,7 +71,7 @@ async fn a_page_that_is_not_there_is_a_page_all_the_same() {
     let ada = server.human("ada@example.org").await;
     let gone = server.submit(&ada, "/apps/nobodys", &[("action", "delete")]).await;
     assert_eq!(gone.status, 404);
-    gone.says("There is no such app here").says("To your apps");
+    gone.says("There is no such app here").says("Your apps");
     let strange = server.submit(&ada, "/apps/nobodys", &[("action", "explode")]).await;
     assert_eq!(strange.status, 400);
 }

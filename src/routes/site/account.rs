@@ -49,6 +49,14 @@ struct AccountPage {
     frame: Frame,
     profile: Profile,
     sessions: List<Session>,
+    /// With which a browser asks to be told things.
+    push_key: String,
+}
+
+/// The key of push messages.
+#[derive(Deserialize)]
+struct PushKey {
+    public_key: String,
 }
 
 /// What a form of the page asks for.
@@ -119,10 +127,12 @@ fn signed_out(desk: &Desk) -> ApiResult<Response> {
 
 async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
     let sessions = format!("/v1/self/sessions?limit={SESSIONS_MAX}");
-    let (profile, sessions) = tokio::try_join!(
+    let (profile, sessions, push) = tokio::try_join!(
         desk.api.get::<Profile>("/v1/self/profile"),
         desk.api.get::<List<Session>>(&sessions),
+        desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
     )?;
     let frame = desk.frame(Section::Account).with(notice);
-    Ok(desk.page(status, &AccountPage { frame, profile, sessions })?)
+    let page = AccountPage { frame, profile, sessions, push_key: push.public_key };
+    Ok(desk.page(status, &page)?)
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
+    home::Paging,
     notice::Notice,
     records::{Agent, List},
     words::At,
@@ -47,11 +48,6 @@ struct NewKey {
 #[derive(Deserialize)]
 struct Minted {
     secret: String,
-}
-
-#[derive(Deserialize, Default)]
-struct Query {
-    cursor: Option<String>,
 }
 
 /// What a form of the page asks for.
@@ -136,12 +132,7 @@ async fn view(
     notice: Option<Notice>,
     once: Once,
 ) -> ApiResult<Response> {
-    let Query { cursor } = desk.query().unwrap_or_default();
-    let mut path = format!("/v1/self/agents?limit={AGENTS_MAX}");
-    if let Some(cursor) = cursor {
-        path.push_str("&cursor=");
-        path.extend(url::form_urlencoded::byte_serialize(cursor.as_bytes()));
-    }
+    let path = desk.query::<Paging>()?.path("/v1/self/agents", AGENTS_MAX);
     let List { items, next_cursor } = desk.api.get::<List<Agent>>(&path).await?;
     let mut frame = desk.frame(Section::Agents);
     frame.notice = notice.or(frame.notice);

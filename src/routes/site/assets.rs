@@ -145,6 +145,16 @@ pub async fn file(headers: HeaderMap, Path(name): Path<String>) -> ApiResult<Res
     Ok(response)
 }
 
+/// The worker that shows push messages. A worker's scope is the folder it lies in, so this one lies
+/// at the root, under a name that stays.
+pub async fn push_worker() -> Response {
+    let mut response = include_str!("../../../assets/push-worker.js").into_response();
+    let set = response.headers_mut();
+    set.insert(header::CONTENT_TYPE, HeaderValue::from_static(JAVASCRIPT));
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
 /// Whether the client names gzip and does not refuse it (`q=0`).
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());

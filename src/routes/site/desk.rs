@@ -16,7 +16,7 @@ use super::{
     api::Api,
     assets::{Addresses, addresses},
     form, html,
-    notice::Notice,
+    notice::{self, Notice},
     see_other, visitor,
 };
 use crate::{
@@ -82,7 +82,8 @@ struct ProblemPage {
     frame: Frame,
     title: &'static str,
     message: String,
-    hint: &'static str,
+    /// What the message means here, and what to do.
+    advice: Option<&'static str>,
     request_id: String,
 }
 
@@ -105,7 +106,10 @@ impl FromRequestParts<AppState> for Desk {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        Self::open(parts, state).await.unwrap_or_else(|failed| Err(failed.into_response()))
+        match Self::open(parts, state).await {
+            Ok(opened) => opened,
+            Err(failed) => Err(failed.into_response()),
+        }
     }
 }
 
@@ -207,7 +211,7 @@ impl Desk {
             frame: self.frame(Section::Apps),
             title: title(code),
             message: failed.error.message.clone(),
-            hint: code.hint(),
+            advice: notice::advice(code),
             request_id: self.request_id.clone(),
         };
         let mut response = self.page(error::status(code), &page)?;

@@ -7,7 +7,7 @@ use rookery_actors::directory::{Device, DeviceState, SessionHolder};
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::Deserialize;
 
-use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor};
+use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor, words::At};
 use crate::{
     error::ApiResult,
     http::{client::RequestContext, csrf, params::StrictQuery},
@@ -106,7 +106,7 @@ fn step_of(user_code: String, device: Device) -> DeviceStep {
     let agent_name = device.name;
     match device.state {
         DeviceState::Pending => {
-            DeviceStep::Review { user_code, agent_name, started_at: device.created_at.to_string() }
+            DeviceStep::Review { user_code, agent_name, started_at: At::from(device.created_at).to_string() }
         }
         DeviceState::Approved | DeviceState::Redeemed => DeviceStep::Approved { agent_name },
         DeviceState::Denied => DeviceStep::Denied { agent_name },

@@ -5,6 +5,7 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
+use url::form_urlencoded::byte_serialize;
 
 use super::{
     desk::{Desk, Frame, Section},
@@ -14,8 +15,8 @@ use super::{
 };
 use crate::error::ApiResult;
 
-/// Apps that the lists show; an account has no more of its own unless its limit was raised.
-const APPS_MAX: usize = 200;
+/// Apps on a page; an account has no more of its own unless its limit was raised.
+const APPS_MAX: usize = 100;
 /// Apps that were opened last.
 const RECENT_MAX: usize = 6;
 
@@ -25,15 +26,42 @@ struct HomePage {
     frame: Frame,
     favorites: Vec<App>,
     recent: Vec<App>,
+    /// The human's, but for the favorites.
     own: Vec<App>,
+    /// Those of others, but for the favorites.
     shared: Vec<App>,
-    /// Whether there are more than the page shows.
-    more: bool,
+    /// Leads to the page behind this one.
+    next: Option<String>,
+    /// Whether there is a page before this one.
+    later: bool,
     /// Apps that others offer to the human.
     offers: usize,
     /// How far a new account is; nobody else is shown the steps.
     steps: Option<Steps>,
     site_url: String,
+}
+
+/// Which page of a list.
+#[derive(Deserialize, Default)]
+pub(super) struct Paging {
+    cursor: Option<String>,
+}
+
+impl Paging {
+    /// Whether it is not the first one.
+    pub(super) const fn is_later(&self) -> bool {
+        self.cursor.is_some()
+    }
+
+    /// The API's path of a list, with `limit` items a page.
+    pub(super) fn path(&self, list: &str, limit: usize) -> String {
+        let mut path = format!("{list}?limit={limit}");
+        if let Some(cursor) = &self.cursor {
+            path.push_str("&cursor=");
+            path.extend(byte_serialize(cursor.as_bytes()));
+        }
+        path
+    }
 }
 
 /// Something that is only counted.
@@ -47,7 +75,8 @@ pub(super) async fn view(
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
     let api = &desk.api;
-    let all = format!("/v1/self/apps?limit={APPS_MAX}");
+    let paging: Paging = desk.query()?;
+    let all = paging.path("/v1/self/apps", APPS_MAX);
     let recent = format!("/v1/self/apps/recent?limit={RECENT_MAX}");
     let (apps, recent, offers, agents) = tokio::try_join!(
         api.get::<List<App>>(&all),
@@ -55,18 +84,20 @@ pub(super) async fn view(
         api.get_if_allowed::<List<Any>>("/v1/self/transfers?limit=20"),
         api.get::<List<Any>>("/v1/self/agents?limit=1"),
     )?;
-    let favorites = apps.items.iter().filter(|app| app.favorite).cloned().collect();
-    let (own, shared): (Vec<App>, Vec<App>) = apps.items.into_iter().partition(App::is_own);
-    let steps = own.is_empty().then(|| Steps { agent: !agents.items.is_empty(), app: None });
-    let mut frame = desk.frame(Section::Apps);
-    frame.notice = notice.or(frame.notice);
+    let later = paging.is_later();
+    let none_own = !later && !apps.items.iter().any(App::is_own);
+    let steps = none_own.then_some(Steps { agent: !agents.items.is_empty(), app: None });
+    let (favorites, others): (Vec<App>, Vec<App>) =
+        apps.items.into_iter().partition(|app| app.favorite);
+    let (own, shared) = others.into_iter().partition(App::is_own);
     let page = HomePage {
-        frame,
+        frame: desk.frame(Section::Apps).with(notice),
         favorites,
-        recent: recent.items,
+        recent: if later { Vec::new() } else { recent.items },
         own,
         shared,
-        more: apps.next_cursor.is_some(),
+        next: apps.next_cursor,
+        later,
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
         site_url: desk.state.public_url.clone(),

@@ -6,18 +6,23 @@ use http::StatusCode;
 
 use super::{
     desk::{Desk, Frame, Section},
+    home::Paging,
     records::{App, List},
 };
 use crate::error::ApiResult;
 
-/// Apps that the page shows.
-const APPS_MAX: usize = 200;
+/// Apps on a page.
+const APPS_MAX: usize = 100;
 
 #[derive(Template)]
 #[template(path = "site/trash.html")]
 struct TrashPage {
     frame: Frame,
     apps: Vec<App>,
+    /// Leads to the page behind this one.
+    next: Option<String>,
+    /// Whether there is a page before this one.
+    later: bool,
 }
 
 /// The page.
@@ -26,8 +31,14 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 async fn view(desk: &Desk) -> ApiResult<Response> {
-    let path = format!("/v1/self/apps/deleted?limit={APPS_MAX}");
+    let paging: Paging = desk.query()?;
+    let path = paging.path("/v1/self/apps/deleted", APPS_MAX);
     let apps: List<App> = desk.api.get(&path).await?;
-    let page = TrashPage { frame: desk.frame(Section::Trash), apps: apps.items };
+    let page = TrashPage {
+        frame: desk.frame(Section::Trash),
+        apps: apps.items,
+        next: apps.next_cursor,
+        later: paging.is_later(),
+    };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

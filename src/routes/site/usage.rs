@@ -7,12 +7,14 @@ use serde::Deserialize;
 
 use super::{
     desk::{Desk, Frame, Section},
-    words::{Bytes, Count, percent},
+    words::{At, Bytes, Count, percent},
 };
 use crate::error::ApiResult;
 
-/// Days of the series.
+/// Days of the series by day.
 const DAYS: u16 = 30;
+/// Days of the series by hour.
+const HOURLY_DAYS: u16 = 2;
 
 #[derive(Template)]
 #[template(path = "site/usage.html")]
@@ -21,7 +23,16 @@ struct UsagePage {
     meters: Meters,
     per_app: PerApp,
     month: Month,
-    days: Vec<Day>,
+    unit: &'static str,
+    days: u16,
+    hourly_days: u16,
+    series: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    #[serde(default)]
+    by: String,
 }
 
 #[derive(Deserialize)]
@@ -79,19 +90,37 @@ pub(super) struct Flow {
     pub(super) bytes_out: Bytes,
 }
 
-/// A day of a series.
+/// A day or an hour of a series.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Day {
-    /// `YYYY-MM-DD`.
-    pub(super) date: String,
+pub(super) struct Step {
+    /// A day, `YYYY-MM-DD`.
+    date: Option<String>,
+    /// The beginning of an hour.
+    starts_at: Option<At>,
     /// What flowed.
     #[serde(flatten)]
     pub(super) flow: Flow,
 }
 
+impl Step {
+    /// When it begins, for the chart.
+    pub(super) fn at(&self) -> &str {
+        match (&self.date, &self.starts_at) {
+            (Some(date), _) => date,
+            (None, Some(at)) => at.iso(),
+            (None, None) => "",
+        }
+    }
+
+    /// The same, for people.
+    pub(super) fn words(&self) -> String {
+        self.starts_at.as_ref().map_or_else(|| self.at().to_owned(), At::to_string)
+    }
+}
+
 #[derive(Deserialize)]
 struct Series {
-    series: Vec<Day>,
+    series: Vec<Step>,
 }
 
 /// The page.
@@ -100,13 +129,25 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 async fn view(desk: &Desk) -> ApiResult<Response> {
-    let series = format!("/v1/self/usage/series?granularity=day&days={DAYS}");
+    let (unit, days) = match &*desk.query::<Query>()?.by {
+        "hour" => ("hour", HOURLY_DAYS),
+        _ => ("day", DAYS),
+    };
+    let series = format!("/v1/self/usage/series?granularity={unit}&days={days}");
     let (usage, series) = tokio::try_join!(
         desk.api.get::<Usage>("/v1/self/usage"),
         desk.api.get::<Series>(&series),
     )?;
     let Usage { meters, per_app, month } = usage;
-    let days = series.series;
-    let page = UsagePage { frame: desk.frame(Section::Usage), meters, per_app, month, days };
+    let page = UsagePage {
+        frame: desk.frame(Section::Usage),
+        meters,
+        per_app,
+        month,
+        unit,
+        days: DAYS,
+        hourly_days: HOURLY_DAYS,
+        series: series.series,
+    };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

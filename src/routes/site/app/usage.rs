@@ -13,14 +13,14 @@ use crate::{
     error::ApiResult,
     routes::site::{
         desk::{Desk, Frame},
-        usage::{Day, Flow},
+        usage::{Flow, Step},
     },
 };
 
 #[derive(Deserialize)]
 struct Usage {
     totals: Flow,
-    series: Vec<Day>,
+    series: Vec<Step>,
 }
 
 #[derive(Template)]
@@ -31,7 +31,8 @@ struct UsagePage {
     window: u16,
     windows: &'static [u16],
     totals: Flow,
-    days: Vec<Day>,
+    unit: &'static str,
+    series: Vec<Step>,
 }
 
 /// The page.
@@ -44,6 +45,6 @@ async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
     let window = desk.query::<Query>()?.days();
     let Usage { totals, series } =
         desk.api.get(&format!("/v1/apps/{id}/usage?days={window}")).await?;
-    let page = UsagePage { frame, place, window, windows: WINDOWS, totals, days: series };
+    let page = UsagePage { frame, place, window, windows: WINDOWS, totals, unit: "day", series };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

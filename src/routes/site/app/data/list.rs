@@ -113,7 +113,8 @@ struct Rows {
 struct Line {
     key: String,
     href: String,
-    cells: Vec<String>,
+    /// Each with its column.
+    cells: Vec<(String, String)>,
     version: u32,
     updated_at: At,
 }
@@ -211,7 +212,10 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let line = |(row, members): (&Row, &BTreeMap<String, Value>)| Line {
         key: row.key.clone(),
         href: row_page(&app, &collection, &row.key),
-        cells: columns.iter().map(|name| members.get(name).map(cell).unwrap_or_default()).collect(),
+        cells: columns
+            .iter()
+            .map(|name| (name.clone(), members.get(name).map(cell).unwrap_or_default()))
+            .collect(),
         version: row.version,
         updated_at: row.updated_at.clone(),
     };

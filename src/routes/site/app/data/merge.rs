@@ -45,7 +45,7 @@ impl Merge {
             before.keys().chain(mine.keys()).chain(theirs.keys()).collect();
         let (mut changes, mut merged) = (Vec::new(), Vec::new());
         for name in names {
-            let [old, my, their] = [&before, &mine, &theirs].map(|members| members.get(name));
+            let [old, my, their] = [&before, &mine, &theirs].map(|members| members.get(name).map(|raw| &**raw));
             let (i_did, they_did) = (!same(old, my), !same(old, their));
             let kept = if i_did { my } else { their };
             if let Some(kept) = kept {
@@ -71,15 +71,15 @@ impl Merge {
     }
 }
 
-fn value(raw: Option<&Box<RawValue>>) -> Option<Value> {
+fn value(raw: Option<&RawValue>) -> Option<Value> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
-fn same(left: Option<&Box<RawValue>>, right: Option<&Box<RawValue>>) -> bool {
+fn same(left: Option<&RawValue>, right: Option<&RawValue>) -> bool {
     value(left) == value(right)
 }
 
-fn shown(raw: Option<&Box<RawValue>>) -> String {
+fn shown(raw: Option<&RawValue>) -> String {
     match value(raw) {
         None => "(none)".to_owned(),
         Some(Value::Null) => "null".to_owned(),

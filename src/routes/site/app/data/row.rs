@@ -6,14 +6,14 @@ use axum::{body::Body, extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_domain::{Error, ErrorCode, principal::Caller};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{
     ROW_FORM_BYTES_MAX, collection_page,
-    merge::Merge,
+    merge::{Change, Merge},
     record::{Names, Row, Who},
     refusal, row_page, row_path,
-    text::{cell, indent},
+    text::indent,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -56,8 +56,10 @@ struct Event {
     at: At,
     by: String,
     version: Option<u32>,
+    /// Its content then.
     content: Option<String>,
-    summary: String,
+    /// What the event changed of it, where the feed still knows what was there before.
+    changed: Vec<Change>,
 }
 
 /// An event of the feed.
@@ -68,7 +70,7 @@ struct FeedEvent {
     at: At,
     by: Who,
     version: Option<u32>,
-    data: Option<Value>,
+    data: Option<Box<RawValue>>,
 }
 
 /// What stands in the editor.
@@ -280,19 +282,29 @@ async fn history(desk: &Desk, at: At3<'_>, names: &Names) -> ApiResult<Vec<Event
     let app = rooms.apps().find(at.id).await?;
     let caller = Caller::Human { human: desk.human, share: None };
     let events = rooms.control().row_history(&app, &caller, at.collection, at.key).await?;
-    let read = |event: rookery_actors::feed::FeedEvent| {
-        let event: FeedEvent = serde_json::from_str(&event.json).ok()?;
-        let content = event.data.as_ref().map(|data| indent(&data.to_string()));
-        Some(Event {
+    let events: Vec<FeedEvent> =
+        events.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
+    let show = |(index, event): (usize, &FeedEvent)| {
+        let before = events.get(index + 1).and_then(|before| before.data.as_ref());
+        let changed = match (before, &event.data) {
+            (Some(before), Some(after)) if event.kind == "row.updated" => changes(before, after),
+            _ => Vec::new(),
+        };
+        Event {
             what: what(&event.kind),
-            at: event.at,
+            at: event.at.clone(),
             by: names.of(&event.by),
             version: event.version,
-            content,
-            summary: event.data.as_ref().map(cell).unwrap_or_default(),
-        })
+            content: event.data.as_ref().map(|data| indent(data.get())),
+            changed,
+        }
     };
-    Ok(events.into_iter().filter_map(read).collect())
+    Ok(events.iter().enumerate().map(show).collect())
+}
+
+/// What one content has and another has not.
+fn changes(before: &RawValue, after: &RawValue) -> Vec<Change> {
+    Merge::of(before.get(), before.get(), after.get()).changes
 }
 
 fn what(kind: &str) -> &'static str {
