@@ -14,6 +14,9 @@
     }
   };
 
+  // On a phone the tabs scroll; the one that is open is brought into sight.
+  document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
   // Buttons that copy what stands beside them.
   const copyButtons = (root) => {
     if (!navigator.clipboard) return;

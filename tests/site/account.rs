@@ -7,11 +7,19 @@ use crate::harness::{Answer, TestServer};
 async fn name_and_mail_are_the_humans_to_change() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;
-    server.see(&ada, "/account").await.says("<h1>ada</h1>").says("You get no mail about the product");
+    server
+        .see(&ada, "/account")
+        .await
+        .says("<h1>ada</h1>")
+        .says("You get no mail about the product");
     let named = server.submit(&ada, "/account", &[("action", "rename"), ("name", "Ada L.")]).await;
     assert_eq!(named.led_to(), "/account?done=saved");
     server.submit(&ada, "/account", &[("action", "consent"), ("welcome", "yes")]).await.led_to();
-    server.see(&ada, "/account").await.says("<h1>Ada L.</h1>").hides("You get no mail about the product");
+    server
+        .see(&ada, "/account")
+        .await
+        .says("<h1>Ada L.</h1>")
+        .hides("You get no mail about the product");
     let long = "x".repeat(101);
     let refused = server.submit(&ada, "/account", &[("action", "rename"), ("name", &long)]).await;
     assert_eq!(refused.status, 400);

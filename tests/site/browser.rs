@@ -16,8 +16,7 @@ const CALLBACK: &str = "http://localhost/v1/auth/idp/callback";
 
 /// Runs scripts of `tests/browser` against `server`.
 async fn drive(server: &TestServer, which: &str, extra: &[(&str, &str)]) {
-    let mut browser =
-        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run"));
+    let mut browser = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run"));
     browser.args([which, server.public_url()]).envs(extra.iter().copied());
     // The server runs on this test's own thread, which must stay free for it.
     let ran = tokio::task::spawn_blocking(move || browser.output());

@@ -105,9 +105,11 @@ fn found_or_asked_again(
 fn step_of(user_code: String, device: Device) -> DeviceStep {
     let agent_name = device.name;
     match device.state {
-        DeviceState::Pending => {
-            DeviceStep::Review { user_code, agent_name, started_at: At::from(device.created_at).to_string() }
-        }
+        DeviceState::Pending => DeviceStep::Review {
+            user_code,
+            agent_name,
+            started_at: At::from(device.created_at).to_string(),
+        },
         DeviceState::Approved | DeviceState::Redeemed => DeviceStep::Approved { agent_name },
         DeviceState::Denied => DeviceStep::Denied { agent_name },
     }

@@ -72,7 +72,9 @@ pub const fn advice(code: ErrorCode) -> Option<&'static str> {
         }
         E::SoftDeleted => "Bring it back from the trash, and it is here again.",
         E::AppClosed => "Its pages and everything that writes are refused for now.",
-        E::CsrfOriginMismatch => "The form came from another site. Open the page here and try again.",
+        E::CsrfOriginMismatch => {
+            "The form came from another site. Open the page here and try again."
+        }
         E::RateLimited => "That was a lot at once. Wait a moment, then try again.",
         E::Unavailable => "Nothing was changed. Try again in a moment.",
         E::Internal => "Whether something was changed is not known. Look before you try again.",

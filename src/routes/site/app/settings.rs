@@ -79,9 +79,9 @@ struct SettingsPage {
 
 /// Who may reach an app.
 const VISIBILITIES: &[(&str, &str, &str)] = &[
-    ("private", "Private", "you, your agents, and those you invite"),
-    ("link", "With the link", "whoever has the share link"),
-    ("public", "Public", "everybody"),
+    ("private", "Private", "You, your agents, and those you invite"),
+    ("link", "With the link", "Whoever has the share link"),
+    ("public", "Public", "Everybody"),
 ];
 
 /// The page.

@@ -45,7 +45,8 @@ impl Merge {
             before.keys().chain(mine.keys()).chain(theirs.keys()).collect();
         let (mut changes, mut merged) = (Vec::new(), Vec::new());
         for name in names {
-            let [old, my, their] = [&before, &mine, &theirs].map(|members| members.get(name).map(|raw| &**raw));
+            let [old, my, their] =
+                [&before, &mine, &theirs].map(|members| members.get(name).map(|raw| &**raw));
             let (i_did, they_did) = (!same(old, my), !same(old, their));
             let kept = if i_did { my } else { their };
             if let Some(kept) = kept {
