@@ -18,6 +18,7 @@ use crate::{
         newest_migration,
     },
     error::{Result, StorageError},
+    integrity,
 };
 
 const PG_DUMP: StorageError = StorageError::Unsupported(
@@ -134,12 +135,8 @@ fn check(file: &Path) -> Result<()> {
     if id != APPLICATION_ID {
         return Err(failed(file, "it is not a database of rookery"));
     }
-    let verdict: String = connection
-        .query_row("pragma integrity_check(1)", [], |row| row.get(0))
-        .map_err(unreadable)?;
-    if verdict != "ok" {
-        let verdict: Vec<&str> = verdict.lines().collect();
-        return Err(failed(file, format_args!("it is damaged: {}", verdict.join(" "))));
+    if let Some(why) = integrity::damage(&connection).map_err(unreadable)? {
+        return Err(failed(file, format_args!("it is damaged: {why}")));
     }
     let found: i64 = connection
         .query_row("select max(version) from _sqlx_migrations where success", [], |row| row.get(0))

@@ -96,6 +96,57 @@ impl Faults {
     }
 }
 
+/// Whether SQLite syncs at each commit, as it ships, or at checkpoints only.
+#[cfg(feature = "faults")]
+static SYNCS_AT_CHECKPOINTS_ONLY: std::sync::atomic::AtomicBool =
+    std::sync::atomic::AtomicBool::new(false);
+
+/// From now on this process opens SQLite with `synchronous=NORMAL`: a power loss takes commits that
+/// were acknowledged. It shows that a check of the other setting would have seen a loss.
+#[cfg(feature = "faults")]
+pub fn sync_at_checkpoints_only() {
+    SYNCS_AT_CHECKPOINTS_ONLY.store(true, std::sync::atomic::Ordering::Release);
+}
+
+/// Whether an acknowledged commit of SQLite survives a power loss.
+#[cfg(feature = "faults")]
+pub(crate) fn syncs_each_commit() -> bool {
+    !SYNCS_AT_CHECKPOINTS_ONLY.load(std::sync::atomic::Ordering::Acquire)
+}
+
+/// Whether an acknowledged commit of SQLite survives a power loss.
+#[cfg(not(feature = "faults"))]
+pub(crate) const fn syncs_each_commit() -> bool {
+    true
+}
+
+/// Fails a transaction of the cold path as a failed fsync does.
+///
+/// # Errors
+/// Always [`crate::StorageError::Broken`].
+#[cfg(feature = "faults")]
+pub async fn break_transaction(db: &crate::Db) -> crate::error::Result<()> {
+    db.transaction((), |_, ()| {
+        Box::pin(async { Err(crate::StorageError::Broken("injected".to_owned())) })
+    })
+    .await
+}
+
+/// Damages a stored row so that it cannot be read any more; whether there was one.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+#[cfg(feature = "faults")]
+pub async fn damage_row(
+    db: &crate::Db,
+    app: rookery_domain::id::AppId,
+    key: &str,
+) -> crate::error::Result<bool> {
+    let nobody: &[u8] = &[0];
+    let sql = "update rows set creator = $3 where app_id = $1 and key = $2";
+    Ok(db.execute(sql, crate::db::args![app, key, nobody]).await? > 0)
+}
+
 #[cfg(feature = "faults")]
 mod plan {
     //! Plans of faults: listed one by one, or drawn from a seed.

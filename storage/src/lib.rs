@@ -25,6 +25,7 @@ pub mod humans;
 pub mod idempotency;
 pub mod idempotency_global;
 pub mod identities;
+pub mod integrity;
 pub mod links;
 pub mod load;
 pub mod members;

@@ -126,6 +126,22 @@ impl Cluster {
     }
 }
 
+impl Database {
+    /// The processes on the server's side of the connections to it.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn backends(&self) -> Vec<i32> {
+        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let pids = sqlx::query_scalar("select pid from pg_stat_activity where datname = $1")
+            .bind(&self.name)
+            .fetch_all(&mut connection)
+            .await;
+        connection.close().await.expect("the cluster lets go");
+        pids.expect("the cluster obeys")
+    }
+}
+
 impl Drop for Database {
     fn drop(&mut self) {
         let (admin, sql) =

@@ -7,6 +7,7 @@
 
 mod args;
 mod postgres;
+mod soundness;
 mod sqlite;
 mod tx;
 
@@ -21,6 +22,7 @@ use crate::{
 
 pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
 pub use postgres::PostgresDb;
+pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
 pub(crate) use sqlite::{LockFile, create_folder, newest_migration};
 pub(crate) use tx::Tx;
@@ -120,6 +122,14 @@ impl Db {
         }
     }
 
+    /// Whether it can still promise anything.
+    pub(crate) fn soundness(&self) -> &Soundness {
+        match self {
+            Self::Sqlite(db) => db.soundness(),
+            Self::Postgres(db) => db.soundness(),
+        }
+    }
+
     /// Draws the epoch of this process start: higher than any before it.
     ///
     /// # Errors
@@ -143,7 +153,8 @@ impl Db {
 
     /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it
     /// fails, panics, or calls [`Tx::abandon`]. It runs to its end even when the returned future
-    /// is dropped, and again when it was certainly not applied for a reason that passes.
+    /// is dropped, and again when it was certainly not applied for a reason that passes. A broken
+    /// store ends all writing: this, and the writer's.
     pub(crate) async fn transaction<I, O>(&self, input: I, body: Body<I, O>) -> Result<O>
     where
         I: Send + Sync + 'static,
@@ -153,6 +164,9 @@ impl Db {
         let task = tokio::spawn(async move {
             let mut attempt = 1;
             loop {
+                if let Some(why) = db.soundness().broken() {
+                    return Err(StorageError::Broken(why));
+                }
                 let result = match &db {
                     Self::Sqlite(db) => db.attempt(&input, body).await,
                     Self::Postgres(db) => db.attempt(&input, body).await,
@@ -162,7 +176,16 @@ impl Db {
                         tokio::time::sleep(RETRY_PAUSE * 2u32.pow(attempt - 1)).await;
                         attempt += 1;
                     }
-                    Err(Attempt::Again(error) | Attempt::Final(error)) => return Err(error),
+                    Err(Attempt::Again(error) | Attempt::Final(error)) => {
+                        if let StorageError::Broken(why) = &error {
+                            tracing::error!(
+                                why,
+                                "the store is broken: nothing is written any more"
+                            );
+                            db.soundness().break_for(why);
+                        }
+                        return Err(error);
+                    }
                     Ok(value) => return Ok(value),
                 }
             }

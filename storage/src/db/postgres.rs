@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::{Attempt, Body, DatabaseUrl, StorageOptions, Tx};
+use super::{Attempt, Body, DatabaseUrl, Soundness, StorageOptions, Tx};
 use crate::error::{Result, StorageError};
 
 /// The migrations of this build.
@@ -28,6 +28,7 @@ pub struct PostgresDb(Arc<Inner>);
 struct Inner {
     pool: PgPool,
     options: PgConnectOptions,
+    soundness: Soundness,
 }
 
 impl PostgresDb {
@@ -55,13 +56,18 @@ impl PostgresDb {
         // Not back to the pool: the session may still hold the lock of a failed migration.
         drop(conn.detach());
         migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        Ok(Self(Arc::new(Inner { pool, options: connect })))
+        Ok(Self(Arc::new(Inner { pool, options: connect, soundness: Soundness::default() })))
     }
 
     /// The pool of the cold path.
     #[must_use]
     pub fn pool(&self) -> &PgPool {
         &self.0.pool
+    }
+
+    /// Whether it can still promise anything.
+    pub(crate) fn soundness(&self) -> &Soundness {
+        &self.0.soundness
     }
 
     /// How to open a connection outside of the pool, as the writer's lanes do.

@@ -21,10 +21,13 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    Attempt, Body, StorageOptions, Tx,
+    Attempt, Body, Soundness, StorageOptions, Tx,
     postgres::{SLOW_STATEMENT, migration_error, newest},
 };
-use crate::error::{Result, StorageError};
+use crate::{
+    error::{Result, StorageError},
+    faults,
+};
 
 /// The migrations of this build.
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -67,6 +70,7 @@ struct Inner {
     options: SqliteConnectOptions,
     readers: SqlitePool,
     baton: Arc<Mutex<()>>,
+    soundness: Soundness,
     /// The cold path's write connection while nobody uses it; taken with the baton in hand.
     cold: parking_lot::Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps.
@@ -107,6 +111,7 @@ impl SqliteDb {
             options: connect,
             readers,
             baton: Arc::default(),
+            soundness: Soundness::default(),
             cold: parking_lot::Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
             lock: parking_lot::Mutex::new(Some(lock)),
@@ -124,6 +129,11 @@ impl SqliteDb {
     #[must_use]
     pub fn baton(&self) -> Arc<Mutex<()>> {
         Arc::clone(&self.0.baton)
+    }
+
+    /// Whether it can still promise anything.
+    pub(crate) fn soundness(&self) -> &Soundness {
+        &self.0.soundness
     }
 
     /// Connections that cannot write.
@@ -201,7 +211,10 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
+        .synchronous(match faults::syncs_each_commit() {
+            true => SqliteSynchronous::Full,
+            false => SqliteSynchronous::Normal,
+        })
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENT_CACHE)

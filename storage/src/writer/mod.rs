@@ -151,7 +151,11 @@ impl Writer {
             |status: &LaneStatus| matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_));
         let mut waits: Vec<_> =
             watches.iter_mut().map(|watch| Box::pin(watch.wait_for(bad))).collect();
+        let mut broken = Box::pin(self.0.db.soundness().until_broken());
         std::future::poll_fn(|context| {
+            if let std::task::Poll::Ready(why) = broken.as_mut().poll(context) {
+                return std::task::Poll::Ready(LaneStatus::Broken(why));
+            }
             for wait in &mut waits {
                 if let std::task::Poll::Ready(Ok(status)) = wait.as_mut().poll(context) {
                     return std::task::Poll::Ready(status.clone());
@@ -192,7 +196,11 @@ impl Writer {
             .iter()
             .map(Queue::lengths)
             .fold((0, 0), |sum, (queued, in_flight)| (sum.0 + queued, sum.1 + in_flight));
-        shared.counters.snapshot(&lanes, lengths, shared.options.wal_alarm_bytes)
+        let mut health = shared.counters.snapshot(&lanes, lengths, shared.options.wal_alarm_bytes);
+        if self.0.db.soundness().broken().is_some() {
+            (health.ok, health.broken) = (false, true);
+        }
+        health
     }
 }
 

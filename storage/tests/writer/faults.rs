@@ -3,9 +3,9 @@
 
 use rookery_domain::{event::EventType, id::AppId};
 use rookery_storage::{
-    LaneStatus, Writer, WriterOptions,
+    LaneStatus, StorageError, Writer, WriterOptions,
     commit::{AppWrite, Outcome, RowState},
-    faults::{Fault, Faults, Point},
+    faults::{self, Fault, Faults, Point},
     idempotency,
 };
 
@@ -118,6 +118,21 @@ contract! {
         let health = writer.health();
         assert!(health.broken && !health.ok);
         writer.barrier().await;
+    }
+
+    async fn a_failed_fsync_of_a_cold_transaction_ends_all_writing(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start_with(&test.db, Faults::default()).await;
+        let before = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(before, Outcome::Committed);
+        let broken = faults::break_transaction(&test.db).await;
+        assert!(matches!(broken, Err(StorageError::Broken(_))));
+        assert!(matches!(writer.failed().await, LaneStatus::Broken(_)));
+        assert!(writer.health().broken);
+        let late = Draft::new(app, 2).create(row("b", "{}")).commit(&writer).await;
+        assert_eq!(late, Outcome::StoreBroken);
+        let cold = test.db.next_epoch().await;
+        assert!(matches!(cold, Err(StorageError::Broken(_))), "{cold:?}");
     }
 
     async fn groups_that_wait_behind_a_dead_lane_are_committed_by_its_successor(test: &TestDb) {

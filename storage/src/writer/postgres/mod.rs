@@ -38,13 +38,19 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
-    let run = Lane { db, shared: Arc::clone(&shared), connection: None, used: Instant::now() };
+    let run = Lane {
+        db: db.clone(),
+        shared: Arc::clone(&shared),
+        connection: None,
+        used: Instant::now(),
+    };
     let work = tokio::spawn(run.run(lane));
     tokio::spawn(async move {
         let status = match work.await {
             Ok(Ok(())) => LaneStatus::Stopped,
             Ok(Err(why)) => {
                 tracing::error!(why, "the store is broken: nothing is written any more");
+                db.soundness().break_for(&why);
                 for queue in &shared.queues {
                     queue.break_store(&why);
                 }
@@ -74,6 +80,9 @@ impl Lane {
         let shared = Arc::clone(&self.shared);
         let queue = &shared.queues[lane];
         while queue.wait_in_task().await {
+            if let Some(why) = self.db.soundness().broken() {
+                return Err(why);
+            }
             let mut batch = queue.take(&shared.counters);
             let result = self.commit(&mut batch).await;
             self.used = Instant::now();

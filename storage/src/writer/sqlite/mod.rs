@@ -22,7 +22,7 @@ use super::{
     Shared,
     queue::{LaneStatus, Queue},
 };
-use crate::{db::SqliteDb, error::StorageError};
+use crate::{db::SqliteDb, error::StorageError, faults};
 
 /// Commits between two checkpoints. Every 5 costs 5 ms at worst, every 50 costs 16 ms with a
 /// third more throughput.
@@ -43,6 +43,7 @@ pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<()
                 Ok(Ok(())) => LaneStatus::Stopped,
                 Ok(Err(Ended::Broken(why))) => {
                     tracing::error!(why, "the store is broken: nothing is written any more");
+                    db.soundness().break_for(&why);
                     queue.break_store(&why);
                     return;
                 }
@@ -77,6 +78,9 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(PRAGMAS)?;
+    if !faults::syncs_each_commit() {
+        connection.pragma_update(None, "synchronous", "normal")?;
+    }
     if let Some(pages) = max_pages {
         connection.pragma_update(None, "max_page_count", pages)?;
     }
@@ -109,6 +113,9 @@ fn run(connection: Connection, db: &SqliteDb, shared: &Shared, queue: &Queue) ->
     let mut commits = 0;
     while queue.wait_on_thread() {
         let _baton = baton.blocking_lock();
+        if let Some(why) = db.soundness().broken() {
+            return Err(Ended::Broken(why));
+        }
         let mut batch = queue.take(&shared.counters);
         if batch.entries.is_empty() {
             batch.finish();

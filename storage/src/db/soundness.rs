@@ -1,0 +1,35 @@
+//! Whether the database can still promise anything. One failed fsync, on whichever path, ends all
+//! writing of this process: what the next fsync says about the same pages is worth nothing
+//! (the kernel reports such a failure once).
+
+use tokio::sync::watch;
+
+/// Sound, or broken for good with a reason.
+#[derive(Debug, Default)]
+pub(crate) struct Soundness(watch::Sender<Option<String>>);
+
+impl Soundness {
+    /// From now on nothing is written. The first reason stays.
+    pub(crate) fn break_for(&self, why: &str) {
+        self.0.send_if_modified(|broken| {
+            let is_first = broken.is_none();
+            if is_first {
+                *broken = Some(why.to_owned());
+            }
+            is_first
+        });
+    }
+
+    /// Why nothing is written any more.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.0.borrow().clone()
+    }
+
+    /// Returns once nothing is written any more, and says why.
+    pub(crate) async fn until_broken(&self) -> String {
+        let mut watch = self.0.subscribe();
+        // The sender lives as long as `self`.
+        let broken = watch.wait_for(Option::is_some).await;
+        broken.ok().and_then(|why| why.clone()).unwrap_or_default()
+    }
+}

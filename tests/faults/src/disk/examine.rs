@@ -1,0 +1,100 @@
+//! Opens what a power loss has left, as the server would at its start, and looks whether it is
+//! whole and holds what was acknowledged.
+
+use std::{collections::HashMap, path::Path};
+
+use rookery_domain::{id::AppId, time::Clock};
+use rookery_storage::{
+    Db, StorageOptions, feed, integrity,
+    load::{LoadOptions, LoadedApp, load_app},
+};
+
+/// Events of a page.
+const PAGE: u32 = 1_000;
+
+/// What was found in an image.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What is not whole.
+    pub corrupt: Vec<String>,
+    /// Every row's version, deleted ones included.
+    pub versions: HashMap<String, u64>,
+}
+
+/// Opens the database in `folder` and reads all of one app.
+pub async fn examine(folder: &Path, app: AppId) -> Found {
+    let mut found = Found::default();
+    let db = match Db::connect(&StorageOptions::sqlite(folder)).await {
+        Ok(db) => db,
+        Err(error) => {
+            found.corrupt.push(format!("it does not open: {error}"));
+            return found;
+        }
+    };
+    if let Err(error) = integrity::check(&db).await {
+        found.corrupt.push(error.to_string());
+    }
+    let options = LoadOptions { now: Clock::system().now(), tail_events: 1 };
+    match load_app(&db, app, options).await {
+        Ok(Some(loaded)) => {
+            judge_rows(&loaded, &mut found);
+            judge_feed(&db, app, &loaded, &mut found).await;
+        }
+        Ok(None) => found.corrupt.push("the app is gone".to_owned()),
+        Err(error) => found.corrupt.push(error.to_string()),
+    }
+    db.close().await;
+    found
+}
+
+/// The rows are readable, and the counters agree with them.
+fn judge_rows(loaded: &LoadedApp, found: &mut Found) {
+    for poison in &loaded.poison {
+        found.corrupt.push(format!("row {}: {}", poison.key, poison.reason));
+    }
+    let mut bytes = 0;
+    for live in &loaded.rows {
+        bytes += live.row.stored_bytes();
+        found.versions.insert(live.row.key.to_string(), live.row.version.into());
+    }
+    for tombstone in &loaded.tombstones {
+        bytes += tombstone.bytes;
+        found.versions.insert(tombstone.key.to_string(), tombstone.version.into());
+    }
+    let head = loaded.head.totals;
+    let same = head.live == loaded.rows.len() as u64
+        && head.trashed == loaded.tombstones.len() as u64
+        && head.bytes == bytes;
+    if !same {
+        let (live, trashed) = (loaded.rows.len(), loaded.tombstones.len());
+        found.corrupt.push(format!("counted {head:?}, are {live}, {trashed} and {bytes} bytes"));
+    }
+}
+
+/// The feed has no gap and ends where the head and the rows do.
+async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) {
+    let last_seq = loaded.head.last_seq;
+    let mut told: HashMap<String, u64> = HashMap::new();
+    let mut after = loaded.head.floor_seq;
+    while after < last_seq {
+        let page = match feed::events_after(db, app, after, last_seq, PAGE).await {
+            Ok(page) => page,
+            Err(error) => return found.corrupt.push(format!("the feed: {error}")),
+        };
+        for event in &page.events {
+            if event.seq != after + 1 {
+                found.corrupt.push(format!("a gap in the feed before {}", event.seq));
+            }
+            after = event.seq;
+            if let Some(change) = &event.change {
+                told.insert(change.row.key.to_string(), change.row.version.into());
+            }
+        }
+        if page.events.is_empty() {
+            return found.corrupt.push(format!("the feed ends at {after}, not at {last_seq}"));
+        }
+    }
+    if told != found.versions {
+        found.corrupt.push("the feed and the rows tell different stories".to_owned());
+    }
+}
