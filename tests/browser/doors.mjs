@@ -97,7 +97,7 @@ test('an offer is declined, and stays with its owner', async () => {
   await to.context.close();
 });
 
-test('an invitation leads a stranger into the app, and the app onto its home', async () => {
+test('an invitation leads a stranger into the app, and to what a member sees of it', async () => {
   const host = await newcomer(browser, 'host@example.org');
   await host.page.goto(`${SITE_URL}/apps/${host.app.id}/settings`);
   await host.page.getByRole('radio', { name: 'Private' }).check();
@@ -113,8 +113,9 @@ test('an invitation leads a stranger into the app, and the app onto its home', a
   await guest.page.getByText(host.app.slug).first().waitFor();
   await signIn(guest.page, 'invited@example.org', null, null);
   await guest.page.getByText('Your first app is running. Sign here').waitFor();
-  await guest.page.goto(SITE_URL);
-  await guest.page.getByRole('region', { name: 'Shared with me' }).getByText(host.app.slug).waitFor();
+  await guest.page.goto(`${SITE_URL}/apps/${host.app.id}`);
+  await guest.page.getByRole('heading', { level: 1, name: host.app.slug }).waitFor();
+  assert.equal(await guest.page.getByRole('link', { name: 'Settings' }).count(), 0);
   await host.context.close();
   await guest.context.close();
 });
