@@ -36,6 +36,14 @@ impl ApiError {
         self
     }
 
+    /// The error that an answer carries, which takes it out: for who calls a route inside the
+    /// process.
+    #[must_use]
+    pub fn take(response: &mut Response) -> Option<Self> {
+        let Failure(failure) = response.extensions_mut().remove()?;
+        Some(*failure)
+    }
+
     /// `not_found`, for a path that no route has.
     #[must_use]
     pub fn unknown_path() -> Self {

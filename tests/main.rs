@@ -22,6 +22,7 @@ mod process;
 mod routes;
 mod secrets;
 mod sharing;
+mod site;
 mod tidy;
 mod transfer_crash;
 mod usage;

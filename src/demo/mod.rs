@@ -15,13 +15,17 @@ use terminal::{Call, Terminal};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An example app, compiled in; the curl lines read the same files from the checkout.
-struct Example {
-    name: &'static str,
-    html: &'static str,
-    manifest: &'static str,
+pub(crate) struct Example {
+    /// Its folder's name.
+    pub(crate) name: &'static str,
+    /// Its document.
+    pub(crate) html: &'static str,
+    /// Its manifest.
+    pub(crate) manifest: &'static str,
 }
 
-const GUESTBOOK: Example = Example {
+/// An app with one collection that everybody may sign.
+pub(crate) const GUESTBOOK: Example = Example {
     name: "guestbook",
     html: include_str!("../../examples/guestbook/index.html"),
     manifest: include_str!("../../examples/guestbook/manifest.json"),

@@ -52,6 +52,7 @@ use crate::{
         paths::WITHOUT_SLASH,
         policy::sandbox_preflight_headers,
     },
+    routes::site::api::InnerRoutes,
     state::AppState,
     traces,
 };
@@ -170,6 +171,10 @@ impl Edge {
                 let (app, domain) = origin.into_parts();
                 let context = RequestContext { request_id, address, by_proxy, app, domain };
                 parts.extensions.insert(context);
+                if !api && !is_app {
+                    // A page asks the API what it shows.
+                    parts.extensions.insert(InnerRoutes(routes.handlers()));
+                }
                 let request = Request::from_parts(parts, Body::new(body));
                 let work = trace::within(trace.clone(), route(routes.handlers(), request));
                 let (response, app) = metering::run(work).await;

@@ -26,18 +26,22 @@ pub struct DisclosurePage {
     slug: String,
     version: u32,
     audience: &'static str,
-    collections: Vec<CollectionView>,
-    reach: Vec<String>,
-    rules: Vec<String>,
+    pub(crate) collections: Vec<CollectionView>,
+    /// What its page uses and reaches.
+    pub(crate) reach: Vec<String>,
+    /// What else happens.
+    pub(crate) rules: Vec<String>,
 }
 
+/// What holds for one collection.
 #[derive(Debug, Clone)]
-struct CollectionView {
-    name: String,
+pub(crate) struct CollectionView {
+    /// Its name.
+    pub(crate) name: String,
     /// What can be done, and who may.
-    may: Vec<(&'static str, String)>,
+    pub(crate) may: Vec<(&'static str, String)>,
     /// What holds for every row.
-    facts: Vec<String>,
+    pub(crate) facts: Vec<String>,
 }
 
 impl DisclosurePage {

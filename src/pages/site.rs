@@ -1,10 +1,9 @@
-//! The site's own pages as typed templates: welcome, sign-in, confirm, device approval, offered
-//! apps, and the development mailbox. They work without script.
+//! The site's own pages as typed templates: welcome, sign-in, confirm, device approval, and the
+//! development mailbox. They work without script.
 //!
 //! What is not here: sessions, the CSRF check of the posts (their `Origin`, contract part 7), and
 //! what the forms do. `/sign-in` posts `email` and `redirect_to`; `/device` posts `user_code` and
-//! `decision` (`approve` or `deny`), `/transfers` posts `transfer` and `decision` (`accept` or
-//! `decline`).
+//! `decision` (`approve` or `deny`).
 
 use askama::Template;
 
@@ -101,7 +100,7 @@ pub enum DeviceStep {
         user_code: String,
         /// What the agent calls itself.
         agent_name: String,
-        /// When it asked, RFC 3339.
+        /// When it asked, in words.
         started_at: String,
     },
     /// Approved.
@@ -114,33 +113,6 @@ pub enum DeviceStep {
         /// What the agent calls itself.
         agent_name: String,
     },
-}
-
-/// `/transfers`: apps that are offered to the human's address.
-#[derive(Debug, Clone, Template)]
-#[template(path = "transfers.html")]
-pub struct TransfersPage {
-    /// The frame.
-    pub shell: Shell,
-    /// What is offered, newest first.
-    pub offers: Vec<OfferView>,
-    /// Why the last decision was not carried out.
-    pub error: Option<String>,
-}
-
-/// One offer of [`TransfersPage`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferView {
-    /// Its id, for the form.
-    pub id: String,
-    /// The app's slug.
-    pub app: String,
-    /// Where the app's page is.
-    pub url: String,
-    /// The name of who offers it, if it has given one.
-    pub by: Option<String>,
-    /// When, RFC 3339.
-    pub offered_at: String,
 }
 
 /// `/dev/mailbox`: the mail of a server without SMTP.
@@ -164,7 +136,7 @@ pub struct MailView {
     pub subject: String,
     /// The text part.
     pub text: String,
-    /// When, RFC 3339.
+    /// When, in words.
     pub sent_at: String,
 }
 

@@ -83,6 +83,40 @@ pub async fn events_after(
     Ok(EventPage { events, through, floor_seq })
 }
 
+/// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most
+/// `limit`. One that cannot be read is left out and logged.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn events_of_row(
+    db: &Db,
+    app: AppId,
+    (collection, key): (&str, &str),
+    max_seq: u64,
+    limit: u32,
+) -> Result<Vec<Event>> {
+    let records: Vec<EventRecord> = db
+        .all(
+            concat!(
+                "select ",
+                event_columns!(),
+                " from events where app_id = $1 and seq <= $2 and collection = $3 and key = $4 \
+                 order by seq desc limit $5"
+            ),
+            args![app, max_seq, collection, key, limit],
+        )
+        .await?;
+    let mut events = Vec::with_capacity(records.len());
+    for EventRecord(record) in records {
+        let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
+        match event {
+            Ok(event) => events.push(event),
+            Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
+        }
+    }
+    Ok(events)
+}
+
 /// What retention keeps of an app's feed, whichever bound is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedRetention {

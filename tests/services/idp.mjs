@@ -1,5 +1,6 @@
 // An OpenID provider for tests: certified code, two humans, and no questions asked.
-// Usage: node idp.mjs REDIRECT_URI. Prints its issuer. GET /as?who=NAME says who signs in next.
+// Usage: node idp.mjs REDIRECT_URI; without a port in it, any port of this machine will do (RFC 8252,
+// 7.3). Prints its issuer. GET /as?who=NAME says who signs in next.
 import { createServer } from "node:http";
 import { Provider } from "oidc-provider";
 
@@ -7,6 +8,7 @@ import { Provider } from "oidc-provider";
 console.info = console.warn = () => {};
 
 const people = {
+  grace: { email: "grace@example.org", email_verified: true },
   ada: { email: "Ada@Example.org", email_verified: true },
   mallory: { email: "ada@example.org", email_verified: false },
   nameless: {},
@@ -19,6 +21,7 @@ const provider = new Provider(issuer, {
   clients: [{
     client_id: "rookery",
     client_secret: "a secret of the tests",
+    application_type: new URL(process.argv[2]).port ? "web" : "native",
     redirect_uris: [process.argv[2]],
   }],
   claims: { openid: ["sub"], email: ["email", "email_verified"] },

@@ -10,7 +10,7 @@ use rookery_domain::{
     advisory::{Difference, Evidence, Report},
     app::AppRecord,
     id::{AppId, HumanId},
-    manifest::Visibility,
+    manifest::{Manifest, Visibility},
     row::Row,
 };
 use rookery_storage::{apps, versions};
@@ -107,6 +107,15 @@ impl Control {
             evidence.insert(count.collection.into(), Evidence::gather(count.live, &values));
         }
         Ok(Report::new(&manifest, record.visibility, &evidence))
+    }
+
+    /// What `manifest` exposes, or would, with the rows that the app has now.
+    ///
+    /// # Errors
+    /// Those of a read of the app.
+    pub async fn report_on(&self, app: &AppHandle, manifest: &Manifest) -> Result<Report> {
+        let root = app.root().await?;
+        Ok(Report::new(manifest, root.record.visibility, &evidence(&root)))
     }
 
     /// What deploying `plan` changes in the report.

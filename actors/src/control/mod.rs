@@ -15,6 +15,7 @@ mod seed;
 mod settings;
 mod sharing;
 mod transfers;
+mod versions;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};
@@ -25,6 +26,7 @@ pub use list::{AppList, Shown};
 pub use page::PageSource;
 pub use settings::SettingsPatch;
 pub use transfers::Offer;
+pub use versions::{RollBack, VersionContent};
 
 pub(crate) use create::too_many_apps;
 pub(crate) use transfers::not_an_admin;

@@ -4,8 +4,11 @@
 //! nobody hears of a row before it can be read. Permissions are resolved again at every
 //! publication: a caller that loses its rights while it waits hears nothing more.
 
+mod history;
 pub(crate) mod hub;
 mod sight;
+
+pub use history::HISTORY_EVENTS_MAX;
 
 use std::{sync::Arc, time::Duration};
 

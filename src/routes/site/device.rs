@@ -7,7 +7,7 @@ use rookery_actors::directory::{Device, DeviceState, SessionHolder};
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::Deserialize;
 
-use super::{form, frame, see_other, show, visitor};
+use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor, words::At};
 use crate::{
     error::ApiResult,
     http::{client::RequestContext, csrf, params::StrictQuery},
@@ -69,7 +69,7 @@ pub async fn decide(
     body: Body,
 ) -> ApiResult<Response> {
     csrf::check(&method, &headers, &state.public_url)?;
-    let Form { user_code, decision } = form(&headers, body).await?;
+    let Form { user_code, decision } = form(&headers, body, FORM_BYTES_MAX).await?;
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&user_code)?) };
     let approve = decision == Decision::Approve;
     let decided = state
@@ -105,9 +105,11 @@ fn found_or_asked_again(
 fn step_of(user_code: String, device: Device) -> DeviceStep {
     let agent_name = device.name;
     match device.state {
-        DeviceState::Pending => {
-            DeviceStep::Review { user_code, agent_name, started_at: device.created_at.to_string() }
-        }
+        DeviceState::Pending => DeviceStep::Review {
+            user_code,
+            agent_name,
+            started_at: At::from(device.created_at).to_string(),
+        },
         DeviceState::Approved | DeviceState::Redeemed => DeviceStep::Approved { agent_name },
         DeviceState::Denied => DeviceStep::Denied { agent_name },
     }

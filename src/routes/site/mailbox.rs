@@ -13,7 +13,7 @@ use http::{HeaderMap, StatusCode, header};
 use rookery_domain::{Error, ErrorCode, Result, email::Email};
 use serde::{Deserialize, Serialize};
 
-use super::{frame, show, wants_html};
+use super::{frame, show, wants_html, words::At};
 use crate::{
     error::{ApiError, ApiResult},
     http::params::StrictQuery,
@@ -63,7 +63,7 @@ pub async fn page(
         to: mail.to.to_string(),
         subject: mail.subject,
         text: mail.text,
-        sent_at: mail.sent_at.to_string(),
+        sent_at: At::from(mail.sent_at).to_string(),
     };
     let page = MailboxPage {
         shell: frame(&state, None)?,

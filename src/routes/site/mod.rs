@@ -1,12 +1,31 @@
-//! The site's own pages: welcome, sign-in, the human's side of device authorization, offered
-//! apps, and the development mailbox. What they look like is in `pages`.
+//! The site for humans: welcome, sign-in, the human's side of device authorization, the
+//! development mailbox; and for who is signed in: apps, agents, an app's own pages, the account.
+//!
+//! Each page is a module with its handlers beside the typed template that it fills. A page decides
+//! nothing: it asks the API inside the process (`api`) and shows what that answers. The pages that
+//! need no session (`pages::site`) have no script; the others work without it.
 
+pub mod account;
+pub mod agents;
+pub mod api;
+pub mod app;
+pub mod assets;
 pub mod confirm;
+pub mod desk;
 pub mod device;
+pub mod fields;
+pub mod first_run;
+pub mod home;
 pub mod mailbox;
+pub mod notice;
+pub mod records;
 pub mod sign_in;
+pub mod sign_out;
 pub mod transfers;
+pub mod trash;
+pub mod usage;
 pub mod welcome;
+pub mod words;
 
 use askama::Template;
 use axum::{
@@ -24,8 +43,8 @@ use crate::{
     state::State,
 };
 
-/// Bytes of a form of the site.
-const FORM_BYTES_MAX: usize = 8 << 10;
+/// Bytes of a form of the site, unless it carries rows.
+pub(crate) const FORM_BYTES_MAX: usize = 8 << 10;
 
 /// Who looks at a page, if somebody is signed in. A session that has ended is nobody's.
 fn visitor(state: &State, headers: &HeaderMap) -> Result<Option<SessionHolder>> {
@@ -55,6 +74,16 @@ fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Respo
     Ok(response)
 }
 
+/// A page for who is signed in, with style and scripts of its own.
+fn html(state: &State, status: StatusCode, page: &impl Template) -> Result<Response> {
+    let mut response = Response::new(Body::from(shell::render(page)?));
+    *response.status_mut() = status;
+    let apps = state.origins.any_app_source();
+    let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
+    *response.headers_mut() = shell::site_headers(&targets, state.is_https());
+    Ok(response)
+}
+
 /// Sends the browser on to a path of this site.
 fn see_other(path: &str) -> Result<Response> {
     let mut response = StatusCode::SEE_OTHER.into_response();
@@ -64,15 +93,15 @@ fn see_other(path: &str) -> Result<Response> {
 }
 
 /// Reads a form. Only a browser sends one, so only its content type is taken.
-async fn form<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T> {
+async fn form<T: DeserializeOwned>(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<T> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
         return Err(Error::invalid("Content-Type: must be application/x-www-form-urlencoded"));
     }
-    let bytes = to_bytes(body, FORM_BYTES_MAX)
+    let bytes = to_bytes(body, bytes_max)
         .await
-        .map_err(|_| Error::invalid(format!("the form is larger than {FORM_BYTES_MAX} bytes")))?;
+        .map_err(|_| Error::invalid(format!("the form is larger than {bytes_max} bytes")))?;
     query(std::str::from_utf8(&bytes).map_err(|_| Error::invalid("the form is not UTF-8"))?)
 }
 

@@ -3,10 +3,10 @@
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
 use rookery_actors::Directory;
-use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
+use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
 
-use super::{form, frame, show};
+use super::{FORM_BYTES_MAX, form, frame, show};
 use crate::{
     error::ApiResult,
     http::params::StrictQuery,
@@ -44,6 +44,14 @@ fn idp_href(path: &ReturnPath) -> String {
     format!("/v1/auth/idp?{query}")
 }
 
+/// The app that sent the human here: an invitation, or an app's own page, leads to `/authorize`.
+fn app_of(path: &ReturnPath) -> Option<String> {
+    let (path, query) = path.as_str().split_once('?')?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let (_, slug) = pairs.find(|(name, _)| name == "app").filter(|_| path == "/authorize")?;
+    slug::check(&slug).is_ok().then(|| slug.into_owned())
+}
+
 fn ask(
     state: &Shared,
     status: StatusCode,
@@ -55,7 +63,7 @@ fn ask(
         shell: frame(state, None)?,
         email,
         redirect_to: path.to_string(),
-        app_name: None,
+        app_name: app_of(path),
         error,
         idp_href: state.idp.as_ref().map(|_| idp_href(path)),
     };
@@ -83,7 +91,7 @@ pub async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    let form: Form = form(&headers, body).await?;
+    let form: Form = form(&headers, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let email = match Email::parse(&form.email) {
         Ok(email) => email,

@@ -1,21 +1,22 @@
 //! `/transfers`: a human sees the apps that are offered to its address, and takes or declines them.
 
-use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, Method, StatusCode};
-use rookery_actors::directory::SessionHolder;
-use rookery_domain::{Error, ErrorCode, Result, id::TransferId};
+use askama::Template;
+use axum::{body::Body, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::{ErrorCode, id::TransferId};
 use serde::Deserialize;
 
-use super::{form, frame, see_other, show, visitor};
-use crate::{
-    error::ApiResult,
-    http::csrf,
-    pages::site::{OfferView, TransfersPage},
-    routes::transfers::record::TransferBody,
-    state::{AppState, State as Shared},
+use super::{
+    FORM_BYTES_MAX,
+    desk::{Desk, Frame, Section},
+    home::Paging,
+    notice::Notice,
+    records::List,
+    words::At,
 };
+use crate::error::{self, ApiResult};
 
-/// Offers that the page shows; the others come when these are decided.
+/// Offers on a page.
 const OFFERS_MAX: usize = 50;
 
 /// What the form sends.
@@ -33,49 +34,75 @@ enum Decision {
     Decline,
 }
 
-/// The page.
-///
-/// # Errors
-/// `unavailable`, `internal`.
-pub async fn page(State(state): State<AppState>, headers: HeaderMap) -> ApiResult<Response> {
-    let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in()?) };
-    Ok(answer(&state, visitor, StatusCode::OK, None).await?)
+/// An offer.
+#[derive(Deserialize)]
+struct Offer {
+    id: TransferId,
+    app: OfferedApp,
+    offered_by: OfferedBy,
+    created_at: At,
 }
 
-/// Takes an app or declines it. The form must come from this site.
-///
-/// # Errors
-/// `csrf_origin_mismatch`, `invalid_request`, `unavailable`, `internal`.
-pub async fn decide(
-    State(state): State<AppState>,
-    method: Method,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Response> {
-    csrf::check(&method, &headers, &state.public_url)?;
-    let Form { transfer, decision } = form(&headers, body).await?;
-    let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in()?) };
-    let human = state.rooms.directory.human(visitor.human)?;
-    let human = human.ok_or_else(|| Error::internal(false))?;
-    let control = state.rooms.control();
-    let decided = match decision {
-        Decision::Accept => control.accept_offer(human, transfer).await.map(drop),
-        Decision::Decline => control.decline_offer(&human, transfer).await,
+#[derive(Deserialize)]
+struct OfferedApp {
+    slug: String,
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct OfferedBy {
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    email_verified: bool,
+}
+
+#[derive(Template)]
+#[template(path = "site/transfers.html")]
+struct TransfersPage {
+    frame: Frame,
+    offers: Vec<Offer>,
+    next_cursor: Option<String>,
+    /// Whether the human's address is proven; only such a one is offered anything.
+    verified: bool,
+}
+
+/// The page.
+pub async fn page(desk: Desk) -> Response {
+    desk.answer(view(&desk, StatusCode::OK, None).await)
+}
+
+/// Takes an app or declines it.
+pub async fn decide(desk: Desk, body: Body) -> Response {
+    let answered = match desk.form(body, FORM_BYTES_MAX).await {
+        Ok(form) => perform(&desk, form).await,
+        Err(error) => Err(error.into()),
     };
-    match decided {
+    desk.answer(answered)
+}
+
+async fn perform(desk: &Desk, Form { transfer, decision }: Form) -> ApiResult<Response> {
+    let (verb, done) = match decision {
+        Decision::Accept => ("accept", "accepted"),
+        Decision::Decline => ("decline", "declined"),
+    };
+    let path = format!("/v1/self/transfers/{transfer}/{verb}");
+    match desk.api.act(Method::POST, &path).await {
         // Seen anew, so that reloading the page decides nothing again.
-        Ok(()) => Ok(see_other("/transfers")?),
-        Err(error) => {
-            let why = explain(&error).ok_or_else(|| error.clone())?;
-            let status = crate::error::status(error.code);
-            Ok(answer(&state, visitor, status, Some(why.to_owned())).await?)
+        Ok(()) => Ok(desk.go("/transfers", done)?),
+        Err(failed) => {
+            let Some(why) = explain(failed.error.code) else { return Err(failed) };
+            let notice = Notice { refused: true, text: why.to_owned(), hint: None };
+            view(desk, error::status(failed.error.code), Some(notice)).await
         }
     }
 }
 
 /// What to tell a human of an offer that cannot be taken; `None` for a failure of the service.
-fn explain(error: &Error) -> Option<&'static str> {
-    Some(match error.code {
+const fn explain(code: ErrorCode) -> Option<&'static str> {
+    Some(match code {
         ErrorCode::NotFound => "This offer is gone: it was withdrawn, declined or accepted.",
         ErrorCode::EmailNotVerified => "Verify the address that the app is offered to first.",
         ErrorCode::AccountQuotaExceeded => "Your account has no room for this app.",
@@ -86,35 +113,17 @@ fn explain(error: &Error) -> Option<&'static str> {
     })
 }
 
-async fn answer(
-    state: &Shared,
-    visitor: SessionHolder,
-    status: StatusCode,
-    error: Option<String>,
-) -> Result<Response> {
-    let human = state.rooms.directory.human(visitor.human)?;
-    let verified = human.filter(|human| human.email_verified_at.is_some());
-    let email = verified.and_then(|human| human.email.clone());
-    let mut offers = Vec::new();
-    if let Some(email) = &email {
-        let (found, _) = state.rooms.control().offers_to(email, None, OFFERS_MAX).await?;
-        for offer in &found {
-            let TransferBody { id, app, offered_by, created_at, .. } =
-                TransferBody::of(state, offer)?;
-            offers.push(OfferView {
-                id: id.to_string(),
-                app: app.slug.to_string(),
-                url: app.url,
-                by: offered_by.name,
-                offered_at: created_at.to_string(),
-            });
-        }
-    }
-    let page = TransfersPage { shell: frame(state, Some(visitor))?, offers, error };
-    show(state, status, &page)
-}
-
-/// Signs in and comes back.
-fn to_sign_in() -> Result<Response> {
-    see_other("/sign-in?redirect_to=%2Ftransfers")
+async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
+    let path = desk.query::<Paging>()?.path("/v1/self/transfers", OFFERS_MAX);
+    let (offers, profile) = tokio::try_join!(
+        desk.api.get::<List<Offer>>(&path),
+        desk.api.get::<Profile>("/v1/self/profile"),
+    )?;
+    let page = TransfersPage {
+        frame: desk.frame(Section::Apps).with(notice),
+        offers: offers.items,
+        next_cursor: offers.next_cursor,
+        verified: profile.email_verified,
+    };
+    Ok(desk.page(status, &page)?)
 }

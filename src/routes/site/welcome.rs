@@ -1,17 +1,23 @@
-//! `/`: what this is, and the way to a first app.
+//! `/`: for a stranger what this is and the way in; for who is signed in, its apps.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 
-use super::{frame, show, visitor};
+use super::{desk::Desk, frame, home, show};
 use crate::{error::ApiResult, pages::site::WelcomePage, state::AppState};
 
 /// The page.
 ///
 /// # Errors
 /// `unavailable`.
-pub async fn page(State(state): State<AppState>, headers: HeaderMap) -> ApiResult<Response> {
-    let shell = frame(&state, visitor(&state, &headers)?)?;
+pub async fn page(
+    State(state): State<AppState>,
+    desk: Result<Desk, Response>,
+) -> ApiResult<Response> {
+    if let Ok(desk) = desk {
+        return Ok(desk.answer(home::view(&desk, StatusCode::OK, None).await));
+    }
+    let shell = frame(&state, None)?;
     let dev_mailbox = state.mailer.readable_mailbox().is_some();
     Ok(show(&state, StatusCode::OK, &WelcomePage { shell, dev_mailbox })?)
 }

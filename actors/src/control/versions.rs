@@ -1,0 +1,100 @@
+//! The versions that are kept of an app: what they hold, and going back to one of them.
+
+use std::sync::Arc;
+
+use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest, principal::Caller};
+use rookery_storage::versions::{self, AssetInfo, VersionInfo};
+
+use super::{Bundle, Control, Deployed, Redeploy};
+use crate::{
+    app::birth::read_manifest,
+    registry::{AppHandle, failed},
+};
+
+/// One kept version with what it holds; of its assets only what they are.
+#[derive(Debug)]
+pub struct VersionContent {
+    /// Its number, who deployed it, and when.
+    pub info: VersionInfo,
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest, as it was sent.
+    pub manifest_text: Arc<str>,
+    /// The manifest, read.
+    pub manifest: Manifest,
+    /// The assets, in the order of their paths.
+    pub assets: Vec<AssetInfo>,
+}
+
+/// A request to deploy the content of an earlier version anew.
+#[derive(Debug, Clone)]
+pub struct RollBack {
+    /// Who asks; acts as the owner.
+    pub caller: Caller,
+    /// The version to go back to.
+    pub number: u32,
+    /// Go on in spite of breaks.
+    pub force: bool,
+    /// Check everything and change nothing.
+    pub dry_run: bool,
+}
+
+impl Control {
+    /// The kept versions of an app, newest first.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn versions(&self, app: AppId) -> Result<Vec<VersionInfo>> {
+        versions::list(&self.db, app).await.map_err(failed)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// `not_found` for one that is not kept; `unavailable` when storage does not answer.
+    pub async fn version(&self, app: AppId, number: u32) -> Result<VersionContent> {
+        let kept = self.versions(app).await?;
+        let info = kept.into_iter().find(|info| info.number == number);
+        let html = versions::html(&self.db, app, number).await.map_err(failed)?;
+        let text = versions::manifest(&self.db, app, number).await.map_err(failed)?;
+        let (Some(info), Some(html), Some(manifest_text)) = (info, html, text) else {
+            return Err(not_kept(number));
+        };
+        let manifest = read_manifest(&manifest_text)?;
+        let assets = versions::assets(&self.db, app, number).await.map_err(failed)?;
+        Ok(VersionContent { info, html, manifest_text, manifest, assets })
+    }
+
+    /// Deploys the document, manifest and assets of an earlier version as a new version, through
+    /// the same checks as any deploy. A visibility or timezone that the manifest names is set
+    /// again, as with any deploy of it.
+    ///
+    /// # Errors
+    /// Those of a deploy; `not_found` for a version that is not kept; `conflict` for the current
+    /// one.
+    pub async fn roll_back(&self, app: &AppHandle, request: RollBack) -> Result<Deployed> {
+        let RollBack { caller, number, force, dry_run } = request;
+        let (id, current) = (app.id(), app.record().version);
+        if number == current {
+            let message = format!("version {number} is the current one");
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let html = versions::html(&self.db, id, number).await.map_err(failed)?;
+        let manifest = versions::manifest(&self.db, id, number).await.map_err(failed)?;
+        let (Some(html), Some(manifest)) = (html, manifest) else { return Err(not_kept(number)) };
+        let assets = versions::assets_with_content(&self.db, id, number).await.map_err(failed)?;
+        let bundle = Bundle {
+            html,
+            manifest: Some(manifest.to_string()),
+            assets: Some(assets.to_vec()),
+            visibility: None,
+            timezone: None,
+        };
+        let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
+        self.deploy(app, deploy).await
+    }
+}
+
+fn not_kept(number: u32) -> Error {
+    Error::new(ErrorCode::NotFound, format!("version {number} of the app is not kept"))
+}

@@ -1,0 +1,127 @@
+// What the site's pages gain by script; each of them works without it. Loaded with `defer`, allowed
+// by the policy as a file of the site: there is no inline script and no eval.
+(() => {
+  'use strict';
+
+  // Times stand in UTC; here they become the reader's own.
+  const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const localTimes = (root) => {
+    for (const time of root.querySelectorAll('time[datetime]')) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.valueOf()) || time.title) continue;
+      time.title = time.textContent;
+      time.textContent = clock.format(at);
+    }
+  };
+
+  // On a phone the tabs scroll; the one that is open is brought into sight.
+  document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
+  // Buttons that copy what stands beside them.
+  const copyButtons = (root) => {
+    if (!navigator.clipboard) return;
+    for (const button of root.querySelectorAll('button[data-copy]')) {
+      const source = document.getElementById(button.dataset.copy);
+      if (!source || !button.hidden) continue;
+      button.hidden = false;
+      button.addEventListener('click', async () => {
+        await navigator.clipboard.writeText(source.value ?? source.textContent);
+        button.textContent = 'Copied';
+      });
+    }
+  };
+
+  // A chart of a table's columns. The table stays: it is what a chart says, in words.
+  const plots = (root) => {
+    if (typeof uPlot !== 'function') return;
+    for (const place of root.querySelectorAll('[data-plot]')) {
+      const table = document.getElementById(place.dataset.plot)?.querySelector('table');
+      if (!table || !place.hidden) continue;
+      const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+      const rows = [...table.tBodies[0].rows].reverse();
+      if (rows.length < 2) continue;
+      const columns = place.dataset.columns.split(',').map(Number);
+      const number = (cell) => Number(cell.textContent.replaceAll(',', ''));
+      const moment = (cell) => Date.parse(cell.querySelector('[data-at]').dataset.at) / 1000;
+      const hourly = table.tHead.rows[0].cells[0].textContent === 'Hour';
+      const words = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric', ...(hourly && { hour: 'numeric' }) });
+      const data = [rows.map((row) => moment(row.cells[0])),
+        ...columns.map((column) => rows.map((row) => number(row.cells[column])))];
+      place.hidden = false;
+      place.setAttribute('role', 'img');
+      place.setAttribute('aria-label', `Chart of ${columns.map((c) => heads[c]).join(', ')}; the table beside it has the numbers`);
+      const draw = () => {
+        const style = getComputedStyle(document.documentElement);
+        const ink = (name) => style.getPropertyValue(name).trim();
+        const strokes = [ink('--accent'), ink('--warn'), ink('--soft')];
+        const axis = { stroke: ink('--soft'), grid: { stroke: ink('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui' };
+        place.replaceChildren();
+        return new uPlot({
+          width: place.clientWidth - 16,
+          height: 220,
+          tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+          cursor: { drag: { x: false, y: false } },
+          scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+          legend: { live: false },
+          axes: [{ ...axis, space: 90, values: (_, splits) => splits.map((at) => words.format(at * 1000)) },
+            { ...axis, size: 56, incrs: [1, 2, 5].flatMap((n) => [...Array(9).keys()].map((zeros) => n * 10 ** zeros)).sort((a, b) => a - b) }],
+          series: [{},
+            ...columns.map((column, index) => ({ label: heads[column], stroke: strokes[index % 3], width: 2, dash: [[], [6, 4], [2, 3]][index % 3], points: { show: false } }))],
+        }, data, place);
+      };
+      let chart = draw();
+      new ResizeObserver(() => {
+        if (Math.abs(place.clientWidth - 16 - chart.width) > 1) chart.setSize({ width: place.clientWidth - 16, height: 220 });
+      }).observe(place);
+      matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { chart = draw(); });
+    }
+  };
+
+  // Push messages: the button asks the browser for a subscription and hands it to the service, or
+  // takes both back. Nothing is shown where a browser has no push.
+  const pushes = (root) => {
+    const place = root.querySelector('[data-push]');
+    if (!place || !navigator.serviceWorker || !globalThis.PushManager) return;
+    const applicationServerKey = place.dataset.push;
+    place.removeAttribute('data-push');
+    const [button, said] = [place.querySelector('button'), place.querySelector('[role=status]')];
+    const store = (method, body) => fetch('/v1/self/push-subscriptions', {
+      method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+    }).then(async (answer) => {
+      if (!answer.ok) throw new Error((await answer.json()).error.message);
+    });
+    const worker = navigator.serviceWorker.register('/push-worker.js').then(() => navigator.serviceWorker.ready);
+    const show = (on) => { button.textContent = on ? 'Turn off' : 'Turn on'; };
+    const turn = async () => {
+      const { pushManager } = await worker;
+      const held = await pushManager.getSubscription();
+      if (held) {
+        await store('DELETE', { endpoint: held.endpoint });
+        await held.unsubscribe();
+        return show(false);
+      }
+      const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+      try {
+        await store('POST', made);
+      } catch (refused) {
+        await made.unsubscribe();
+        throw refused;
+      }
+      return show(true);
+    };
+    button.addEventListener('click', () => {
+      button.disabled = true;
+      said.textContent = '';
+      turn().catch((error) => {
+        said.textContent = error.name === 'NotAllowedError'
+          ? 'This browser does not allow it; its settings for this site do.' : `That did not work: ${error.message}`;
+      }).finally(() => { button.disabled = false; });
+    });
+    worker.then(({ pushManager }) => pushManager.getSubscription())
+      .then((held) => { show(Boolean(held)); place.hidden = false; }, () => {});
+  };
+
+  const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
+  enhance(document);
+  document.addEventListener('htmx:load', (event) => enhance(event.detail.elt));
+})();

@@ -1,0 +1,138 @@
+//! `/account`: who the human is, where it is signed in, what mail it wants; and leaving for good.
+
+use askama::Template;
+use axum::{body::Body, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::id::SessionId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    FORM_BYTES_MAX,
+    desk::{Desk, Frame, Section},
+    notice::Notice,
+    records::List,
+    see_other,
+    words::At,
+};
+use crate::{
+    error::{self, ApiResult},
+    http::session_cookie,
+};
+
+/// Sessions that the page shows.
+const SESSIONS_MAX: usize = 100;
+
+#[derive(Deserialize)]
+struct Profile {
+    id: String,
+    email: Option<String>,
+    email_verified: bool,
+    name: Option<String>,
+    display_name: String,
+    marketing_consent: bool,
+    created_at: At,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    id: SessionId,
+    current: bool,
+    created_at: At,
+    last_used_at: At,
+    expires_at: At,
+}
+
+#[derive(Template)]
+#[template(path = "site/account.html")]
+struct AccountPage {
+    frame: Frame,
+    profile: Profile,
+    sessions: List<Session>,
+    /// With which a browser asks to be told things.
+    push_key: String,
+}
+
+/// The key of push messages.
+#[derive(Deserialize)]
+struct PushKey {
+    public_key: String,
+}
+
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+enum Action {
+    Rename { name: String },
+    Consent { welcome: String },
+    EndSession { session: SessionId },
+    EndAll,
+    Close { confirm_email: String },
+}
+
+/// The page.
+pub async fn page(desk: Desk) -> Response {
+    desk.answer(view(&desk, StatusCode::OK, None).await)
+}
+
+/// Does what a form of the page asks for.
+pub async fn act(desk: Desk, body: Body) -> Response {
+    let answered = match desk.form(body, FORM_BYTES_MAX).await {
+        Ok(action) => perform(&desk, action).await,
+        Err(error) => Err(error.into()),
+    };
+    desk.answer(match answered {
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            view(&desk, status, Some(Notice::refused(&failed.error))).await
+        }
+        answered => answered,
+    })
+}
+
+async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
+    let api = &desk.api;
+    match action {
+        Action::Rename { name } => {
+            let patch = json!({"name": name});
+            api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;
+            Ok(desk.go("/account", "saved")?)
+        }
+        Action::Consent { welcome } => {
+            let consent = json!({"marketing_consent": welcome == "yes"});
+            api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
+            Ok(desk.go("/account", "saved")?)
+        }
+        Action::EndSession { session } => {
+            api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;
+            Ok(desk.go("/account", "session-ended")?)
+        }
+        Action::EndAll => {
+            api.act(Method::DELETE, "/v1/self/sessions").await?;
+            signed_out(desk)
+        }
+        Action::Close { confirm_email } => {
+            let confirmation = json!({"confirm_email": confirm_email});
+            api.send::<Value>(Method::DELETE, "/v1/self", &confirmation).await?;
+            signed_out(desk)
+        }
+    }
+}
+
+fn signed_out(desk: &Desk) -> ApiResult<Response> {
+    let mut response = see_other("/signed-out")?;
+    session_cookie::clear(response.headers_mut(), desk.state.is_https());
+    Ok(response)
+}
+
+async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
+    let sessions = format!("/v1/self/sessions?limit={SESSIONS_MAX}");
+    let (profile, sessions, push) = tokio::try_join!(
+        desk.api.get::<Profile>("/v1/self/profile"),
+        desk.api.get::<List<Session>>(&sessions),
+        desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
+    )?;
+    let frame = desk.frame(Section::Account).with(notice);
+    let page = AccountPage { frame, profile, sessions, push_key: push.public_key };
+    Ok(desk.page(status, &page)?)
+}

@@ -1,0 +1,147 @@
+//! The API as the site's pages use it: the same routes, called inside the process.
+//!
+//! A page is a client of the API. What it asks for goes through the very handlers, permissions and
+//! checks that a request from outside goes through, with the session and the `Origin` of the request
+//! that the page is made for; so there is no second set of rules, and nothing that a page may do and
+//! its human may not. What is not here: what the answers look like on a page.
+
+use axum::{Router, body::Body, extract::FromRequestParts, response::Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header, request::Parts};
+use http_body_util::{BodyExt as _, Limited};
+use rookery_domain::{Error, ErrorCode};
+use serde::{Serialize, de::DeserializeOwned};
+use tower::ServiceExt as _;
+
+use crate::{
+    error::{ApiError, ApiResult},
+    http::{client::RequestContext, metering},
+    state::AppState,
+};
+
+/// Bytes of an answer that a page takes: a full page of the largest rows fits.
+const ANSWER_BYTES_MAX: usize = 32 << 20;
+
+/// What of the browser's request goes along: who it is, and that it came from this site.
+const PASSED_ON: &[HeaderName] = &[header::COOKIE, header::ORIGIN, header::REFERER];
+
+/// The routes that a page may call. The boundary puts them into the requests of pages.
+#[derive(Debug, Clone)]
+pub struct InnerRoutes(pub Router);
+
+/// The API, for whoever looks at a page.
+#[derive(Debug, Clone)]
+pub struct Api {
+    routes: Router,
+    headers: HeaderMap,
+    context: RequestContext,
+}
+
+impl FromRequestParts<AppState> for Api {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let context = RequestContext::from_request_parts(parts, state).await?;
+        let InnerRoutes(routes) =
+            parts.extensions.get::<InnerRoutes>().cloned().ok_or_else(|| Error::internal(false))?;
+        let mut headers = HeaderMap::new();
+        for name in PASSED_ON {
+            for value in parts.headers.get_all(name) {
+                headers.append(name, value.clone());
+            }
+        }
+        Ok(Self { routes, headers, context })
+    }
+}
+
+impl Api {
+    /// The same API for an agent: its key in place of the human's session.
+    ///
+    /// # Errors
+    /// `internal`, for a key that is no header's value; none is.
+    pub fn with_key(&self, secret: &str) -> ApiResult<Self> {
+        let value = HeaderValue::from_str(&format!("Bearer {secret}"));
+        let mut value = value.map_err(|_| Error::internal(false))?;
+        value.set_sensitive(true);
+        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
+        Ok(Self { headers, ..self.clone() })
+    }
+
+    /// Reads what is at `path`.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> ApiResult<T> {
+        self.read(self.call(Method::GET, path, Body::empty()).await?).await
+    }
+
+    /// The same, but `None` where the caller may not, or where nothing is.
+    ///
+    /// # Errors
+    /// Any other answer of the route.
+    pub async fn get_if_allowed<T: DeserializeOwned>(&self, path: &str) -> ApiResult<Option<T>> {
+        match self.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(failed) if matches!(failed.error.code.status(), 403 | 404) => Ok(None),
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Sends `body` and reads the answer.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> ApiResult<T> {
+        let body = serde_json::to_vec(body).map_err(|_| Error::internal(false))?;
+        self.read(self.call(method, path, Body::from(body)).await?).await
+    }
+
+    /// Does something without a body whose answer no page shows.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn act(&self, method: Method, path: &str) -> ApiResult<()> {
+        self.call(method, path, Body::empty()).await.map(drop)
+    }
+
+    /// One request. Its bytes are the page's, not the app's.
+    async fn call(&self, method: Method, path: &str, body: Body) -> ApiResult<Response> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse().map_err(|_| {
+            // No name that a route has makes such a path.
+            Error::new(ErrorCode::NotFound, "nothing is at this path")
+        })?;
+        *request.headers_mut() = self.headers.clone();
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        request.extensions_mut().insert(self.context.clone());
+        let routes = self.routes.clone();
+        let answered = async {
+            match routes.oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            }
+        };
+        let (mut response, _) = metering::run(answered).await;
+        match ApiError::take(&mut response) {
+            Some(failed) => Err(failed),
+            None => Ok(response),
+        }
+    }
+
+    async fn read<T: DeserializeOwned>(&self, response: Response) -> ApiResult<T> {
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let bytes = body.map_err(|_| Error::internal(false))?.to_bytes();
+        // 204 has no body, which reads as nothing at all.
+        let text: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
+        serde_json::from_slice(text).map_err(|error| {
+            tracing::error!(%error, "a page does not understand an answer of the API");
+            Error::internal(false).into()
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! `POST /apps/:id`: what a button does with an app as a whole.
+
+use axum::{body::Body, extract::Path, response::Response};
+use http::Method;
+use serde::Deserialize;
+
+use crate::{
+    error::ApiResult,
+    routes::site::{FORM_BYTES_MAX, desk::Desk, see_other},
+};
+
+/// What a button says.
+#[derive(Deserialize)]
+struct Form {
+    action: Action,
+    /// The page to go back to.
+    back: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    Favorite,
+    Unfavorite,
+    Open,
+    Delete,
+    Restore,
+    Purge,
+    Wake,
+}
+
+/// Does it, and goes back.
+pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+    desk.answer(perform(&desk, &id, body).await)
+}
+
+async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<Response> {
+    let Form { action, back } = desk.form(body, FORM_BYTES_MAX).await?;
+    let api = &desk.api;
+    let (own, app) = (format!("/v1/self/apps/{id}"), format!("/v1/apps/{id}"));
+    let page = format!("/apps/{id}");
+    let back = |otherwise: &str| desk.back(back.as_deref(), otherwise);
+    let (path, done) = match action {
+        Action::Favorite => {
+            api.act(Method::PUT, &format!("{own}/favorite")).await?;
+            return Ok(see_other(&back(&page))?);
+        }
+        Action::Unfavorite => {
+            api.act(Method::DELETE, &format!("{own}/favorite")).await?;
+            return Ok(see_other(&back(&page))?);
+        }
+        Action::Open => return open(desk, id).await,
+        Action::Delete => {
+            api.act(Method::DELETE, &app).await?;
+            ("/trash".to_owned(), "app-deleted")
+        }
+        Action::Restore => {
+            api.act(Method::POST, &format!("{app}/restore")).await?;
+            (page, "app-restored")
+        }
+        Action::Purge => {
+            api.act(Method::POST, &format!("{app}/purge")).await?;
+            ("/trash".to_owned(), "app-purged")
+        }
+        Action::Wake => {
+            api.act(Method::POST, &format!("{app}/wake")).await?;
+            (page, "app-woken")
+        }
+    };
+    Ok(desk.go(&path, done)?)
+}
+
+/// Notes that the human opened the app, and leads there signed in.
+async fn open(desk: &Desk, id: &str) -> ApiResult<Response> {
+    desk.api.act(Method::POST, &format!("/v1/self/apps/{id}/view")).await?;
+    // The app's own address signs nobody in; `/authorize` carries the human over.
+    let app = desk.state.rooms.apps().find(id).await?;
+    Ok(see_other(&format!("/authorize?app={}&return_to=%2F", app.record().slug))?)
+}

@@ -1,0 +1,92 @@
+//! `/apps/:id/analytics`: how an app's pages are seen.
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::place::{Place, Tab};
+use crate::{
+    error::ApiResult,
+    routes::site::{
+        desk::{Desk, Frame},
+        words::Count,
+    },
+};
+
+/// Days that the page offers.
+pub(super) const WINDOWS: &[u16] = &[7, 30, 90, 365];
+/// Days where the address does not say.
+pub(super) const DAYS: u16 = 30;
+
+/// How long a report looks back.
+#[derive(Deserialize)]
+pub(super) struct Query {
+    days: Option<u16>,
+}
+
+impl Query {
+    /// One of the offered windows.
+    pub(super) fn days(&self) -> u16 {
+        self.days.filter(|days| WINDOWS.contains(days)).unwrap_or(DAYS)
+    }
+}
+
+/// Views and visitors.
+#[derive(Deserialize)]
+struct Seen {
+    pageviews: Count,
+    uniques: Count,
+}
+
+#[derive(Deserialize)]
+struct Day {
+    date: String,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+#[derive(Deserialize)]
+struct Country {
+    country: String,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+#[derive(Deserialize)]
+struct Referrer {
+    referrer: String,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+#[derive(Deserialize)]
+struct Analytics {
+    totals: Seen,
+    by_day: Vec<Day>,
+    by_country: Vec<Country>,
+    by_referrer: Vec<Referrer>,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/analytics.html")]
+struct AnalyticsPage {
+    frame: Frame,
+    place: Place,
+    window: u16,
+    windows: &'static [u16],
+    found: Analytics,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id).await)
+}
+
+async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
+    let (frame, place) = Place::of_anybody(desk, id, Tab::Analytics).await?;
+    let window = desk.query::<Query>()?.days();
+    let found = desk.api.get(&format!("/v1/apps/{id}/analytics?days={window}")).await?;
+    let page = AnalyticsPage { frame, place, window, windows: WINDOWS, found };
+    Ok(desk.page(StatusCode::OK, &page)?)
+}

@@ -1,0 +1,100 @@
+//! `/apps/:id/data/:collection/new`: a new row.
+
+use askama::Template;
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::Error;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{ROW_FORM_BYTES_MAX, collection_page, collection_path, record::Row, refusal, row_page};
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{
+        app::place::{Place, Tab},
+        desk::{Desk, Frame},
+        notice::Notice,
+    },
+};
+
+#[derive(Deserialize)]
+struct Form {
+    #[serde(default)]
+    key: String,
+    data: String,
+}
+
+/// The body of a create.
+#[derive(Serialize)]
+struct Create<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    data: &'a RawValue,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/new_row.html")]
+struct NewRowPage {
+    frame: Frame,
+    place: Place,
+    collection: String,
+    list: String,
+    key: String,
+    data: String,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
+    let form = Form { key: String::new(), data: "{\n  \n}".to_owned() };
+    desk.answer(view(&desk, &id, &collection, StatusCode::OK, None, form).await)
+}
+
+/// Creates it.
+pub async fn submit(
+    desk: Desk,
+    Path((id, collection)): Path<(String, String)>,
+    body: Body,
+) -> Response {
+    desk.answer(create(&desk, &id, &collection, body).await)
+}
+
+async fn create(desk: &Desk, id: &str, collection: &str, body: Body) -> ApiResult<Response> {
+    let form: Form = desk.form(body, ROW_FORM_BYTES_MAX).await?;
+    let key = Some(form.key.as_str()).filter(|key| !key.is_empty());
+    let answered = match RawValue::from_string(form.data.clone()) {
+        Ok(data) => {
+            let body = Create { key, data: &data };
+            desk.api.send::<Row>(Method::POST, &collection_path(id, collection), &body).await
+        }
+        Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
+    };
+    match answered {
+        Ok(row) => Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?),
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            view(desk, id, collection, status, Some(refusal(&failed.error)), form).await
+        }
+        Err(failed) => Err(failed),
+    }
+}
+
+async fn view(
+    desk: &Desk,
+    id: &str,
+    collection: &str,
+    status: StatusCode,
+    notice: Option<Notice>,
+    form: Form,
+) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    let frame = frame.with(notice);
+    let page = NewRowPage {
+        frame,
+        place,
+        collection: collection.to_owned(),
+        list: collection_page(id, collection),
+        key: form.key,
+        data: form.data,
+    };
+    Ok(desk.page(status, &page)?)
+}

@@ -1,0 +1,260 @@
+//! `/apps/:id/data/:collection`: the rows of a collection, filtered, sorted, page by page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::form_urlencoded::Serializer;
+
+use super::{collection_page, collection_path, record::Row, refusal, row_page, text::cell};
+use crate::{
+    error::{self, ApiError, ApiResult},
+    routes::site::{
+        app::place::{Place, Tab},
+        desk::{Desk, Frame},
+        see_other,
+        words::At,
+    },
+};
+
+/// Rows on a page.
+const ROWS: usize = 25;
+/// Columns of the table, beside the key and the time.
+const COLUMNS_MAX: usize = 6;
+
+/// What an address asks for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Query {
+    /// A filter of the API, for who knows them; wins over the three below.
+    filter: String,
+    field: String,
+    op: String,
+    value: String,
+    /// A field; `-` before it for descending.
+    sort: String,
+    cursor: String,
+}
+
+impl Query {
+    /// The filter of the API: one condition, or the one that was written.
+    fn filter(&self) -> Option<String> {
+        if !self.filter.trim().is_empty() {
+            return Some(self.filter.clone());
+        }
+        if self.field.trim().is_empty() {
+            return None;
+        }
+        let op = if self.op.is_empty() { "eq" } else { &*self.op };
+        let value = match op {
+            "in" => self.value.split(',').map(|one| literal(one.trim())).collect(),
+            "contains" | "prefix" => Value::String(self.value.clone()),
+            _ => literal(&self.value),
+        };
+        Some(json!({self.field.trim(): {op: value}}).to_string())
+    }
+
+    fn path(&self, app: &str, collection: &str) -> String {
+        let mut query = Serializer::new(String::new());
+        query.append_pair("limit", &ROWS.to_string());
+        if let Some(filter) = self.filter() {
+            query.append_pair("filter", &filter);
+        }
+        for (name, value) in [("sort", &self.sort), ("cursor", &self.cursor)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        format!("{}?{}", collection_path(app, collection), query.finish())
+    }
+
+    /// The page's address with another order or position.
+    fn address(&self, page: &str, sort: &str, cursor: &str) -> String {
+        let mut query = Serializer::new(String::new());
+        for (name, value) in [
+            ("filter", &*self.filter),
+            ("field", &self.field),
+            ("op", &self.op),
+            ("value", &self.value),
+            ("sort", sort),
+            ("cursor", cursor),
+        ] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        match query.finish() {
+            query if query.is_empty() => page.to_owned(),
+            query => format!("{page}?{query}"),
+        }
+    }
+}
+
+/// A number, a truth value or null where the text is one; else the text.
+fn literal(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null | Value::String(_))) => value,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// The rows as the API answers them.
+#[derive(Deserialize, Default)]
+struct Rows {
+    items: Vec<Row>,
+    next_cursor: Option<String>,
+    feed_cursor: String,
+}
+
+/// A row of the table.
+struct Line {
+    key: String,
+    href: String,
+    /// Each with its column.
+    cells: Vec<(String, String)>,
+    version: u32,
+    updated_at: At,
+}
+
+/// A column's heading: its name, where sorting by it leads, and how it is sorted now.
+struct Heading {
+    name: String,
+    href: String,
+    sorted: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/data.html")]
+struct DataPage {
+    frame: Frame,
+    place: Place,
+    collection: String,
+    /// The page without a query.
+    page: String,
+    /// The page as it is looked at.
+    here: String,
+    query: Query,
+    fields: BTreeSet<String>,
+    headings: Vec<Heading>,
+    lines: Vec<Line>,
+    next: Option<String>,
+    first: Option<String>,
+    feed_cursor: String,
+    deleted: String,
+    ops: &'static [(&'static str, &'static str)],
+}
+
+/// The conditions that the form offers.
+const OPS: &[(&str, &str)] = &[
+    ("eq", "is"),
+    ("ne", "is not"),
+    ("contains", "contains"),
+    ("prefix", "begins with"),
+    ("gt", "is more than"),
+    ("gte", "is at least"),
+    ("lt", "is less than"),
+    ("lte", "is at most"),
+    ("in", "is one of"),
+    ("exists", "exists (true, false)"),
+];
+
+/// `/apps/:id/data`: leads to the first collection.
+pub async fn first(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(to_first(&desk, &id).await)
+}
+
+#[derive(Template)]
+#[template(path = "site/app/no_data.html")]
+struct NoDataPage {
+    frame: Frame,
+    place: Place,
+}
+
+async fn to_first(desk: &Desk, id: &str) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    match place.app.collections.first() {
+        Some(first) => Ok(see_other(&collection_page(&place.app.id.to_string(), &first.name))?),
+        None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, place })?),
+    }
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
+    desk.answer(view(&desk, &id, collection).await)
+}
+
+async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    let app = place.app.id.to_string();
+    let query: Query = desk.query()?;
+    let (rows, refused) = match desk.api.get::<Rows>(&query.path(&app, &collection)).await {
+        Ok(rows) => (rows, None),
+        // A filter that is none, a list that the owner may not read: said above an empty table.
+        Err(ApiError { error, .. }) if matches!(error.code.status(), 400 | 403) => {
+            (Rows::default(), Some(error))
+        }
+        Err(failed) => return Err(failed),
+    };
+    let status = refused.as_ref().map_or(StatusCode::OK, |error| error::status(error.code));
+    let frame = frame.with(refused.as_ref().map(refusal));
+    let members: Vec<_> = rows.items.iter().map(Row::members).collect();
+    let columns = columns(&members);
+    let page = collection_page(&app, &collection);
+    let headings = columns
+        .iter()
+        .map(String::as_str)
+        .chain(["updated_at"])
+        .map(|name| heading(&query, &page, name))
+        .collect();
+    let line = |(row, members): (&Row, &BTreeMap<String, Value>)| Line {
+        key: row.key.clone(),
+        href: row_page(&app, &collection, &row.key),
+        cells: columns
+            .iter()
+            .map(|name| (name.clone(), members.get(name).map(cell).unwrap_or_default()))
+            .collect(),
+        version: row.version,
+        updated_at: row.updated_at.clone(),
+    };
+    let deleted = place.app.collections.iter().find(|one| one.name == collection);
+    let page = DataPage {
+        frame,
+        lines: rows.items.iter().zip(&members).map(line).collect(),
+        fields: members.iter().flat_map(|members| members.keys().cloned()).collect(),
+        headings,
+        next: rows.next_cursor.as_deref().map(|next| query.address(&page, &query.sort, next)),
+        first: (!query.cursor.is_empty()).then(|| query.address(&page, &query.sort, "")),
+        here: query.address(&page, &query.sort, &query.cursor),
+        deleted: deleted.map(|one| one.deleted_count.to_string()).unwrap_or_default(),
+        feed_cursor: rows.feed_cursor,
+        page,
+        query,
+        collection,
+        place,
+        ops: OPS,
+    };
+    Ok(desk.page(status, &page)?)
+}
+
+/// The members that most rows of the page have, in a steady order.
+fn columns(rows: &[BTreeMap<String, Value>]) -> Vec<String> {
+    let mut counts = BTreeMap::<&String, usize>::new();
+    for name in rows.iter().flat_map(|row| row.keys()) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut names: Vec<_> = counts.into_iter().collect();
+    names.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    names.into_iter().take(COLUMNS_MAX).map(|(name, _)| name.clone()).collect()
+}
+
+fn heading(query: &Query, page: &str, name: &str) -> Heading {
+    let (sorted, sort) = match query.sort.strip_prefix('-') {
+        Some(field) if field == name => ("descending", name.to_owned()),
+        None if query.sort == name => ("ascending", format!("-{name}")),
+        _ => ("none", name.to_owned()),
+    };
+    Heading { name: name.to_owned(), href: query.address(page, &sort, ""), sorted }
+}

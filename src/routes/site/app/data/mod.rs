@@ -1,0 +1,54 @@
+//! `/apps/:id/data`: an app's rows. A collection as a list (`list`), what changes while it is
+//! looked at (`changes`), one row to see and edit (`row`), its conflicts (`merge`), new rows
+//! (`create`), the trash (`trash`).
+
+pub mod changes;
+pub mod create;
+pub mod list;
+pub mod merge;
+pub mod record;
+pub mod row;
+pub mod text;
+pub mod trash;
+
+use rookery_actors::app::render::path_segment;
+use rookery_domain::Error;
+
+use crate::routes::site::notice::Notice;
+
+/// Bytes of a form that carries a row: the row as it was and as it is to be, each byte of them
+/// percent-encoded.
+const ROW_FORM_BYTES_MAX: usize = 512 << 10;
+
+/// The API's path of a collection.
+pub(super) fn collection_path(app: &str, collection: &str) -> String {
+    format!("/v1/apps/{app}/collections/{}", path_segment(collection))
+}
+
+/// The API's path of a row.
+fn row_path(app: &str, collection: &str, key: &str) -> String {
+    format!("{}/{}", collection_path(app, collection), path_segment(key))
+}
+
+/// The page of a collection.
+fn collection_page(app: &str, collection: &str) -> String {
+    format!("/apps/{app}/data/{}", path_segment(collection))
+}
+
+/// The page of a row.
+fn row_page(app: &str, collection: &str, key: &str) -> String {
+    format!("{}/rows/{}", collection_page(app, collection), path_segment(key))
+}
+
+/// Why a row was refused, with everything that its schema has against it.
+fn refusal(error: &Error) -> Notice {
+    let mut notice = Notice::refused(error);
+    let violations = error.details.as_deref().and_then(|details| details.get("violations"));
+    let violations = violations.and_then(|list| list.as_array()).into_iter().flatten();
+    // The first one is in the message already.
+    for violation in violations.skip(1) {
+        let text = |name: &str| violation.get(name).and_then(|it| it.as_str()).unwrap_or_default();
+        notice.text.push_str(&format!(" {} {}.", text("path"), text("message")));
+    }
+    notice
+}

@@ -1,0 +1,99 @@
+//! A row as the pages read it, and who wrote it.
+
+use std::collections::BTreeMap;
+
+use rookery_domain::id::AgentId;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use super::text::indent;
+use crate::{
+    error::ApiResult,
+    routes::site::{
+        desk::Desk,
+        records::{Agent, List},
+        words::At,
+    },
+};
+
+/// Agents whose names pages know.
+const AGENTS_MAX: usize = 200;
+
+/// A row.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Row {
+    /// Its key.
+    pub key: String,
+    /// Its content, as it is written.
+    pub data: Box<RawValue>,
+    /// Rises with every write.
+    pub version: u32,
+    /// Who created it.
+    pub creator: Who,
+    /// Who wrote it last.
+    pub editor: Who,
+    /// When it was created.
+    pub created_at: At,
+    /// When it was written last.
+    pub updated_at: At,
+    /// When it went to the trash.
+    pub deleted_at: Option<At>,
+}
+
+impl Row {
+    /// Its content, to be read and edited.
+    #[must_use]
+    pub fn text(&self) -> String {
+        indent(self.data.get())
+    }
+
+    /// Its members.
+    #[must_use]
+    pub fn members(&self) -> BTreeMap<String, Value> {
+        serde_json::from_str(self.data.get()).unwrap_or_default()
+    }
+}
+
+/// Who did something.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Who {
+    kind: String,
+    id: String,
+}
+
+/// The names of those whom the human knows.
+pub struct Names {
+    me: String,
+    agents: BTreeMap<String, String>,
+}
+
+impl Names {
+    /// The human and its agents.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub async fn load(desk: &Desk) -> ApiResult<Self> {
+        let path = format!("/v1/self/agents?limit={AGENTS_MAX}");
+        let agents: List<Agent> = desk.api.get(&path).await?;
+        let named = |agent: Agent| (AgentId::to_string(&agent.id), agent.name);
+        let agents = agents.items.into_iter().map(named).collect();
+        Ok(Self { me: desk.human.to_string(), agents })
+    }
+
+    /// Somebody in words.
+    #[must_use]
+    pub fn of(&self, who: &Who) -> String {
+        let kind = match (who.kind.as_str(), self.agents.get(&who.id)) {
+            ("agent", Some(name)) => return format!("your agent “{name}”"),
+            ("human", _) if who.id == self.me => return "you".to_owned(),
+            ("agent", None) => "an agent",
+            ("human", _) => "somebody signed in",
+            ("anonymous", _) => "an anonymous visitor",
+            ("grant", _) => "a visitor by a grant link",
+            ("credential", _) => "a service credential",
+            ("ingest", _) => "a hook",
+            _ => "the service",
+        };
+        kind.to_owned()
+    }
+}

@@ -1,0 +1,319 @@
+//! `/apps/:id/data/:collection/rows/:key`: one row. Seen with its history, edited with a check of
+//! its version, deleted, restored, purged.
+
+use askama::Template;
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::{Error, ErrorCode, principal::Caller};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    ROW_FORM_BYTES_MAX, collection_page,
+    merge::{Change, Merge},
+    record::{Names, Row, Who},
+    refusal, row_page, row_path,
+    text::indent,
+};
+use crate::{
+    error::{self, ApiError, ApiResult},
+    routes::site::{
+        app::place::{Place, Tab},
+        desk::{Desk, Frame},
+        notice::Notice,
+        words::At,
+    },
+};
+
+/// What a form of the page asks for.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+enum Action {
+    /// Writes the content: as the human wants it, and as it was when the human began.
+    Save {
+        version: String,
+        data: String,
+        base: String,
+    },
+    Delete {
+        version: String,
+    },
+    Restore,
+    Purge,
+}
+
+/// The body of an update.
+#[derive(Serialize)]
+struct Update<'a> {
+    data: &'a RawValue,
+    if_match: u64,
+    replace: bool,
+}
+
+/// What happened to the row.
+struct Event {
+    what: &'static str,
+    at: At,
+    by: String,
+    version: Option<u32>,
+    /// Its content then.
+    content: Option<String>,
+    /// What the event changed of it, where the feed still knows what was there before.
+    changed: Vec<Change>,
+}
+
+/// An event of the feed.
+#[derive(Deserialize)]
+struct FeedEvent {
+    #[serde(rename = "type")]
+    kind: String,
+    at: At,
+    by: Who,
+    version: Option<u32>,
+    data: Option<Box<RawValue>>,
+}
+
+/// What stands in the editor.
+struct Draft {
+    /// The content as the human wants it.
+    data: String,
+    /// The content that it began with.
+    base: String,
+    /// The version of that.
+    version: String,
+    /// Where somebody else was faster.
+    merge: Option<Merge>,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/row.html")]
+struct RowPage {
+    frame: Frame,
+    place: Place,
+    collection: String,
+    list: String,
+    page: String,
+    row: Row,
+    creator: String,
+    editor: String,
+    draft: Draft,
+    history: Vec<Event>,
+    history_max: u32,
+}
+
+/// The page of a row that has gone while somebody edited it: what was written is still there.
+#[derive(Template)]
+#[template(path = "site/app/row_gone.html")]
+struct RowGonePage {
+    frame: Frame,
+    place: Place,
+    collection: String,
+    list: String,
+    key: String,
+    data: String,
+}
+
+/// Which row.
+type Which = Path<(String, String, String)>;
+
+/// The page.
+pub async fn page(desk: Desk, Path((id, collection, key)): Which) -> Response {
+    let at = At3 { id: &id, collection: &collection, key: &key };
+    desk.answer(view(&desk, at, StatusCode::OK, None, None).await)
+}
+
+/// Does what a form of the page asks for.
+pub async fn act(desk: Desk, Path((id, collection, key)): Which, body: Body) -> Response {
+    let at = At3 { id: &id, collection: &collection, key: &key };
+    desk.answer(perform(&desk, at, body).await)
+}
+
+/// Which row of which collection of which app.
+#[derive(Clone, Copy)]
+struct At3<'a> {
+    id: &'a str,
+    collection: &'a str,
+    key: &'a str,
+}
+
+async fn perform(desk: &Desk, at: At3<'_>, body: Body) -> ApiResult<Response> {
+    let action = desk.form(body, ROW_FORM_BYTES_MAX).await?;
+    let At3 { id, collection, key } = at;
+    let (list, page) = (collection_page(id, collection), row_page(id, collection, key));
+    let path = row_path(id, collection, key);
+    let (answered, to, done) = match action {
+        Action::Save { version, data, base } => return save(desk, at, version, data, base).await,
+        Action::Delete { version } => {
+            let path = format!("{path}?if_match={}", number(&version)?);
+            (desk.api.act(Method::DELETE, &path).await, list, "row-deleted")
+        }
+        Action::Restore => {
+            (desk.api.act(Method::POST, &format!("{path}/restore")).await, page, "row-restored")
+        }
+        Action::Purge => {
+            (desk.api.act(Method::DELETE, &format!("{path}/purge")).await, list, "row-purged")
+        }
+    };
+    match answered {
+        Ok(()) => Ok(desk.go(&to, done)?),
+        Err(failed) if is_refusal(&failed) => {
+            let status = error::status(failed.error.code);
+            view(desk, at, status, Some(refusal(&failed.error)), None).await
+        }
+        Err(failed) => Err(failed),
+    }
+}
+
+/// What the page of the row says; a row that is not there has no page.
+fn is_refusal(failed: &ApiError) -> bool {
+    failed.error.code.status() < 500 && failed.error.code != ErrorCode::RowNotFound
+}
+
+fn number(version: &str) -> Result<u64, Error> {
+    version.parse().map_err(|_| Error::invalid("`version`: must be a number"))
+}
+
+async fn save(
+    desk: &Desk,
+    at: At3<'_>,
+    version: String,
+    data: String,
+    base: String,
+) -> ApiResult<Response> {
+    let path = row_path(at.id, at.collection, at.key);
+    let if_match = number(&version)?;
+    let answered = match RawValue::from_string(data.clone()) {
+        Ok(raw) => {
+            let update = Update { data: &raw, if_match, replace: true };
+            desk.api.send::<Row>(Method::PATCH, &path, &update).await
+        }
+        Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
+    };
+    let failed = match answered {
+        Ok(_) => return Ok(desk.go(&row_page(at.id, at.collection, at.key), "saved")?),
+        Err(failed) => failed,
+    };
+    let ApiError { error, .. } = &failed;
+    let status = error::status(error.code);
+    let draft = Draft { data: data.clone(), base, version, merge: None };
+    match current(error) {
+        // Somebody was faster: both are shown, and the next try is against what is there now.
+        Some(current) => {
+            let merge = Merge::of(&draft.base, &data, current.data.get());
+            let draft = Draft {
+                data: merge.proposal.clone(),
+                base: current.text(),
+                version: current.version.to_string(),
+                merge: Some(merge),
+            };
+            view(desk, at, status, None, Some(draft)).await
+        }
+        None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
+        None if error.code.status() < 500 => {
+            view(desk, at, status, Some(refusal(error)), Some(draft)).await
+        }
+        None => Err(failed),
+    }
+}
+
+/// The row as it is, which a refused write was too late for.
+fn current(error: &Error) -> Option<Row> {
+    if error.code != ErrorCode::Conflict {
+        return None;
+    }
+    let current = error.details.as_deref()?.get("current")?;
+    // Through text: a row's content is kept as it is written.
+    serde_json::from_str(&current.to_string()).ok()
+}
+
+async fn gone(desk: &Desk, at: At3<'_>, data: String) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
+    let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
+    let notice = Notice { refused: true, text, hint: None };
+    let page = RowGonePage {
+        frame: frame.with(Some(notice)),
+        place,
+        collection: at.collection.to_owned(),
+        list: collection_page(at.id, at.collection),
+        key: at.key.to_owned(),
+        data,
+    };
+    Ok(desk.page(StatusCode::NOT_FOUND, &page)?)
+}
+
+async fn view(
+    desk: &Desk,
+    at: At3<'_>,
+    status: StatusCode,
+    notice: Option<Notice>,
+    draft: Option<Draft>,
+) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
+    let frame = frame.with(notice);
+    let path = row_path(at.id, at.collection, at.key);
+    let row: Row = desk.api.get(&format!("{path}?include_deleted=true")).await?;
+    let names = Names::load(desk).await?;
+    let history = history(desk, at, &names).await?;
+    let text = row.text();
+    let draft = draft.unwrap_or_else(|| Draft {
+        base: text.clone(),
+        data: text,
+        version: row.version.to_string(),
+        merge: None,
+    });
+    let page = RowPage {
+        frame,
+        place,
+        collection: at.collection.to_owned(),
+        list: collection_page(at.id, at.collection),
+        page: row_page(at.id, at.collection, at.key),
+        creator: names.of(&row.creator),
+        editor: names.of(&row.editor),
+        row,
+        draft,
+        history,
+        history_max: rookery_actors::feed::HISTORY_EVENTS_MAX,
+    };
+    Ok(desk.page(status, &page)?)
+}
+
+async fn history(desk: &Desk, at: At3<'_>, names: &Names) -> ApiResult<Vec<Event>> {
+    let rooms = &desk.state.rooms;
+    let app = rooms.apps().find(at.id).await?;
+    let caller = Caller::Human { human: desk.human, share: None };
+    let events = rooms.control().row_history(&app, &caller, at.collection, at.key).await?;
+    let events: Vec<FeedEvent> =
+        events.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
+    let show = |(index, event): (usize, &FeedEvent)| {
+        let before = events.get(index + 1).and_then(|before| before.data.as_ref());
+        let changed = match (before, &event.data) {
+            (Some(before), Some(after)) if event.kind == "row.updated" => changes(before, after),
+            _ => Vec::new(),
+        };
+        Event {
+            what: what(&event.kind),
+            at: event.at.clone(),
+            by: names.of(&event.by),
+            version: event.version,
+            content: event.data.as_ref().map(|data| indent(data.get())),
+            changed,
+        }
+    };
+    Ok(events.iter().enumerate().map(show).collect())
+}
+
+/// What one content has and another has not.
+fn changes(before: &RawValue, after: &RawValue) -> Vec<Change> {
+    Merge::of(before.get(), before.get(), after.get()).changes
+}
+
+fn what(kind: &str) -> &'static str {
+    match kind {
+        "row.created" => "Created",
+        "row.updated" => "Changed",
+        "row.deleted" => "Deleted",
+        "row.restored" => "Restored",
+        "row.purged" => "Content destroyed",
+        _ => "Left your sight",
+    }
+}

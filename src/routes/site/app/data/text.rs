@@ -1,0 +1,76 @@
+//! JSON as people read it: indented without changing a number or the order of members, and cut to
+//! a table's cell.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Characters of a cell.
+const CELL_CHARS_MAX: usize = 80;
+
+/// Indents JSON text. Numbers and strings stay as they are written.
+#[must_use]
+pub fn indent(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let mut characters = json.chars().peekable();
+    while let Some(character) = characters.next() {
+        if in_string {
+            out.push(character);
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            continue;
+        }
+        match character {
+            '"' => {
+                in_string = true;
+                out.push(character);
+            }
+            '{' | '[' => {
+                out.push(character);
+                while characters.peek().is_some_and(|next| next.is_ascii_whitespace()) {
+                    characters.next();
+                }
+                if matches!(characters.peek(), Some('}' | ']')) {
+                    out.extend(characters.next());
+                } else {
+                    depth += 1;
+                    line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(character);
+                line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            space if space.is_ascii_whitespace() => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, depth: usize) {
+    let _ = write!(out, "\n{:width$}", "", width = depth * 2);
+}
+
+/// A value in a table's cell.
+#[must_use]
+pub fn cell(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut characters = text.chars();
+    let mut short: String = characters.by_ref().take(CELL_CHARS_MAX).collect();
+    if characters.next().is_some() {
+        short.push('…');
+    }
+    short
+}

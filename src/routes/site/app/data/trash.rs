@@ -1,0 +1,74 @@
+//! `/apps/:id/data/:collection/trash`: the deleted rows of a collection.
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::{collection_page, collection_path, record::Row, row_page, text::cell};
+use crate::{
+    error::ApiResult,
+    routes::site::{
+        app::place::{Place, Tab},
+        desk::{Desk, Frame},
+        records::List,
+        words::At,
+    },
+};
+
+/// Rows on a page.
+const ROWS: usize = 50;
+
+#[derive(Deserialize, Default)]
+struct Query {
+    cursor: Option<String>,
+}
+
+struct Line {
+    key: String,
+    href: String,
+    summary: String,
+    deleted_at: Option<At>,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/row_trash.html")]
+struct TrashPage {
+    frame: Frame,
+    place: Place,
+    collection: String,
+    list: String,
+    lines: Vec<Line>,
+    next_cursor: Option<String>,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
+    desk.answer(view(&desk, &id, collection).await)
+}
+
+async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    let Query { cursor } = desk.query()?;
+    let mut path = format!("{}/deleted?limit={ROWS}", collection_path(id, &collection));
+    if let Some(cursor) = cursor {
+        path.push_str("&cursor=");
+        path.extend(url::form_urlencoded::byte_serialize(cursor.as_bytes()));
+    }
+    let rows: List<Row> = desk.api.get(&path).await?;
+    let line = |row: &Row| Line {
+        key: row.key.clone(),
+        href: row_page(id, &collection, &row.key),
+        summary: serde_json::from_str(row.data.get()).map(|data| cell(&data)).unwrap_or_default(),
+        deleted_at: row.deleted_at.clone(),
+    };
+    let page = TrashPage {
+        frame,
+        lines: rows.items.iter().map(line).collect(),
+        list: collection_page(id, &collection),
+        next_cursor: rows.next_cursor,
+        collection,
+        place,
+    };
+    Ok(desk.page(StatusCode::OK, &page)?)
+}

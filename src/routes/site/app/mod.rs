@@ -1,0 +1,12 @@
+//! An app's own pages. `place` is what they have in common: the app, where the human stands in it,
+//! the tabs.
+
+pub mod actions;
+pub mod analytics;
+pub mod data;
+pub mod overview;
+pub mod place;
+pub mod settings;
+pub mod sharing;
+pub mod usage;
+pub mod versions;

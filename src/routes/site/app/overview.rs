@@ -1,0 +1,43 @@
+//! `/apps/:id`: what an app is, what it does, what it holds.
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+
+use super::place::{Place, Tab};
+use crate::{
+    error::ApiResult,
+    routes::site::{
+        desk::{Desk, Frame},
+        words::percent,
+    },
+};
+
+#[derive(Template)]
+#[template(path = "site/app/overview.html")]
+struct OverviewPage {
+    frame: Frame,
+    place: Place,
+}
+
+impl OverviewPage {
+    fn rows_percent(&self) -> u64 {
+        let held = &self.place.app.usage;
+        percent(held.rows.0, held.rows_limit.0)
+    }
+
+    fn bytes_percent(&self) -> u64 {
+        let held = &self.place.app.usage;
+        percent(held.storage_bytes.0, held.storage_bytes_limit.0)
+    }
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id).await)
+}
+
+async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
+    let (frame, place) = Place::of_anybody(desk, id, Tab::Overview).await?;
+    Ok(desk.page(StatusCode::OK, &OverviewPage { frame, place })?)
+}

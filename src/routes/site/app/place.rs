@@ -1,0 +1,96 @@
+//! The frame of an app's pages: which app, what the human is to it, which page this is.
+
+use rookery_domain::{Error, ErrorCode};
+use rookery_storage::shelf;
+
+use crate::{
+    error::ApiResult,
+    routes::{
+        self_apps::record::Shelf,
+        site::{
+            desk::{Desk, Frame, Section},
+            records::App,
+        },
+    },
+};
+
+/// An app's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    /// What it is and what it does.
+    Overview,
+    /// Its rows.
+    Data,
+    /// Its versions.
+    Versions,
+    /// Who else reaches it.
+    Sharing,
+    /// How its pages are seen.
+    Analytics,
+    /// What it uses.
+    Usage,
+    /// What its owner can set.
+    Settings,
+}
+
+/// Where a page of an app stands, inside the site's frame.
+pub struct Place {
+    /// The app.
+    pub app: App,
+    /// Which page this is.
+    pub tab: Tab,
+    /// Whether the human acts as its owner.
+    pub own: bool,
+}
+
+impl Place {
+    /// The frame and the app with this id or slug, for a page of its owner.
+    ///
+    /// # Errors
+    /// What `GET /v1/apps/:id` answers.
+    pub async fn of_owner(desk: &Desk, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
+        let app: App = desk.api.get(&format!("/v1/apps/{id}")).await?;
+        Self::new(desk, app, tab, true).await
+    }
+
+    /// The same for a page that members see, too; and, of its owner, an app in the trash.
+    ///
+    /// # Errors
+    /// `app_not_found`, for who is neither; those of the API.
+    pub async fn of_anybody(desk: &Desk, id: &str, tab: Tab) -> ApiResult<(Frame, Self)> {
+        let path = format!("/v1/apps/{id}?include_deleted=true");
+        match desk.api.get::<App>(&path).await {
+            Ok(app) => Self::new(desk, app, tab, true).await,
+            Err(failed) if failed.error.code == ErrorCode::Forbidden => {
+                let handle = desk.state.rooms.apps().find(id).await?;
+                let shelf = Shelf::open(&desk.state, desk.human).await?;
+                let app = shelf.show(&handle, None).await?.ok_or_else(Error::app_not_found)?;
+                let app = serde_json::to_value(app).and_then(serde_json::from_value::<App>);
+                let app = app.map_err(|_| Error::internal(false))?;
+                if app.deleted_at.is_some() {
+                    return Err(Error::app_not_found().into());
+                }
+                Self::new(desk, app, tab, false).await
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    async fn new(desk: &Desk, mut app: App, tab: Tab, own: bool) -> ApiResult<(Frame, Self)> {
+        let favorites = shelf::favorites(&desk.state.rooms.db, desk.human).await;
+        app.favorite = favorites.map_err(Error::from)?.contains(&app.id);
+        Ok((desk.frame(Section::Apps), Self { app, tab, own }))
+    }
+
+    /// Whether the tabs stand at `tab`.
+    #[must_use]
+    pub fn is_at(&self, tab: Tab) -> bool {
+        self.tab == tab
+    }
+
+    /// Whether the app is in the trash.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.app.status == "deleted"
+    }
+}

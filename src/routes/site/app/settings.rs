@@ -1,0 +1,160 @@
+//! `/apps/:id/settings`: who reaches an app, when its days begin, whose organization it is in, how
+//! long its rows are kept, silent writes.
+
+use askama::Template;
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::Error;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    data::collection_path,
+    place::{Place, Tab},
+};
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::{Desk, Frame},
+        fields::Fields,
+        notice::Notice,
+        records::List,
+        words::{At, Count},
+    },
+};
+
+/// An organization of the human.
+#[derive(Deserialize)]
+struct Org {
+    id: String,
+    name: String,
+    role: String,
+}
+
+/// Bounds of a collection.
+#[derive(Deserialize)]
+struct Bounds {
+    max_age_days: Option<Count>,
+    max_rows: Option<Count>,
+}
+
+impl Bounds {
+    fn age(&self) -> String {
+        self.max_age_days.map(|days| days.0.to_string()).unwrap_or_default()
+    }
+
+    fn rows(&self) -> String {
+        self.max_rows.map(|rows| rows.0.to_string()).unwrap_or_default()
+    }
+}
+
+/// How long a collection's rows are kept.
+#[derive(Deserialize)]
+struct Retention {
+    collection: String,
+    author: Bounds,
+    #[serde(rename = "override")]
+    owner: Bounds,
+    prune: Prune,
+}
+
+#[derive(Deserialize)]
+struct Prune {
+    rows: Count,
+    next_run_at: Option<At>,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/settings.html")]
+struct SettingsPage {
+    frame: Frame,
+    place: Place,
+    orgs: Vec<Org>,
+    retention: Vec<Retention>,
+    visibilities: &'static [(&'static str, &'static str, &'static str)],
+    /// The timezone, as it was typed where that was refused.
+    timezone: String,
+}
+
+/// Who may reach an app.
+const VISIBILITIES: &[(&str, &str, &str)] = &[
+    ("private", "Private", "You, your agents, and those you invite"),
+    ("link", "With the link", "Whoever has the share link"),
+    ("public", "Public", "Everybody"),
+];
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id, StatusCode::OK, None, None).await)
+}
+
+/// Does what a form of the page asks for.
+pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    desk.answer(match perform(&desk, &id, &fields).await {
+        Ok(()) => desk.go(&format!("/apps/{id}/settings"), "saved").map_err(Into::into),
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            let typed = fields.some("timezone");
+            view(&desk, &id, status, Some(Notice::refused(&failed.error)), typed).await
+        }
+        Err(failed) => Err(failed),
+    })
+}
+
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
+    let app = format!("/v1/apps/{id}");
+    let (method, path, body) = match fields.one("action") {
+        "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
+        "timezone" => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
+        "organization" => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
+        "migration" => {
+            let on = fields.one("on") == "true";
+            let mut mode = Map::from_iter([("on".to_owned(), Value::Bool(on))]);
+            if on {
+                mode.extend(fields.number("minutes").map(|m| ("ttl_minutes".to_owned(), m)));
+            }
+            (Method::POST, format!("{app}/migration-mode"), Value::Object(mode))
+        }
+        "retention" => {
+            let path = format!("{}/retention", collection_path(id, fields.one("collection")));
+            let bounds = json!({
+                "max_age_days": fields.number("max_age_days"),
+                "max_rows": fields.number("max_rows"),
+            });
+            (Method::PATCH, path, bounds)
+        }
+        _ => return Err(Error::invalid("`action`: this page does not know it").into()),
+    };
+    desk.api.send::<Value>(method, &path, &body).await.map(drop)
+}
+
+async fn view(
+    desk: &Desk,
+    id: &str,
+    status: StatusCode,
+    notice: Option<Notice>,
+    typed: Option<&str>,
+) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
+    let orgs: List<Org> = desk.api.get("/v1/orgs?limit=200").await?;
+    let mut retention = Vec::with_capacity(place.app.collections.len());
+    for one in &place.app.collections {
+        // A collection that only holds detached rows has no bounds.
+        let path = format!("{}/retention", collection_path(id, &one.name));
+        retention.extend(desk.api.get_if_allowed::<Retention>(&path).await?);
+    }
+    let page = SettingsPage {
+        timezone: typed.unwrap_or(&place.app.timezone).to_owned(),
+        frame: frame.with(notice),
+        place,
+        orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),
+        retention,
+        visibilities: VISIBILITIES,
+    };
+    Ok(desk.page(status, &page)?)
+}

@@ -1,0 +1,202 @@
+//! What the forms of the page of sharing do: each is one request of the API.
+
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::Error;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{page::view, records::Once};
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{FORM_BYTES_MAX, desk::Desk, fields::Fields, notice::Notice},
+};
+
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
+/// The secret of what was made.
+#[derive(Deserialize)]
+struct Made {
+    #[serde(default)]
+    id: String,
+    url: Option<String>,
+    token: Option<String>,
+}
+
+/// How an action ended: with a code for the page's address, or with something to be shown once.
+enum Ended {
+    Done(&'static str),
+    Shown(Once),
+}
+
+/// Does what a form of the page asks for.
+pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+    let ended = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => perform(&desk, &id, &fields).await,
+        Err(error) => Err(error.into()),
+    };
+    desk.answer(match ended {
+        Ok(Ended::Done(done)) => desk.go(&format!("/apps/{id}/sharing"), done).map_err(Into::into),
+        Ok(Ended::Shown(once)) => view(&desk, &id, StatusCode::OK, None, Some(once)).await,
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            view(&desk, &id, status, Some(Notice::refused(&failed.error)), None).await
+        }
+        Err(failed) => Err(failed),
+    })
+}
+
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    match fields.one("action") {
+        "add-member" | "set-role" | "remove-member" => members(desk, id, fields).await,
+        "grant" | "revoke-grant" | "preview" | "revoke-preview" | "rotate-link" => {
+            links(desk, id, fields).await
+        }
+        "offer" | "withdraw" => ownership(desk, id, fields).await,
+        _ => credentials(desk, id, fields).await,
+    }
+}
+
+async fn members(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &desk.api;
+    let all = format!("/v1/apps/{id}/members");
+    let role = fields.some("custom_role");
+    match fields.one("action") {
+        "add-member" => {
+            let mut member = json!({"email": fields.one("email")});
+            if let Some(role) = role {
+                member["custom_role"] = role.into();
+            }
+            api.send::<Value>(Method::POST, &all, &member).await?;
+            Ok(Ended::Done("member-added"))
+        }
+        "set-role" => {
+            let path = format!("{all}/{}", segment(fields.one("member"))?);
+            api.send::<Value>(Method::PATCH, &path, &json!({"custom_role": role})).await?;
+            Ok(Ended::Done("saved"))
+        }
+        _ => {
+            let path = format!("{all}/{}", segment(fields.one("member"))?);
+            api.act(Method::DELETE, &path).await?;
+            Ok(Ended::Done("member-removed"))
+        }
+    }
+}
+
+async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &desk.api;
+    match fields.one("action") {
+        "grant" => {
+            let mut grant = Map::from_iter([("role".to_owned(), fields.one("role").into())]);
+            grant.extend(fields.number("max_uses").map(|uses| ("max_uses".to_owned(), uses)));
+            grant.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
+            let path = format!("/v1/apps/{id}/grants");
+            let made: Made = api.send(Method::POST, &path, &grant).await?;
+            Ok(Ended::Shown(Once {
+                title: "The grant link",
+                text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
+                secret: made.url.unwrap_or_default(),
+                preview: None,
+            }))
+        }
+        "revoke-grant" => {
+            let path = format!("/v1/apps/{id}/grants/{}", segment(fields.one("grant"))?);
+            api.act(Method::DELETE, &path).await?;
+            Ok(Ended::Done("link-revoked"))
+        }
+        "preview" => {
+            let mut preview = Map::new();
+            preview.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
+            let path = format!("/v1/apps/{id}/preview-tokens");
+            let made: Made = api.send(Method::POST, &path, &preview).await?;
+            Ok(Ended::Shown(Once {
+                title: "The preview link",
+                text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
+                secret: made.url.unwrap_or_default(),
+                preview: Some(made.id),
+            }))
+        }
+        "revoke-preview" => {
+            let path = format!("/v1/apps/{id}/preview-tokens/{}", segment(fields.one("preview"))?);
+            api.act(Method::DELETE, &path).await?;
+            Ok(Ended::Done("preview-revoked"))
+        }
+        _ => {
+            let path = format!("/v1/apps/{id}/share-link/rotate");
+            api.act(Method::POST, &path).await?;
+            Ok(Ended::Done("link-rotated"))
+        }
+    }
+}
+
+async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let api = &desk.api;
+    let all = format!("/v1/apps/{id}/credentials");
+    let one = |verb: &str| -> Result<String, Error> {
+        Ok(format!("{all}/{}{verb}", segment(fields.one("credential"))?))
+    };
+    match fields.one("action") {
+        "credential" => {
+            let following = fields.one("mode") == "following";
+            let credential = json!({
+                "name": fields.some("name"),
+                "mode": if following { "following" } else { "explicit" },
+                "collections": if following { Vec::new() } else { fields.all("collection") },
+                "operations": fields.all("operation"),
+                "scope": if fields.one("scope") == "own" { "own" } else { "all" },
+            });
+            let made: Made = api.send(Method::POST, &all, &credential).await?;
+            Ok(shown_token("The credential's token", made))
+        }
+        "rotate-credential" => {
+            let made: Made = api.send(Method::POST, &one("/rotate")?, &json!({})).await?;
+            Ok(shown_token("The new token; the old one works for a while yet", made))
+        }
+        "pause-credential" => {
+            api.act(Method::POST, &one("/pause")?).await?;
+            Ok(Ended::Done("credential-paused"))
+        }
+        "resume-credential" => {
+            api.act(Method::POST, &one("/resume")?).await?;
+            Ok(Ended::Done("credential-resumed"))
+        }
+        "revoke-credential" => {
+            api.act(Method::DELETE, &one("")?).await?;
+            Ok(Ended::Done("credential-revoked"))
+        }
+        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+    }
+}
+
+fn shown_token(title: &'static str, made: Made) -> Ended {
+    Ended::Shown(Once {
+        title,
+        text: "For a program: it goes into the header Authorization, after Bearer. It is shown this once.",
+        secret: made.token.unwrap_or_default(),
+        preview: None,
+    })
+}
+
+async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+    let path = format!("/v1/apps/{id}/transfer");
+    if fields.one("action") == "withdraw" {
+        desk.api.act(Method::DELETE, &path).await?;
+        return Ok(Ended::Done("withdrawn"));
+    }
+    let offer = json!({"email": fields.one("email")});
+    desk.api.send::<Value>(Method::POST, &path, &offer).await?;
+    Ok(Ended::Done("offered"))
+}
+
+/// How long a link works, from a number of days.
+fn lifetime(fields: &Fields) -> Option<Value> {
+    let days = fields.number("days")?;
+    Some(days.as_u64().map_or(days, |days| days.saturating_mul(DAY_S).into()))
+}
+
+/// An id in a path; what is none leads nowhere else.
+fn segment(id: &str) -> Result<&str, Error> {
+    let plain = !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if plain { Ok(id) } else { Err(Error::invalid("the form names no id")) }
+}

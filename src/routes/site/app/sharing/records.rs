@@ -1,0 +1,125 @@
+//! What the page of sharing reads of the API's records.
+
+use serde::Deserialize;
+
+use crate::routes::site::words::{At, Count};
+
+/// Somebody in the app.
+#[derive(Deserialize)]
+pub struct Member {
+    /// The human.
+    pub human_id: String,
+    /// Its address.
+    pub email: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// `owner` or `member`.
+    pub role: String,
+    /// The role of the manifest.
+    pub custom_role: Option<String>,
+}
+
+/// A role of the manifest.
+#[derive(Deserialize)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// What people are shown.
+    pub title: Option<String>,
+}
+
+impl Role {
+    /// What people are shown.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// A grant link.
+#[derive(Deserialize)]
+pub struct Grant {
+    /// Its id.
+    pub id: String,
+    /// Whose role its visitors have.
+    pub role: String,
+    /// `active`, `used_up` or `expired`.
+    pub state: String,
+    /// Visitors that it may make.
+    pub max_uses: Option<Count>,
+    /// Visitors that it has made.
+    pub uses: Count,
+    /// When it ends.
+    pub expires_at: Option<At>,
+}
+
+/// A service credential.
+#[derive(Deserialize)]
+pub struct Credential {
+    /// Its id.
+    pub id: String,
+    /// What humans call it.
+    pub name: Option<String>,
+    /// The beginning of its token.
+    pub prefix: String,
+    /// `active`, `paused` or `revoked`.
+    pub status: String,
+    /// `explicit` or `following`.
+    pub mode: String,
+    /// The collections that it names.
+    pub collections: Vec<Rights>,
+    /// What it may do in the others.
+    pub operations: Vec<String>,
+    /// `own` or `all`.
+    pub scope: String,
+}
+
+/// What a credential may do in a collection.
+#[derive(Deserialize)]
+pub struct Rights {
+    /// The collection.
+    pub name: String,
+    /// What.
+    pub operations: Vec<String>,
+    /// `own` or `all`.
+    pub scope: String,
+}
+
+impl Credential {
+    /// What it may do, in words.
+    #[must_use]
+    pub fn may(&self) -> String {
+        let own = |scope: &str| if scope == "own" { ", own rows only" } else { "" };
+        let mut parts: Vec<String> = self
+            .collections
+            .iter()
+            .map(|one| format!("{}: {}{}", one.name, one.operations.join(", "), own(&one.scope)))
+            .collect();
+        if self.mode == "following" {
+            let rest = if parts.is_empty() { "every collection" } else { "every other" };
+            parts.push(format!("{rest}: {}{}", self.operations.join(", "), own(&self.scope)));
+        }
+        parts.join("; ")
+    }
+}
+
+/// A pending offer of the app.
+#[derive(Deserialize)]
+pub struct Offer {
+    /// To whom.
+    pub email: String,
+    /// When.
+    pub created_at: At,
+}
+
+/// What is shown this one time.
+pub struct Once {
+    /// What it is.
+    pub title: &'static str,
+    /// What to know about it.
+    pub text: &'static str,
+    /// The secret.
+    pub secret: String,
+    /// A preview's id, by which it is revoked: previews are not listed.
+    pub preview: Option<String>,
+}

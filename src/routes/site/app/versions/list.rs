@@ -1,0 +1,61 @@
+//! `/apps/:id/versions`: the kept versions of an app, newest first.
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+use rookery_domain::Principal;
+
+use crate::{
+    error::ApiResult,
+    routes::site::{
+        app::{
+            data::record::{Names, Who},
+            place::{Place, Tab},
+        },
+        desk::{Desk, Frame},
+        words::At,
+    },
+};
+
+/// A version in the list.
+struct Line {
+    number: u32,
+    by: String,
+    at: At,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/versions.html")]
+struct VersionsPage {
+    frame: Frame,
+    place: Place,
+    lines: Vec<Line>,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id).await)
+}
+
+async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Versions).await?;
+    let names = Names::load(desk).await?;
+    let versions = desk.state.rooms.control().versions(place.app.id).await?;
+    let lines = versions
+        .into_iter()
+        .map(|version| Line {
+            number: version.number,
+            by: by(&names, version.by),
+            at: version.created_at.into(),
+        })
+        .collect();
+    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, place, lines })?)
+}
+
+/// Who deployed a version, in words.
+pub(super) fn by(names: &Names, principal: Principal) -> String {
+    let mut json = String::new();
+    principal.write_json(&mut json);
+    // What was just written is JSON of this shape.
+    serde_json::from_str::<Who>(&json).map(|who| names.of(&who)).unwrap_or_default()
+}

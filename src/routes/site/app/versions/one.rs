@@ -1,0 +1,198 @@
+//! `/apps/:id/versions/:number`: what a version changed, what it declares and exposes, and what
+//! going back to it would do.
+
+use askama::Template;
+use axum::{extract::Path, response::Response};
+use http::StatusCode;
+use rookery_actors::control::{Deployed, RollBack};
+use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
+use serde::Deserialize;
+
+use super::{
+    diff::{Difference, FileChange, canonical, files},
+    list::by,
+};
+use crate::{
+    error::ApiResult,
+    pages::{disclosure::DisclosurePage, shell::Shell},
+    routes::site::{
+        app::{
+            data::record::Names,
+            place::{Place, Tab},
+        },
+        desk::{Desk, Frame},
+        notice::Notice,
+        words::At,
+    },
+};
+
+#[derive(Deserialize, Default)]
+struct Query {
+    /// The version to compare with; the one before where none is named.
+    against: Option<u32>,
+}
+
+/// What going back to a version would do.
+pub(super) struct Rehearsal {
+    breaks: Vec<Break>,
+    detached: u64,
+    reattached: u64,
+    visibility: Option<&'static str>,
+    opened: Vec<Finding>,
+    closed: Vec<Finding>,
+    /// Why it cannot be done at all.
+    refused: Option<String>,
+}
+
+/// A choice of what to compare with.
+struct Other {
+    number: u32,
+    chosen: bool,
+}
+
+#[derive(Template)]
+#[template(path = "site/app/version.html")]
+struct VersionPage {
+    frame: Frame,
+    place: Place,
+    number: u32,
+    by: String,
+    at: At,
+    current: bool,
+    others: Vec<Other>,
+    against: Option<u32>,
+    html: Difference,
+    manifest: Difference,
+    files: Vec<FileChange>,
+    declared: DisclosurePage,
+    findings: Vec<Finding>,
+    rehearsal: Option<Rehearsal>,
+}
+
+impl VersionPage {
+    /// A severity as a word that sorts into a style.
+    fn severity(&self, finding: &Finding) -> &'static str {
+        use rookery_domain::advisory::Severity as S;
+        match finding.severity {
+            S::Critical => "critical",
+            S::High => "high",
+            S::Medium => "medium",
+            S::Low => "low",
+            S::Info => "info",
+        }
+    }
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path((id, number)): Path<(String, String)>) -> Response {
+    desk.answer(view(&desk, &id, &number, StatusCode::OK, None).await)
+}
+
+/// The page of a version.
+pub(super) async fn view(
+    desk: &Desk,
+    id: &str,
+    number: &str,
+    status: StatusCode,
+    notice: Option<Notice>,
+) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Versions).await?;
+    let frame = frame.with(notice);
+    let control = desk.state.rooms.control();
+    let app = desk.state.rooms.apps().find(id).await?;
+    let number = parse(number)?;
+    let version = control.version(app.id(), number).await?;
+    let kept = control.versions(app.id()).await?;
+    let names = Names::load(desk).await?;
+    let Query { against } = desk.query()?;
+    let before = kept.iter().map(|info| info.number).find(|other| *other < number);
+    let against = against.filter(|other| *other != number).or(before);
+    let other = match against {
+        Some(other) => Some(control.version(app.id(), other).await?),
+        None => None,
+    };
+    let (html, manifest, files) = match &other {
+        Some(other) => (
+            Difference::of(&other.html, &version.html),
+            Difference::of(&canonical(&other.manifest_text), &canonical(&version.manifest_text)),
+            files(&other.assets, &version.assets),
+        ),
+        None => Default::default(),
+    };
+    let record = app.record();
+    let current = number == record.version;
+    let rehearsal = if current { None } else { Some(rehearse(desk, &app, number).await?) };
+    let report = control.report_on(&app, &version.manifest).await?;
+    let page = VersionPage {
+        frame,
+        number,
+        by: by(&names, version.info.by),
+        at: version.info.created_at.into(),
+        current,
+        others: kept
+            .iter()
+            .filter(|info| info.number != number)
+            .map(|info| Other { number: info.number, chosen: Some(info.number) == against })
+            .collect(),
+        against,
+        html,
+        manifest,
+        files,
+        declared: DisclosurePage::new(Shell::default(), &record, &version.manifest),
+        findings: report.findings,
+        rehearsal,
+        place,
+    };
+    Ok(desk.page(status, &page)?)
+}
+
+/// A version's number in a path.
+pub(super) fn parse(number: &str) -> Result<u32, Error> {
+    let unknown = || Error::new(rookery_domain::ErrorCode::NotFound, "no such version");
+    number.parse().map_err(|_| unknown())
+}
+
+/// Tries going back, and changes nothing.
+async fn rehearse(
+    desk: &Desk,
+    app: &rookery_actors::AppHandle,
+    number: u32,
+) -> Result<Rehearsal, Error> {
+    let caller = Caller::Human { human: desk.human, share: None };
+    let request = RollBack { caller, number, force: true, dry_run: true };
+    match desk.state.rooms.control().roll_back(app, request).await {
+        Ok(deployed) => Ok(Rehearsal::of(deployed, app)),
+        Err(error) if error.code.status() < 500 => Ok(Rehearsal {
+            breaks: Vec::new(),
+            detached: 0,
+            reattached: 0,
+            visibility: None,
+            opened: Vec::new(),
+            closed: Vec::new(),
+            refused: Some(error.message),
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+impl Rehearsal {
+    fn of(deployed: Deployed, app: &rookery_actors::AppHandle) -> Self {
+        use rookery_domain::manifest::Visibility as V;
+        let exposure = deployed.exposure.unwrap_or_default();
+        let becomes =
+            (deployed.visibility != app.record().visibility).then_some(match deployed.visibility {
+                V::Private => "private",
+                V::Link => "open to whoever has the link",
+                V::Public => "public",
+            });
+        Self {
+            breaks: deployed.breaks,
+            detached: deployed.detached,
+            reattached: deployed.reattached,
+            visibility: becomes,
+            opened: exposure.added,
+            closed: exposure.removed,
+            refused: None,
+        }
+    }
+}

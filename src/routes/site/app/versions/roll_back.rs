@@ -1,0 +1,55 @@
+//! `POST /apps/:id/versions/:number`: deploys the content of an earlier version as a new one,
+//! through the gate that every deploy goes through.
+
+use axum::{body::Body, extract::Path, response::Response};
+use rookery_actors::control::RollBack;
+use serde::Deserialize;
+
+use super::one;
+use crate::{
+    error::{self, ApiResult},
+    http::auth::permission::AppOwner,
+    routes::site::{FORM_BYTES_MAX, desk::Desk, notice::Notice},
+};
+
+#[derive(Deserialize)]
+struct Form {
+    /// Set when the human has read what breaks, and goes on.
+    #[serde(default)]
+    force: Option<String>,
+}
+
+/// Goes back. No route of the API does this, so the page names the permission that a deploy's
+/// route would: the owner, from the site's own origin.
+pub async fn submit(
+    desk: Desk,
+    owner: Result<AppOwner, error::ApiError>,
+    Path((id, number)): Path<(String, String)>,
+    body: Body,
+) -> Response {
+    desk.answer(roll_back(&desk, owner, &id, &number, body).await)
+}
+
+async fn roll_back(
+    desk: &Desk,
+    owner: Result<AppOwner, error::ApiError>,
+    id: &str,
+    number: &str,
+    body: Body,
+) -> ApiResult<Response> {
+    let AppOwner { app, caller, .. } = owner?;
+    let Form { force } = desk.form(body, FORM_BYTES_MAX).await?;
+    let version = one::parse(number)?;
+    let request = RollBack { caller, number: version, force: force.is_some(), dry_run: false };
+    match desk.state.rooms.control().roll_back(&app, request).await {
+        Ok(deployed) => {
+            let page = format!("/apps/{id}/versions/{}", deployed.version);
+            Ok(desk.go(&page, "rolled-back")?)
+        }
+        Err(refused) if refused.code.status() < 500 && refused.code.status() != 404 => {
+            let status = error::status(refused.code);
+            one::view(desk, id, number, status, Some(Notice::refused(&refused))).await
+        }
+        Err(failed) => Err(failed.into()),
+    }
+}

@@ -1,0 +1,166 @@
+//! `/static/:file`: style and scripts of the site's pages, compiled in.
+//!
+//! A name holds what tells one content from another (a package's version, else a digest), so
+//! browsers keep these files for ever. They are compressed once; pages are not compressed at all,
+//! because they hold secrets beside text that somebody else may have chosen.
+
+use std::{io::Write as _, sync::LazyLock};
+
+use axum::{
+    body::Body,
+    extract::Path,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use http::{HeaderMap, HeaderValue, header};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    error::{ApiError, ApiResult},
+    pages::shell::STYLE,
+};
+
+/// How long browsers keep a file: a year, as long as caches look ahead.
+const CACHE: &str = "public, max-age=31536000, immutable";
+
+/// The addresses that pages load.
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    /// The style of all pages.
+    pub style: String,
+    /// The script of all pages.
+    pub script: String,
+    /// The icon of the site.
+    pub icon: String,
+    /// htmx.
+    pub htmx: &'static str,
+    /// uPlot.
+    pub uplot: &'static str,
+    /// The style of uPlot.
+    pub uplot_style: &'static str,
+}
+
+struct File {
+    name: String,
+    kind: &'static str,
+    plain: Bytes,
+    gzip: Bytes,
+}
+
+impl File {
+    fn new(name: String, kind: &'static str, plain: Vec<u8>) -> Self {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        // Writing into memory fails for no reason; if it did, the plain file is sent.
+        let written = packed.write_all(&plain).and_then(|()| packed.finish());
+        Self { name, kind, plain: plain.into(), gzip: written.unwrap_or_default().into() }
+    }
+
+    /// A file of ours: its name says what it holds.
+    fn own(stem: &str, extension: &str, kind: &'static str, text: String) -> Self {
+        let digest = Sha256::digest(text.as_bytes());
+        let tag: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        Self::new(format!("{stem}-{tag}.{extension}"), kind, text.into_bytes())
+    }
+
+    /// A file of a package.
+    fn vendored(name: &str, kind: &'static str, text: &str) -> Self {
+        Self::new(name.to_owned(), kind, text.as_bytes().to_vec())
+    }
+
+    fn address(&self) -> String {
+        format!("{BASE}{}", self.name)
+    }
+}
+
+/// Where the files are.
+const BASE: &str = "/static/";
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+static STYLE_FILE: LazyLock<File> = LazyLock::new(|| {
+    let text = format!("{STYLE}{}", include_str!("../../../assets/site.css"));
+    File::own("site", "css", CSS, text)
+});
+static SCRIPT_FILE: LazyLock<File> = LazyLock::new(|| {
+    File::own("site", "js", JAVASCRIPT, include_str!("../../../assets/site.js").to_owned())
+});
+static ICON_FILE: LazyLock<File> = LazyLock::new(|| {
+    let text = include_str!("../../../assets/icon.svg").to_owned();
+    File::own("icon", "svg", "image/svg+xml", text)
+});
+static VENDORED: LazyLock<[File; 3]> = LazyLock::new(|| {
+    [
+        File::vendored(
+            "htmx-2.0.11.js",
+            JAVASCRIPT,
+            include_str!("../../../assets/vendor/htmx-2.0.11/htmx.min.js"),
+        ),
+        File::vendored(
+            "uplot-1.6.32.js",
+            JAVASCRIPT,
+            include_str!("../../../assets/vendor/uplot-1.6.32/uPlot.iife.min.js"),
+        ),
+        File::vendored(
+            "uplot-1.6.32.css",
+            CSS,
+            include_str!("../../../assets/vendor/uplot-1.6.32/uPlot.min.css"),
+        ),
+    ]
+});
+
+static ADDRESSES: LazyLock<Addresses> = LazyLock::new(|| Addresses {
+    style: STYLE_FILE.address(),
+    script: SCRIPT_FILE.address(),
+    icon: ICON_FILE.address(),
+    htmx: "/static/htmx-2.0.11.js",
+    uplot: "/static/uplot-1.6.32.js",
+    uplot_style: "/static/uplot-1.6.32.css",
+});
+
+/// The addresses of this build.
+#[must_use]
+pub fn addresses() -> &'static Addresses {
+    &ADDRESSES
+}
+
+/// One file.
+///
+/// # Errors
+/// `not_found`.
+pub async fn file(headers: HeaderMap, Path(name): Path<String>) -> ApiResult<Response> {
+    let own = [&*STYLE_FILE, &*SCRIPT_FILE, &*ICON_FILE];
+    let mut files = own.into_iter().chain(VENDORED.iter());
+    let file = files.find(|file| file.name == name).ok_or_else(ApiError::unknown_path)?;
+    let packed = takes_gzip(&headers) && !file.gzip.is_empty();
+    let bytes = if packed { &file.gzip } else { &file.plain };
+    let mut response = Body::from(bytes.clone()).into_response();
+    let set = response.headers_mut();
+    set.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.kind));
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    set.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if packed {
+        set.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok(response)
+}
+
+/// The worker that shows push messages. A worker's scope is the folder it lies in, so this one lies
+/// at the root, under a name that stays.
+pub async fn push_worker() -> Response {
+    let mut response = include_str!("../../../assets/push-worker.js").into_response();
+    let set = response.headers_mut();
+    set.insert(header::CONTENT_TYPE, HeaderValue::from_static(JAVASCRIPT));
+    set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// Whether the client names gzip and does not refuse it (`q=0`).
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+    lines.flat_map(|line| line.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
+}

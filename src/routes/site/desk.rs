@@ -1,0 +1,253 @@
+//! A request of a signed-in human for a page: who it is, the API on its behalf, and the frame that
+//! every page has. Whoever is not signed in is sent to sign in, and comes back.
+
+use askama::Template;
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use rookery_domain::{ErrorCode, Result, id::HumanId, redirect::ReturnPath};
+use serde::de::DeserializeOwned;
+
+use super::{
+    api::Api,
+    assets::{Addresses, addresses},
+    form, html,
+    notice::{self, Notice},
+    see_other, visitor,
+};
+use crate::{
+    error::{self, ApiError, ApiResult},
+    http::csrf,
+    state::AppState,
+};
+
+/// Parts of the site, for the navigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The human's apps, and an app's own pages.
+    Apps,
+    /// The human's agents.
+    Agents,
+    /// What the account uses.
+    Usage,
+    /// Deleted apps.
+    Trash,
+    /// The human itself.
+    Account,
+}
+
+/// What every page shows around its content.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Where style and scripts are.
+    pub files: &'static Addresses,
+    /// Who is signed in.
+    pub who: String,
+    /// Which part of the site this is.
+    pub section: Section,
+    /// What the last action did.
+    pub notice: Option<Notice>,
+}
+
+impl Frame {
+    /// Whether the navigation stands at the part of this name.
+    #[must_use]
+    pub fn is_at(&self, name: &str) -> bool {
+        let here = match self.section {
+            Section::Apps => "apps",
+            Section::Agents => "agents",
+            Section::Usage => "usage",
+            Section::Trash => "trash",
+            Section::Account => "account",
+        };
+        here == name
+    }
+
+    /// With a sentence about an action that was refused.
+    #[must_use]
+    pub fn with(mut self, notice: Option<Notice>) -> Self {
+        self.notice = notice.or(self.notice);
+        self
+    }
+}
+
+/// A page that could not be made, or an action that was refused where no page shows it better.
+#[derive(Template)]
+#[template(path = "site/problem.html")]
+struct ProblemPage {
+    frame: Frame,
+    title: &'static str,
+    message: String,
+    /// What the message means here, and what to do.
+    advice: Option<&'static str>,
+    request_id: String,
+}
+
+/// A signed-in human at work.
+#[derive(Clone)]
+pub struct Desk {
+    /// What handlers share.
+    pub state: AppState,
+    /// The API on the human's behalf.
+    pub api: Api,
+    /// The human.
+    pub human: HumanId,
+    who: String,
+    query: String,
+    headers: HeaderMap,
+    request_id: String,
+}
+
+impl FromRequestParts<AppState> for Desk {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        match Self::open(parts, state).await {
+            Ok(opened) => opened,
+            Err(failed) => Err(failed.into_response()),
+        }
+    }
+}
+
+impl Desk {
+    /// The desk, or the way to sign in.
+    async fn open(parts: &mut Parts, state: &AppState) -> ApiResult<Result<Self, Response>> {
+        csrf::check(&parts.method, &parts.headers, &state.public_url)?;
+        let Some(holder) = visitor(state, &parts.headers)? else {
+            return Ok(Err(to_sign_in(parts)?));
+        };
+        let human = state.rooms.directory.human(holder.human)?;
+        let who = human.and_then(|human| human.email.clone()).unwrap_or_default();
+        let api = Api::from_request_parts(parts, state).await?;
+        let request_id = parts
+            .extensions
+            .get::<crate::http::client::RequestContext>()
+            .and_then(|context| context.request_id.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        Ok(Ok(Self {
+            state: state.clone(),
+            api,
+            human: holder.human,
+            who,
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers.clone(),
+            request_id,
+        }))
+    }
+
+    /// The frame of a page, with what the last action did if the address says so.
+    #[must_use]
+    pub fn frame(&self, section: Section) -> Frame {
+        let pairs = url::form_urlencoded::parse(self.query.as_bytes());
+        let done = pairs.filter(|(name, _)| name == "done").last();
+        let notice = done.and_then(|(_, code)| Notice::of_code(&code));
+        Frame { files: addresses(), who: self.who.clone(), section, notice }
+    }
+
+    /// The parameters that a page takes. An address is typed and kept by people: a parameter that
+    /// a page does not know is left alone.
+    ///
+    /// # Errors
+    /// `invalid_request`, for one that is no such value.
+    pub fn query<T: DeserializeOwned>(&self) -> Result<T> {
+        crate::http::params::query(&self.query)
+    }
+
+    /// Reads the form of a page, of `bytes_max` bytes at most.
+    ///
+    /// # Errors
+    /// `invalid_request`.
+    pub async fn form<T: DeserializeOwned>(&self, body: Body, bytes_max: usize) -> Result<T> {
+        form(&self.headers, body, bytes_max).await
+    }
+
+    /// A page.
+    ///
+    /// # Errors
+    /// `internal`.
+    pub fn page(&self, status: StatusCode, page: &impl Template) -> Result<Response> {
+        html(&self.state, status, page)
+    }
+
+    /// The page that follows an action: seen anew, so that reloading it does nothing again.
+    ///
+    /// # Errors
+    /// `internal`, for a path that is no header's value.
+    pub fn go(&self, path: &str, done: &str) -> Result<Response> {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        see_other(&format!("{path}{mark}done={done}"))
+    }
+
+    /// Where a form wants to go afterwards: a path of this site, else `otherwise`.
+    #[must_use]
+    pub fn back(&self, wanted: Option<&str>, otherwise: &str) -> String {
+        let path = wanted.and_then(|path| ReturnPath::parse("back", path).ok());
+        path.map_or_else(|| otherwise.to_owned(), |path| path.to_string())
+    }
+
+    /// What was answered, or the page that says why not.
+    #[must_use]
+    pub fn answer(&self, answered: ApiResult<Response>) -> Response {
+        let failed = match answered {
+            Ok(response) => return response,
+            Err(failed) => failed,
+        };
+        if failed.error.code == ErrorCode::Unauthorized {
+            // The session ended while the page was being made.
+            return see_other("/sign-in")
+                .unwrap_or_else(|error| ApiError::from(error).into_response());
+        }
+        self.problem(&failed).unwrap_or_else(|error| ApiError::from(error).into_response())
+    }
+
+    fn problem(&self, failed: &ApiError) -> Result<Response> {
+        let code = failed.error.code;
+        let page = ProblemPage {
+            frame: self.frame(Section::Apps),
+            title: title(code),
+            message: failed.error.message.clone(),
+            advice: notice::advice(code),
+            request_id: self.request_id.clone(),
+        };
+        let mut response = self.page(error::status(code), &page)?;
+        if let Some(seconds) = failed.retry_after_s {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        Ok(response)
+    }
+}
+
+/// The heading of a problem.
+fn title(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::AppNotFound => "There is no such app here",
+        ErrorCode::SoftDeleted => "This app is in the trash",
+        ErrorCode::AppClosed => "This app was taken down",
+        ErrorCode::Forbidden => "This is not yours to do",
+        _ => match code.status() {
+            404 => "Nothing is here",
+            400..=499 => "That did not work",
+            _ => "The service could not do that",
+        },
+    }
+}
+
+/// Signs in and comes back: to the page that was asked for, never to an action.
+fn to_sign_in(parts: &Parts) -> Result<Response> {
+    let here = match parts.method {
+        Method::GET | Method::HEAD => parts.uri.path_and_query().map(|path| path.as_str()),
+        _ => None,
+    };
+    match here {
+        None | Some("/") => see_other("/sign-in"),
+        Some(here) => {
+            let back = utf8_percent_encode(here, NON_ALPHANUMERIC);
+            see_other(&format!("/sign-in?redirect_to={back}"))
+        }
+    }
+}

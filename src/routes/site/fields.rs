@@ -1,0 +1,34 @@
+//! The fields of a form that has several of one name, as checkboxes do.
+
+/// What a form sent, in its order.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// The first value of a name; empty without one.
+    #[must_use]
+    pub fn one(&self, name: &str) -> &str {
+        self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.trim())
+    }
+
+    /// The first value of a name, unless it is empty.
+    #[must_use]
+    pub fn some(&self, name: &str) -> Option<&str> {
+        Some(self.one(name)).filter(|value| !value.is_empty())
+    }
+
+    /// All values of a name.
+    #[must_use]
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// A number, where something was typed; what is none goes to the API as it is, which refuses it
+    /// by name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<serde_json::Value> {
+        let text = self.some(name)?;
+        Some(text.parse::<u64>().map_or_else(|_| text.into(), Into::into))
+    }
+}

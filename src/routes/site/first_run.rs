@@ -1,0 +1,127 @@
+//! From nothing to a claimed agent and a running app: the steps that a new account is shown, and
+//! the button that goes through them. It does what an agent does, by the same requests: registers,
+//! is claimed with the human's code, deploys the example.
+
+use askama::Template;
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    desk::{Desk, Frame, Section},
+    home::{self, Any},
+    notice::Notice,
+    records::{App, List},
+    see_other,
+};
+use crate::{
+    demo::GUESTBOOK,
+    error::{self, ApiResult},
+};
+
+/// What the agent of the button is called.
+const AGENT_NAME: &str = "First agent";
+
+/// How far a new account is. Signed in it is, or it would not see this.
+#[derive(Template)]
+#[template(path = "site/_steps.html")]
+pub struct Steps {
+    /// Whether it has an agent.
+    pub agent: bool,
+    /// Its first app.
+    pub app: Option<App>,
+}
+
+#[derive(Template)]
+#[template(path = "site/first_run.html")]
+struct FirstRunPage {
+    frame: Frame,
+    app: NewApp,
+    secret: String,
+    site_url: String,
+    agent_name: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    key: Secret,
+}
+
+#[derive(Deserialize)]
+struct Secret {
+    secret: String,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct NewApp {
+    id: String,
+    slug: String,
+    url: String,
+}
+
+/// The steps alone, for the page that waits for them.
+pub async fn steps(desk: Desk) -> Response {
+    desk.answer(look(&desk).await)
+}
+
+async fn look(desk: &Desk) -> ApiResult<Response> {
+    let (agents, apps) = tokio::try_join!(
+        desk.api.get::<List<Any>>("/v1/self/agents?limit=1"),
+        desk.api.get::<List<App>>("/v1/self/apps?limit=1"),
+    )?;
+    let app = apps.items.into_iter().next();
+    let steps = Steps { agent: !agents.items.is_empty(), app };
+    Ok(desk.page(StatusCode::OK, &steps)?)
+}
+
+/// Makes the first agent and lets it deploy the example.
+pub async fn start(desk: Desk) -> Response {
+    match run(&desk).await {
+        // A server that takes no registrations, an account that is full: said where the steps are.
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            let notice = Some(Notice::refused(&failed.error));
+            desk.answer(home::view(&desk, status, notice).await)
+        }
+        answered => desk.answer(answered),
+    }
+}
+
+async fn run(desk: &Desk) -> ApiResult<Response> {
+    let api = &desk.api;
+    let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
+    if !agents.items.is_empty() {
+        // Sent twice, or reloaded: the first agent is there.
+        return Ok(see_other("/")?);
+    }
+    let name = json!({"name": AGENT_NAME});
+    let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;
+    let Code { code } = api.send(Method::POST, "/v1/self/claim-codes", &json!({})).await?;
+    let secret = registered.key.secret;
+    let agent = api.with_key(&secret)?;
+    agent.send::<Value>(Method::POST, "/v1/agents/claim", &json!({"code": code})).await?;
+    let manifest: Value = serde_json::from_str(GUESTBOOK.manifest).unwrap_or_default();
+    let deploy = json!({
+        "html": GUESTBOOK.html,
+        "manifest": manifest,
+        "input_data": {"entries": [{"data": {
+            "name": "Rookery",
+            "message": "Your first app is running. Sign here, and see the row appear in its data.",
+        }}]},
+    });
+    let app: NewApp = agent.send(Method::POST, "/v1/apps", &deploy).await?;
+    let page = FirstRunPage {
+        frame: desk.frame(Section::Apps),
+        app,
+        secret,
+        site_url: desk.state.public_url.clone(),
+        agent_name: AGENT_NAME,
+    };
+    Ok(desk.page(StatusCode::OK, &page)?)
+}

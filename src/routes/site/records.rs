@@ -1,0 +1,172 @@
+//! What pages read of the API's records: the members that they show, and no more.
+
+use rookery_domain::id::{AgentId, AppId};
+use serde::Deserialize;
+
+use super::words::{At, Bytes, Count};
+
+/// A page of a list.
+#[derive(Debug, Deserialize)]
+pub struct List<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Leads to the next page.
+    pub next_cursor: Option<String>,
+}
+
+/// An app.
+#[derive(Debug, Clone, Deserialize)]
+pub struct App {
+    /// Its id.
+    pub id: AppId,
+    /// Its name in addresses.
+    pub slug: String,
+    /// Where its page is.
+    pub url: String,
+    /// The link that lets visitors in.
+    pub share_url: Option<String>,
+    /// `live`, `dormant`, `deleted` or `closed`.
+    pub status: String,
+    /// The current version.
+    pub version: u32,
+    /// `private`, `link` or `public`.
+    pub visibility: String,
+    /// IANA name.
+    pub timezone: String,
+    /// Whether its page may talk to anything.
+    pub unrestricted: bool,
+    /// Silent writes.
+    pub migration_mode: Migration,
+    /// Whose it is.
+    pub owner: Owner,
+    /// The organization whose admins act as its owner.
+    pub org_id: Option<String>,
+    /// Its collections.
+    pub collections: Vec<Collection>,
+    /// What counts towards its quotas.
+    pub usage: Held,
+    /// When it was made.
+    pub created_at: At,
+    /// When it was changed last.
+    pub updated_at: At,
+    /// When it went to the trash.
+    pub deleted_at: Option<At>,
+    /// When it is destroyed.
+    pub purge_at: Option<At>,
+    /// What the human is to it, in the human's own lists.
+    #[serde(default)]
+    pub role: Option<String>,
+    /// Whether the human marked it, in the human's own lists.
+    #[serde(default)]
+    pub favorite: bool,
+    /// When the human opened it last, in the list of those.
+    #[serde(default)]
+    pub last_viewed_at: Option<At>,
+}
+
+impl App {
+    /// Whether the human owns it, or acts as its owner.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.role.as_deref() != Some("member")
+    }
+
+    /// What it does, in a word.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        match self.status.as_str() {
+            "live" => "Awake",
+            "dormant" => "Asleep",
+            "deleted" => "In the trash",
+            _ => "Taken down",
+        }
+    }
+
+    /// Who reaches it, in words.
+    #[must_use]
+    pub fn audience(&self) -> &'static str {
+        match self.visibility.as_str() {
+            "public" => "Public",
+            "link" => "With the link",
+            _ => "Private",
+        }
+    }
+}
+
+/// The account that an app belongs to.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Owner {
+    /// Its name.
+    pub name: Option<String>,
+}
+
+/// A collection in numbers.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Collection {
+    /// Its name.
+    pub name: String,
+    /// Live rows.
+    pub row_count: Count,
+    /// Rows in the trash.
+    pub deleted_count: Count,
+    /// Rows that are kept and not served.
+    pub detached: Count,
+}
+
+/// What an app holds.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Held {
+    /// Rows.
+    pub rows: Count,
+    /// Rows that it may hold.
+    pub rows_limit: Count,
+    /// Bytes.
+    pub storage_bytes: Bytes,
+    /// Bytes that it may hold.
+    pub storage_bytes_limit: Bytes,
+}
+
+/// Silent writes.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Migration {
+    /// Whether it is on.
+    pub on: bool,
+    /// Until when.
+    pub until: Option<At>,
+}
+
+/// An agent of the human.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// Its name.
+    pub name: String,
+    /// `active`, `paused` or `revoked`.
+    pub state: String,
+    /// When it registered.
+    pub created_at: At,
+    /// When it was claimed.
+    pub claimed_at: Option<At>,
+    /// Its keys.
+    pub keys: Vec<Key>,
+}
+
+impl Agent {
+    /// When any of its keys was used last.
+    #[must_use]
+    pub fn last_used_at(&self) -> Option<&At> {
+        self.keys.iter().filter_map(|key| key.last_used_at.as_ref()).max()
+    }
+}
+
+/// A key without its secret.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Key {
+    /// The beginning of its secret.
+    pub prefix: String,
+    /// `active`, `paused` or `revoked`.
+    pub state: String,
+    /// When it was used last.
+    pub last_used_at: Option<At>,
+}

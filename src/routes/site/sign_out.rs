@@ -1,0 +1,44 @@
+//! `/sign-out`: ends the session, and `/signed-out`: says that it has.
+
+use askama::Template;
+use axum::{
+    extract::{FromRequestParts as _, Request, State},
+    response::Response,
+};
+use http::{Method, StatusCode};
+
+use super::{api::Api, frame, see_other, show};
+use crate::{
+    error::ApiResult,
+    http::{csrf, session_cookie},
+    pages::shell::Shell,
+    state::AppState,
+};
+
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+struct SignedOutPage {
+    shell: Shell,
+}
+
+/// Ends the session of this browser. Without one there is nothing to end.
+///
+/// # Errors
+/// `csrf_origin_mismatch`, `unavailable`, `internal`.
+pub async fn submit(State(state): State<AppState>, request: Request) -> ApiResult<Response> {
+    let (mut parts, _) = request.into_parts();
+    csrf::check(&parts.method, &parts.headers, &state.public_url)?;
+    let api = Api::from_request_parts(&mut parts, &state).await?;
+    api.act(Method::POST, "/v1/auth/logout").await?;
+    let mut response = see_other("/signed-out")?;
+    session_cookie::clear(response.headers_mut(), state.is_https());
+    Ok(response)
+}
+
+/// The page.
+///
+/// # Errors
+/// `internal`.
+pub async fn page(State(state): State<AppState>) -> ApiResult<Response> {
+    Ok(show(&state, StatusCode::OK, &SignedOutPage { shell: frame(&state, None)? })?)
+}

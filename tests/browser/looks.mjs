@@ -1,0 +1,134 @@
+// Every page of the site in a real browser, on a phone and on a desk, light and dark: nothing that
+// axe-core finds serious, nothing wider than the screen, everything within reach of the keyboard,
+// little to load. Pictures go to screenshots/ (git-ignored), for eyes to look at.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { launch } from './harness.mjs';
+import { SITE_URL, call, newcomer } from './people.mjs';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
+const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark']];
+const PAGE_BYTES_MAX = 100_000;
+
+let browser;
+let world;
+const ROLE = { guest: { title: 'Guest of honour' } };
+
+before(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  browser = await launch();
+  world = await newcomer(browser, 'looks@example.org');
+  const { key, app, page } = world;
+  const manifest = JSON.parse(readFileSync(new URL('../../examples/guestbook/manifest.json', import.meta.url), 'utf8'));
+  const rows = `/v1/apps/${app.id}/collections/entries`;
+  const guests = [['Ada', 'What a quiet place. I will come back with my notebook.'],
+    ['Someone with a rather long name who came far', 'Averyveryverylongwordwithoutanyspaceatallthatmustnotbreakthepage'],
+    ['Grace', 'Found a moth in the hallway, left it a note.']];
+  for (const [index, [name, message]] of guests.entries()) {
+    await call('POST', rows, { key, body: { key: `guest-${index}`, data: { name, message } } });
+  }
+  await call('PATCH', `${rows}/guest-0`, { key, body: { data: { message: 'Second thoughts.' } } });
+  await call('DELETE', `${rows}/guest-2`, { key });
+  await call('POST', `/v1/apps/${app.id}/versions`, { key,
+    body: { html: '<!doctype html>\n<title>Second</title>\n<h1>Second</h1>\n', force: true,
+      manifest: { ...manifest, roles: ROLE, collections: { ...manifest.collections, notes: { permissions: manifest.collections.entries.permissions } } } } });
+  await call('POST', `/v1/apps/${app.id}/members`, { key, body: { email: 'friend@example.org', custom_role: 'guest' } });
+  await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest', max_uses: 5 } });
+  await call('POST', `/v1/apps/${app.id}/credentials`, { key,
+    body: { name: 'nightly import', collections: ['entries'], operations: ['read', 'create'] } });
+  const away = await call('POST', '/v1/apps', { key, body: { html: '<h1>Old</h1>', slug: 'old-things' } });
+  await call('DELETE', `/v1/apps/${away.id}`, { key });
+  // Somebody looks at the app, so that there is something to report.
+  await page.goto(app.url);
+  await page.goto(SITE_URL);
+  await page.getByRole('button', { name: `Favorite ${app.slug}` }).first().click();
+});
+after(async () => { await browser.close(); });
+
+const signedOut = ['/', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
+const signedIn = () => {
+  const app = `/apps/${world.app.id}`;
+  return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', app,
+    `${app}/data/entries`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
+    `${app}/data/entries/rows/guest-0`, `${app}/data/entries/rows/guest-2`, `${app}/versions`,
+    `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`, '/usage?by=hour',
+    `${app}/settings`];
+};
+const nameOf = (path) => path.replace(world.app.id, 'app').replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';
+
+const findings = async (page) => {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`);
+};
+
+// Opens the parts of a page that are folded, so that they are looked at, too.
+const unfold = (page) => page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
+
+const look = async (context, paths, look, who) => {
+  const problems = [];
+  for (const path of paths) {
+    const page = await context.newPage();
+    let bytes = 0;
+    const network = await context.newCDPSession(page);
+    await network.send('Network.enable');
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
+    await page.goto(SITE_URL + path, { waitUntil: 'load' });
+    if (bytes > PAGE_BYTES_MAX) problems.push(`${path} loads ${bytes} bytes`);
+    await page.screenshot({ path: `${PICTURES}site-${who}-${nameOf(path)}-${look}.png`, fullPage: true });
+    await unfold(page);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (overflow > 0) problems.push(`${path} is ${overflow}px wider than the screen`);
+    for (const finding of await findings(page)) problems.push(`${path}: ${finding}`);
+    await page.close();
+  }
+  return problems;
+};
+
+for (const [name, width, colorScheme] of LOOKS) {
+  test(`every page is sound: ${name}`, async () => {
+    const options = { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' };
+    const stranger = await browser.newContext(options);
+    const human = await browser.newContext({ ...options, storageState: await world.context.storageState() });
+    const problems = [...await look(stranger, signedOut, name, 'out'), ...await look(human, signedIn(), name, 'in')];
+    await stranger.close();
+    await human.close();
+    assert.deepEqual(problems, []);
+  });
+}
+
+test('every page is within reach of the keyboard', async () => {
+  const human = await browser.newContext({ viewport: { width: 375, height: 800 }, storageState: await world.context.storageState() });
+  for (const path of signedIn().filter((one) => !['/transfers', '/device'].includes(one))) {
+    const page = await human.newPage();
+    await page.goto(SITE_URL + path);
+    await unfold(page);
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', path);
+    const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+      .filter((one) => one.checkVisibility() && !one.disabled).length);
+    const seen = await page.evaluate(() => { globalThis.reached = new Set(); return 0; });
+    for (let step = seen; step < wanted * 2; step += 1) {
+      const done = await page.evaluate(() => {
+        const here = document.activeElement;
+        if (here === document.body) return true;
+        globalThis.reached.add(here);
+        const style = getComputedStyle(here);
+        if (style.outlineStyle === 'none' && !here.matches('.table')) globalThis.dark = here.outerHTML;
+        return false;
+      });
+      if (done) break;
+      await page.keyboard.press('Tab');
+    }
+    const { reached, dark } = await page.evaluate(() => ({ reached: globalThis.reached.size, dark: globalThis.dark }));
+    assert.equal(dark, undefined, `${path}: focus is not seen`);
+    // Of radio buttons the Tab key stops at one of each group.
+    const radios = await page.evaluate(() => document.querySelectorAll('input[type=radio]').length);
+    assert.ok(reached >= wanted - radios, `${path}: ${reached} of ${wanted} reached`);
+    await page.close();
+  }
+  await human.close();
+});

@@ -1,0 +1,210 @@
+// The site in a real browser, from a fresh server on. Run by tests/browser/run --site URL.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { launch } from './harness.mjs';
+import { SITE_URL, call, newcomer, signIn, visitor } from './people.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+test('a fresh server leads a human to a claimed agent and a running app in under a minute', async () => {
+  const began = Date.now();
+  const { context, page, check } = await visitor(browser);
+  await signIn(page, 'first@example.org', '/');
+  await page.getByText('From nothing to a running app').waitFor();
+  await page.getByRole('button', { name: 'Deploy an example app' }).click();
+  await page.getByRole('button', { name: 'Open it' }).click();
+  await page.getByText('Your first app is running. Sign here').waitFor();
+  assert.ok(Date.now() - began < 60_000);
+  assert.notEqual(new URL(page.url()).origin, SITE_URL, 'the app has an origin of its own');
+  await page.goto(`${SITE_URL}/agents`);
+  await page.getByText('First agent', { exact: true }).waitFor();
+  check();
+  await context.close();
+});
+
+test('the first steps notice an agent that comes by a claim code', async () => {
+  const { context, page, check } = await visitor(browser);
+  await signIn(page, 'claim@example.org');
+  const agents = await context.newPage();
+  await agents.goto(`${SITE_URL}/agents`);
+  await agents.getByRole('button', { name: 'New claim code' }).click();
+  const code = await agents.locator('#claim-code').textContent();
+  const { key: { secret } } = await call('POST', '/v1/register', { body: { name: 'Walker' } });
+  await call('POST', '/v1/agents/claim', { key: secret, body: { code } });
+  // The page that waits says so without being touched.
+  await page.locator('.steps li.done', { hasText: 'An agent is yours' }).waitFor();
+  await call('POST', '/v1/apps', { key: secret, body: { html: '<h1>Hello</h1>' } });
+  await page.getByRole('status').filter({ hasText: 'is running' }).waitFor();
+  await agents.goto(`${SITE_URL}/agents`);
+  await agents.getByText('Walker', { exact: true }).waitFor();
+  check();
+  await context.close();
+});
+
+test('a device is approved with the code that it shows', async () => {
+  const { context, page, check } = await visitor(browser);
+  await signIn(page, 'device@example.org');
+  const flow = await call('POST', '/v1/device/code', { body: { name: 'Tablet' } });
+  await page.goto(`${SITE_URL}/agents`);
+  await page.getByLabel('Code', { exact: true }).fill(flow.user_code.toLowerCase());
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'Connect “Tablet”?' }).waitFor();
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('heading', { name: '“Tablet” is connected' }).waitFor();
+  const got = await call('POST', '/v1/device/token', { body: { device_code: flow.device_code } });
+  assert.equal(got.status, 'approved');
+  await page.goto(`${SITE_URL}/agents`);
+  await page.getByText('Tablet', { exact: true }).waitFor();
+  check();
+  await context.close();
+});
+
+test('a row is edited while an agent changes it, and nothing is lost', async () => {
+  const { context, page, key, check } = await newcomer(browser, 'edit@example.org');
+  const mine = ['owner'];
+  const notes = { permissions: { read: mine, write: mine, update: mine, delete: mine } };
+  const app = await call('POST', '/v1/apps', { key, body: { html: '<h1>Notes</h1>', manifest: { collections: { notes } } } });
+  const rows = `/v1/apps/${app.id}/collections/notes`;
+  await page.goto(`${SITE_URL}/apps/${app.id}/data`);
+  await page.getByText('None here yet.').waitFor();
+  // What the agent writes appears in the open page.
+  await call('POST', rows, { key, body: { key: 'r1', data: { name: 'Ada', message: 'One', n: 1 } } });
+  await page.getByRole('link', { name: 'r1' }).click();
+
+  const editor = page.getByLabel('Content, as JSON');
+  await editor.fill('{"name": "Ada Lovelace", "message": "Mine", "n": 1}');
+  await call('PATCH', `${rows}/r1`, { key, body: { data: { message: 'Theirs', n: 2 } } });
+  await page.getByRole('button', { name: 'Save' }).click();
+  const alert = page.getByRole('alert');
+  await alert.getByText('Somebody changed this row while you edited it').waitFor();
+  await alert.getByRole('cell', { name: 'Mine' }).waitFor();
+  await alert.getByRole('cell', { name: 'Theirs' }).waitFor();
+  const proposal = { message: 'Mine', n: 2, name: 'Ada Lovelace' };
+  assert.deepEqual(JSON.parse(await editor.inputValue()), proposal);
+  assert.equal((await call('GET', `${rows}/r1`, { key })).data.message, 'Theirs', 'nothing is written yet');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.deepEqual((await call('GET', `${rows}/r1`, { key })).data, proposal);
+  await page.getByRole('heading', { name: 'History' }).waitFor();
+  assert.equal(await page.locator('.history > li').count(), 3);
+  await page.locator('.history > li').first().getByText('Theirs → Mine').waitFor();
+  check();
+  await context.close();
+});
+
+test('a list is filtered and sorted in place, and its address keeps that', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'list@example.org');
+  const rows = `/v1/apps/${app.id}/collections/entries`;
+  for (const name of ['Ada', 'Grace', 'Linus']) {
+    await call('POST', rows, { key, body: { data: { name, message: `By ${name}` } } });
+  }
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  await page.getByLabel('Field').fill('name');
+  await page.getByLabel('Value').fill('Grace');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('cell', { name: 'By Ada' }).waitFor({ state: 'detached' });
+  await page.getByRole('cell', { name: 'By Grace' }).waitFor();
+  await page.reload();
+  assert.equal(await page.locator('tbody tr').count(), 1);
+  await page.goBack();
+  await page.getByRole('cell', { name: 'By Ada' }).waitFor();
+  await page.getByRole('link', { name: 'name', exact: true }).click();
+  await page.locator('th[aria-sort=ascending]').waitFor();
+  assert.match(page.url(), /sort=name/);
+  check();
+  await context.close();
+});
+
+test('a version is compared, rolled back, and the app deleted and restored', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'versions@example.org');
+  await call('POST', `/v1/apps/${app.id}/versions`, { key, body: { html: '<h1>Second</h1>\n' } });
+  await page.goto(`${SITE_URL}/apps/${app.id}/versions`);
+  await page.getByRole('link', { name: 'Version 2' }).click();
+  await page.getByRole('region', { name: 'Document: what changed' }).getByText('<h1>Second</h1>').waitFor();
+  await page.goto(`${SITE_URL}/apps/${app.id}/versions/1`);
+  await page.getByRole('button', { name: 'Roll back to version 1' }).click();
+  await page.getByRole('heading', { name: 'Version 3' }).waitFor();
+  const document = await call('GET', `/v1/apps/${app.id}/document`, { key });
+  assert.ok(!document.includes('Second'));
+
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Move to the trash' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Trash' }).waitFor();
+  await page.getByRole('button', { name: `Restore ${app.slug}` }).click();
+  await page.getByText('The app is back, with all its data.').waitFor();
+  const rows = await call('GET', `/v1/apps/${app.id}/collections/entries`, { key });
+  assert.equal(rows.items.length, 1);
+  check();
+  await context.close();
+});
+
+test('signing out everywhere ends the other browser as well', async () => {
+  const here = await visitor(browser);
+  const there = await visitor(browser);
+  await signIn(here.page, 'twice@example.org');
+  await signIn(there.page, 'twice@example.org');
+  await here.page.getByRole('link', { name: 'Account' }).click();
+  await here.page.getByText('Another browser').waitFor();
+  await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await here.page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await there.page.goto(`${SITE_URL}/agents`);
+  await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  here.check();
+  await here.context.close();
+  await there.context.close();
+});
+
+test('without script everything is still there', async () => {
+  const { context, page, app } = await newcomer(browser, 'plain@example.org', { javaScriptEnabled: false });
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  await page.getByLabel('Field').fill('name');
+  await page.getByLabel('Value').fill('nobody');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('None that fits.').waitFor();
+  await page.goto(`${SITE_URL}/agents`);
+  await page.getByText('Manage').click();
+  await page.getByLabel('Name', { exact: true }).fill('Renamed');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByText('The name is changed.').waitFor();
+  await page.getByText('Renamed', { exact: true }).waitFor();
+  await context.close();
+});
+
+test('a browser asks to be told, is told, and takes that back', async () => {
+  const { context, page, check } = await visitor(browser);
+  // The browser's own push service is not within reach of a test; what it would answer is.
+  await page.addInitScript(() => {
+    let held = null;
+    const made = (options) => ({
+      options,
+      endpoint: 'https://push.example.net/one',
+      toJSON: () => ({ endpoint: 'https://push.example.net/one', expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }),
+      unsubscribe: async () => { held = null; return true; },
+    });
+    PushManager.prototype.getSubscription = async () => held;
+    PushManager.prototype.subscribe = async (options) => { globalThis.asked = options; held = made(options); return held; };
+  });
+  const sent = [];
+  await page.route('**/v1/self/push-subscriptions', (route) => {
+    sent.push([route.request().method(), route.request().postDataJSON()]);
+    return route.fulfill({ status: route.request().method() === 'POST' ? 201 : 204, json: {} });
+  });
+  await signIn(page, 'told@example.org');
+  await page.goto(`${SITE_URL}/account`);
+  const told = page.getByRole('region', { name: 'Notifications in this browser' });
+  await told.getByRole('button', { name: 'Turn on' }).click();
+  await told.getByRole('button', { name: 'Turn off' }).waitFor();
+  const asked = await page.evaluate(() => globalThis.asked);
+  assert.equal(asked.userVisibleOnly, true);
+  assert.equal(Buffer.from(asked.applicationServerKey, 'base64url').length, 65);
+  await told.getByRole('button', { name: 'Turn off' }).click();
+  await told.getByRole('button', { name: 'Turn on' }).waitFor();
+  const endpoint = 'https://push.example.net/one';
+  assert.deepEqual(sent, [
+    ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }],
+    ['DELETE', { endpoint }]]);
+  check();
+  await context.close();
+});

@@ -1,0 +1,64 @@
+//! The human's own page: name, mail, sessions, leaving for good.
+
+use super::GET;
+use crate::harness::{Answer, TestServer};
+
+#[tokio::test]
+async fn name_and_mail_are_the_humans_to_change() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    server
+        .see(&ada, "/account")
+        .await
+        .says("<h1>ada</h1>")
+        .says("You get no mail about the product");
+    let named = server.submit(&ada, "/account", &[("action", "rename"), ("name", "Ada L.")]).await;
+    assert_eq!(named.led_to(), "/account?done=saved");
+    server.submit(&ada, "/account", &[("action", "consent"), ("welcome", "yes")]).await.led_to();
+    server
+        .see(&ada, "/account")
+        .await
+        .says("<h1>Ada L.</h1>")
+        .hides("You get no mail about the product");
+    let long = "x".repeat(101);
+    let refused = server.submit(&ada, "/account", &[("action", "rename"), ("name", &long)]).await;
+    assert_eq!(refused.status, 400);
+    refused.says("role=\"alert\"").says("Ada L.");
+    server.submit(&ada, "/account", &[("action", "rename"), ("name", "")]).await.led_to();
+    server.see(&ada, "/account").await.says("<h1>ada</h1>");
+}
+
+#[tokio::test]
+async fn sessions_end_one_by_one_or_all_at_once() {
+    let server = TestServer::start().await;
+    let here = server.human("ada@example.org").await;
+    let there = server.human("ada@example.org").await;
+    let page = server.see(&here, "/account").await;
+    page.says("This browser").says("Another browser");
+    let session = page.between("name=\"session\" value=\"", "\"");
+    let ended =
+        server.submit(&here, "/account", &[("action", "end-session"), ("session", &session)]).await;
+    assert_eq!(ended.led_to(), "/account?done=session-ended");
+    assert_eq!(Answer::of(server.by(&there, GET, "/account")).await.status, 303);
+    server.see(&here, "/account").await.hides("Another browser");
+
+    let third = server.human("ada@example.org").await;
+    let all = server.submit(&here, "/account", &[("action", "end-all")]).await;
+    assert_eq!(all.led_to(), "/signed-out");
+    assert!(all.header("set-cookie").contains("Max-Age=0"));
+    for gone in [&here, &third] {
+        assert_eq!(Answer::of(server.by(gone, GET, "/account")).await.status, 303);
+    }
+}
+
+#[tokio::test]
+async fn leaving_for_good_asks_for_the_address() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    let wrong = [("action", "close"), ("confirm_email", "eve@example.org")];
+    assert_eq!(server.submit(&ada, "/account", &wrong).await.status, 400);
+    assert_eq!(server.see(&ada, "/account").await.status, 200);
+    let right = [("action", "close"), ("confirm_email", "ada@example.org")];
+    assert_eq!(server.submit(&ada, "/account", &right).await.led_to(), "/signed-out");
+    assert_eq!(Answer::of(server.by(&ada, GET, "/account")).await.status, 303);
+}

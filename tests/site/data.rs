@@ -1,0 +1,207 @@
+//! An app's rows on the site: seen, filtered, edited with a check of their version, deleted,
+//! restored, destroyed; with their history.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{Owned, POST};
+use crate::harness::apps::{guestbook, open_collection};
+
+/// An app with three rows, `k1` to `k3`.
+async fn with_rows() -> Owned {
+    let owned = Owned::with(guestbook()).await;
+    for (key, name, n) in [("k1", "Ada", 1), ("k2", "Grace", 2), ("k3", "Linus", 3)] {
+        let row = json!({"key": key, "data": {"name": name, "n": n, "note": "x"}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+    }
+    owned
+}
+
+/// The hidden fields of the editor, as a browser would send them back.
+async fn editor(owned: &Owned, key: &str) -> (String, String) {
+    let page = owned.see(&format!("/data/entries/rows/{key}")).await;
+    let field = |name: &str| {
+        let value = page.between(&format!("name=\"{name}\" value=\""), "\"");
+        value.replace("&#34;", "\"").replace("&#60;", "<").replace("&#38;", "&")
+    };
+    (field("version"), field("base"))
+}
+
+async fn save(
+    owned: &Owned,
+    key: &str,
+    data: &str,
+    at: &(String, String),
+) -> crate::harness::Answer {
+    let fields = [("action", "save"), ("data", data), ("version", &at.0), ("base", &at.1)];
+    owned.submit(&format!("/data/entries/rows/{key}"), &fields).await
+}
+
+#[tokio::test]
+async fn rows_are_listed_filtered_sorted_and_paged() {
+    let owned = with_rows().await;
+    let to = owned.see("/data").await;
+    assert_eq!(to.led_to(), owned.page("/data/entries"));
+    owned.see("/data/entries").await.says("Ada").says("Grace").says("Linus").says("k2");
+    let one = owned.see("/data/entries?field=name&op=eq&value=Grace").await;
+    one.says("Grace").hides(">Ada<").hides(">Linus<");
+    owned.see("/data/entries?field=n&op=gte&value=2").await.says(">Linus<").hides(">Ada<");
+    owned.see("/data/entries?field=name&op=in&value=Ada,Linus").await.says("Ada").hides(">Grace<");
+    owned.see("/data/entries?filter=%7B%22n%22%3A1%7D").await.says("Ada").hides(">Grace<");
+    let sorted = owned.see("/data/entries?sort=-n").await;
+    let at = |name: &str| sorted.text.find(&format!(">{name}<")).expect("a row");
+    assert!(at("Linus") < at("Grace") && at("Grace") < at("Ada"));
+    sorted.says("aria-sort=\"descending\"");
+    let wrong = owned.see("/data/entries?filter=%7Bbroken").await;
+    assert_eq!(wrong.status, 400);
+    wrong.says("role=\"alert\"").says("value=\"{broken\"");
+    assert_eq!(owned.see("/data/nothing").await.status, 404);
+
+    for n in 0..30 {
+        let row = json!({"key": format!("x{n:02}"), "data": {"name": "more"}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+    }
+    let first = owned.see("/data/entries").await;
+    first.says("Next page").hides("First page").says(">x21<").hides(">x22<");
+    let next = first.between("class=\"pager\"><a class=\"button quiet small\" href=\"", "\"");
+    let next = next.replace("&#38;", "&");
+    let second = owned.server.see(&owned.ada, &next).await;
+    second.says(">x22<").says("First page").hides("Next page");
+}
+
+#[tokio::test]
+async fn an_edit_is_written_as_it_is_typed() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    let text = r#"{"name": "Ada", "n": 10000000000000000000, "f": 1.50, "a": [1, {"b": "<c>"}]}"#;
+    let saved = save(&owned, "k1", text, &at).await;
+    assert_eq!(saved.led_to(), owned.page("/data/entries/rows/k1?done=saved"));
+    let page = owned.see("/data/entries/rows/k1").await;
+    page.says("&#34;n&#34;: 10000000000000000000").says("&#34;f&#34;: 1.50").says("&#60;c&#62;");
+    // Members that the text leaves out are gone: it is the whole content.
+    let row = owned.read("/collections/entries/k1").await;
+    assert!(row["data"].get("note").is_none());
+    let wrong = save(&owned, "k1", "{\"name\": ", &editor(&owned, "k1").await).await;
+    assert_eq!(wrong.status, 400);
+    wrong.says("This is not JSON").says("{&#34;name&#34;: ");
+}
+
+#[tokio::test]
+async fn an_edit_that_came_too_late_shows_both_and_loses_nothing() {
+    let owned = with_rows().await;
+    let at = editor(&owned, "k1").await;
+    let patch = json!({"data": {"n": 100, "note": "by the agent"}});
+    owned.agent(Method::PATCH, "/collections/entries/k1", patch).await.expect(200);
+    let mine = r#"{"name": "Ada Lovelace", "n": 7, "note": "x"}"#;
+    let late = save(&owned, "k1", mine, &at).await;
+    assert_eq!(late.status, 409);
+    // Both are there; what only one touched is kept of that one.
+    late.says("Somebody changed this row while you edited it");
+    late.says("Ada Lovelace").says("<td>1</td><td>7</td><td>100</td>");
+    late.says("<td>x</td><td>x</td><td>by the agent</td>");
+    let unwritten = owned.read("/collections/entries/k1").await;
+    assert_eq!(unwritten["data"], json!({"name": "Ada", "n": 100, "note": "by the agent"}));
+    let proposal = late.between("rows=\"12\">", "</textarea>").replace("&#34;", "\"");
+    let merged: Value = serde_json::from_str(&proposal).expect("JSON");
+    assert_eq!(merged, json!({"name": "Ada Lovelace", "n": 7, "note": "by the agent"}));
+
+    // The next try is against what is there now; if that moved on as well, it is said again.
+    let version = late.between("name=\"version\" value=\"", "\"");
+    let base = late.between("name=\"base\" value=\"", "\"").replace("&#34;", "\"");
+    let again = save(&owned, "k1", &proposal, &(version, base)).await;
+    assert_eq!(again.status, 303);
+    assert_eq!(owned.read("/collections/entries/k1").await["data"], merged);
+    assert_eq!(save(&owned, "k1", mine, &at).await.status, 409);
+
+    // A row that was deleted meanwhile gives back what was written.
+    owned.agent(Method::DELETE, "/collections/entries/k1", json!({})).await.expect(200);
+    let gone = save(&owned, "k1", mine, &at).await;
+    assert_eq!(gone.status, 404);
+    gone.says("Ada Lovelace").says("Create the row");
+}
+
+#[tokio::test]
+async fn a_row_is_made_deleted_restored_and_destroyed() {
+    let owned = with_rows().await;
+    let fields = [("key", "a/b c"), ("data", "{\"name\": \"new\"}")];
+    let made = owned.submit("/data/entries/new", &fields).await;
+    assert_eq!(made.led_to(), owned.page("/data/entries/rows/a%2Fb%20c?done=row-created"));
+    let page = owned.see("/data/entries/rows/a%2Fb%20c").await;
+    page.says("a/b c").says("Created").says("by you");
+
+    let row = "/data/entries/rows/k2";
+    let stale = owned.submit(row, &[("action", "delete"), ("version", "9")]).await;
+    assert_eq!(stale.status, 409);
+    let deleted = owned.submit(row, &[("action", "delete"), ("version", "1")]).await;
+    assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted"));
+    owned.see("/data/entries").await.hides(">k2<").says("Trash (1)");
+    owned.see("/data/entries/trash").await.says("k2").says("Grace");
+    owned.see(row).await.says("This row is in the trash");
+    let restored = owned.submit(row, &[("action", "restore")]).await;
+    assert_eq!(restored.led_to(), owned.page("/data/entries/rows/k2?done=row-restored"));
+    owned
+        .see(row)
+        .await
+        .says("Restored")
+        .says("Deleted")
+        .says("Created")
+        .says("by your agent “robot”");
+
+    let purged = owned.submit(row, &[("action", "purge")]).await;
+    assert_eq!(purged.led_to(), owned.page("/data/entries?done=row-purged"));
+    assert_eq!(owned.see(row).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_a_schema_refuses_is_said_beside_the_text() {
+    let manifest = json!({
+        "collections": {"entries": {"schema": {"$ref": "#/$defs/E"}, "permissions":
+            open_collection()["permissions"]}},
+        "$defs": {"E": {"type": "object", "required": ["name"], "properties":
+            {"name": {"type": "string", "maxLength": 5}, "n": {"type": "integer"}}}},
+    });
+    let owned = Owned::with(manifest).await;
+    let typed = "{\"name\": \"far too long\", \"n\": 1.5}";
+    let refused = owned.submit("/data/entries/new", &[("data", typed)]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("/name").says("/n ").says("far too long");
+}
+
+#[tokio::test]
+async fn a_page_of_rows_hears_of_a_change() {
+    let owned = with_rows().await;
+    let page = owned.see("/data/entries").await;
+    let path =
+        page.between("id=\"live\" class=\"soft small\" hx-get=\"", "\"").replace("&#38;", "&");
+    let (server, ada) = (&owned.server, &owned.ada);
+    let waiting = server.see(ada, &path);
+    let writing = async {
+        let row = json!({"key": "k9", "data": {"name": "Edsger"}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201)
+    };
+    let (heard, _) = tokio::join!(waiting, writing);
+    assert_eq!(heard.header("hx-trigger"), "rows-changed");
+    heard.says("id=\"live\"").says("hx-get=");
+}
+
+#[tokio::test]
+async fn rows_are_nobody_elses_to_see() {
+    let owned = with_rows().await;
+    let bob = owned.server.human("bob@example.org").await;
+    for below in [
+        "",
+        "/data",
+        "/data/entries",
+        "/data/entries/rows/k1",
+        "/data/entries/trash",
+        "/versions",
+        "/sharing",
+        "/settings",
+        "/analytics",
+        "/usage",
+    ] {
+        let answer = owned.server.see(&bob, &owned.page(below)).await;
+        assert_eq!(answer.status, 404, "{below}");
+        answer.hides("Ada").hides(&owned.app.slug);
+    }
+}

@@ -1,0 +1,71 @@
+//! A fresh server leads a human from nothing to a claimed agent and a running app.
+
+use super::{GET, POST};
+use crate::harness::{Answer, TestServer, encoded};
+
+#[tokio::test]
+async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
+    let server = TestServer::start().await;
+    let email = "ada@example.org";
+    let welcome = server.get("/").await;
+    assert_eq!(welcome.status, 200);
+    welcome.says("action=\"/sign-in\"").says("/dev/mailbox").hides("<script");
+
+    // The form of the welcome page, the mailbox, the confirmation: as the links lead.
+    let fields = [("email", email), ("redirect_to", "/")];
+    let sent = Answer::of(server.request(POST, "/sign-in").form(&fields)).await;
+    assert_eq!(sent.status, 200);
+    sent.says("/dev/mailbox");
+    let mailbox = server.request(GET, &format!("/dev/mailbox?to={}", encoded(email)));
+    let mailbox = Answer::of(mailbox.header("accept", "text/html")).await;
+    let confirm = format!("href=\"{}/sign-in/confirm?token=", server.public_url());
+    let token = mailbox.between(&confirm, "\"");
+    let entered = server.get(&format!("/v1/auth/verify?token={token}")).await;
+    assert_eq!(entered.led_to(), "/");
+    let cookie = crate::harness::session_of(&entered);
+    let ada = crate::harness::Human { email: email.to_owned(), cookie };
+
+    let home = server.see(&ada, "/").await;
+    home.says("From nothing to a running app")
+        .says("Deploy an example app")
+        .says("hx-get=\"/first-run/steps\"");
+    let made = server.submit(&ada, "/first-run", &[]).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let key = made.between("id=\"agent-key\">", "<");
+    let url = made.between("<a href=\"http://", "/\"");
+    let (host, _) = url.split_once(':').expect("an app's origin");
+    let app = Answer::of(server.request(GET, "/").header("host", format!("{host}:1"))).await;
+    assert_eq!(app.status, 200);
+    app.says("<title>Guestbook</title>");
+
+    // The agent is the human's and its key works; sent again nothing is made twice.
+    let apps = Answer::of(server.call(GET, "/v1/apps", &key)).await.expect(200);
+    assert_eq!(apps["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(server.submit(&ada, "/first-run", &[]).await.led_to(), "/");
+    server.see(&ada, "/").await.hides("From nothing");
+    server.see(&ada, "/agents").await.says("First agent");
+}
+
+#[tokio::test]
+async fn the_steps_follow_an_agent_that_comes_by_itself() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    let steps = |answer: &Answer| answer.text.matches("class=\"done\"").count();
+    let look = || async { server.see(&ada, "/first-run/steps").await };
+    assert_eq!(steps(&look().await), 1);
+    let agent = server.agent(&ada).await;
+    assert_eq!(steps(&look().await), 2);
+    let app = server.deploy(&agent.key, serde_json::json!({})).await;
+    let done = look().await;
+    assert_eq!(steps(&done), 3);
+    done.says(&app.slug).hides("hx-get");
+}
+
+#[tokio::test]
+async fn a_server_without_registration_says_so() {
+    let server = TestServer::builder().set("REGISTRATION_MODE", "closed").start().await;
+    let ada = server.human("ada@example.org").await;
+    let refused = server.submit(&ada, "/first-run", &[]).await;
+    assert_eq!(refused.status, 403);
+    refused.says("role=\"alert\"").says("From nothing to a running app");
+}

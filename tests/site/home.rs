@@ -1,0 +1,88 @@
+//! The human's apps: lists, marks, opening, the trash.
+
+use serde_json::json;
+
+use super::GET;
+use crate::harness::{TestServer, apps::App};
+
+/// An account with an app.
+async fn with_app(server: &TestServer) -> (crate::harness::Human, App) {
+    let ada = server.human("ada@example.org").await;
+    let agent = server.agent(&ada).await;
+    let app = server.deploy(&agent.key, json!({"slug": "calm-garden"})).await;
+    (ada, app)
+}
+
+#[tokio::test]
+async fn home_lists_own_apps_with_marks_and_what_was_opened() {
+    let server = TestServer::start().await;
+    let (ada, app) = with_app(&server).await;
+    let page = format!("/apps/{}", app.id);
+    server.see(&ada, "/").await.says("calm-garden").hides("Favorites").hides("From nothing");
+
+    let marked = server.submit(&ada, &page, &[("action", "favorite"), ("back", "/")]).await;
+    assert_eq!(marked.led_to(), "/");
+    server.see(&ada, "/").await.says("Favorites").says("aria-pressed=\"true\"");
+    // Where to go back to is a path of this site, whatever the form says.
+    for evil in ["https://evil.example", "//evil.example", "/\\evil.example"] {
+        let sent = server.submit(&ada, &page, &[("action", "unfavorite"), ("back", evil)]).await;
+        assert_eq!(sent.led_to(), page, "{evil}");
+    }
+    server.see(&ada, "/").await.hides("Favorites");
+
+    let opened = server.submit(&ada, &page, &[("action", "open")]).await;
+    assert_eq!(opened.led_to(), "/authorize?app=calm-garden&return_to=%2F");
+    let recent = server.by(&ada, GET, "/v1/self/apps/recent").send().await.expect("an answer");
+    assert!(recent.text().await.expect("a body").contains("calm-garden"));
+}
+
+#[tokio::test]
+async fn an_app_goes_to_the_trash_and_comes_back_or_is_destroyed() {
+    let server = TestServer::start().await;
+    let (ada, app) = with_app(&server).await;
+    let page = format!("/apps/{}", app.id);
+    server.see(&ada, "/trash").await.says("Nothing here");
+    let deleted = server.submit(&ada, &page, &[("action", "delete")]).await;
+    assert_eq!(deleted.led_to(), "/trash?done=app-deleted");
+    server.see(&ada, deleted.led_to()).await.says("calm-garden").says("The app is in the trash");
+    server.see(&ada, "/").await.hides("calm-garden");
+    let restored = server.submit(&ada, &page, &[("action", "restore")]).await;
+    assert_eq!(restored.led_to(), format!("{page}?done=app-restored"));
+    server.see(&ada, "/").await.says("calm-garden");
+
+    // A live app is not destroyed, and a stranger destroys nothing.
+    let live = server.submit(&ada, &page, &[("action", "purge")]).await;
+    assert_eq!(live.status, 409);
+    let bob = server.human("bob@example.org").await;
+    for action in ["delete", "restore", "purge", "open", "favorite"] {
+        assert_eq!(server.submit(&bob, &page, &[("action", action)]).await.status, 404);
+    }
+    server.submit(&ada, &page, &[("action", "delete")]).await;
+    let purged = server.submit(&ada, &page, &[("action", "purge")]).await;
+    assert_eq!(purged.led_to(), "/trash?done=app-purged");
+    server.see(&ada, "/trash").await.says("Nothing here");
+}
+
+#[tokio::test]
+async fn names_of_others_are_text_on_a_page() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    let agent = server.agent(&ada).await;
+    let path = format!("/v1/self/agents/{}", agent.id);
+    let name = json!({"name": "<script>alert(1)</script>"});
+    let renamed = server.by(&ada, reqwest::Method::PATCH, &path).json(&name);
+    assert_eq!(renamed.send().await.expect("an answer").status(), 200);
+    let page = server.see(&ada, "/agents").await;
+    page.hides("<script>alert").says("&#60;script&#62;alert(1)");
+    let done = server.see(&ada, "/agents?done=%3Cb%3E").await;
+    done.hides("<b>").hides("role=\"status\"");
+}
+
+#[tokio::test]
+async fn usage_shows_meters_the_month_and_every_day() {
+    let server = TestServer::start().await;
+    let (ada, _) = with_app(&server).await;
+    let page = server.see(&ada, "/usage").await;
+    page.says("<strong>1</strong> of 100").says("2026-01-31").says("2026-01-02");
+    assert_eq!(page.text.matches("<th scope=\"row\">").count(), 30);
+}

@@ -1,0 +1,84 @@
+//! An app's settings, its reports, and its overview.
+
+use serde_json::json;
+
+use super::{Owned, POST};
+use crate::harness::apps::guestbook;
+
+#[tokio::test]
+async fn settings_are_those_of_the_api() {
+    let owned = Owned::with(guestbook()).await;
+    let page = "/settings";
+    for visibility in ["public", "link", "private"] {
+        let fields = [("action", "visibility"), ("visibility", visibility)];
+        assert_eq!(owned.submit(page, &fields).await.led_to(), owned.page("/settings?done=saved"));
+        assert_eq!(owned.read("").await["visibility"], visibility);
+    }
+    owned.submit(page, &[("action", "timezone"), ("timezone", "Europe/Vienna")]).await.led_to();
+    assert_eq!(owned.read("").await["timezone"], "Europe/Vienna");
+    let wrong = owned.submit(page, &[("action", "timezone"), ("timezone", "Mars/Base")]).await;
+    assert_eq!(wrong.status, 400);
+    wrong.says("role=\"alert\"").says("Mars/Base");
+
+    owned.submit(page, &[("action", "migration"), ("on", "true"), ("minutes", "5")]).await.led_to();
+    assert_eq!(owned.read("").await["migration_mode"]["on"], true);
+    owned.see(page).await.says("Turn it off");
+    owned.submit(page, &[("action", "migration"), ("on", "false")]).await.led_to();
+    assert_eq!(owned.read("").await["migration_mode"]["on"], false);
+
+    let bounds = [
+        ("action", "retention"),
+        ("collection", "entries"),
+        ("max_age_days", "9"),
+        ("max_rows", ""),
+    ];
+    owned.submit(page, &bounds).await.led_to();
+    let kept = owned.read("/collections/entries/retention").await;
+    assert_eq!(kept["effective"], json!({"max_age_days": 9, "max_rows": null}));
+    owned.see(page).await.says("name=\"max_age_days\" type=\"number\" min=\"1\" value=\"9\"");
+    let bounds = [
+        ("action", "retention"),
+        ("collection", "entries"),
+        ("max_age_days", "soon"),
+        ("max_rows", ""),
+    ];
+    assert_eq!(owned.submit(page, &bounds).await.status, 400);
+    assert_eq!(owned.submit(page, &[("action", "explode")]).await.status, 400);
+}
+
+#[tokio::test]
+async fn an_app_joins_an_organization_of_its_owner() {
+    let owned = Owned::with(guestbook()).await;
+    owned.see("/settings").await.hides("Organization");
+    let made = owned.server.by(&owned.ada, POST, "/v1/orgs").json(&json!({"name": "Guild"}));
+    let org = crate::harness::Answer::of(made).await.expect(201);
+    let id = org["id"].as_str().expect("an id");
+    owned.see("/settings").await.says("Guild");
+    owned.submit("/settings", &[("action", "organization"), ("org_id", id)]).await.led_to();
+    assert_eq!(owned.read("").await["org_id"], id);
+    owned.submit("/settings", &[("action", "organization"), ("org_id", "")]).await.led_to();
+    assert!(owned.read("").await["org_id"].is_null());
+}
+
+#[tokio::test]
+async fn overview_and_reports_show_the_app() {
+    let owned = Owned::with(guestbook()).await;
+    let row = json!({"key": "k1", "data": {"name": "Ada"}});
+    owned.agent(POST, "/collections/entries", row).await.expect(201);
+    let overview = owned.see("").await;
+    overview
+        .says(&owned.app.slug)
+        .says("entries")
+        .says("1 row")
+        .says("<strong>1</strong> of 1,000");
+    owned.see("/analytics").await.says("Page views").says("2026-01-31").says("Nobody came yet");
+    owned.see("/usage?days=7").await.says("Rows written").says("2026-01-25").hides("2026-01-24");
+    // By its slug the same pages.
+    let by_slug = format!("/apps/{}/usage", owned.app.slug);
+    assert_eq!(owned.server.see(&owned.ada, &by_slug).await.status, 200);
+    owned.submit("", &[("action", "delete")]).await.led_to();
+    let deleted = owned.see("").await;
+    assert_eq!(deleted.status, 200);
+    deleted.says("This app is in the trash").says("Restore it");
+    assert_eq!(owned.see("/data").await.status, 410);
+}

@@ -1,0 +1,125 @@
+//! The page of sharing: members, links, previews, credentials, the offer to somebody else.
+
+use serde_json::json;
+
+use super::{GET, Owned};
+use crate::harness::{Answer, apps::open_collection};
+
+async fn with_role() -> Owned {
+    Owned::with(json!({
+        "collections": {"entries": open_collection(), "notes": open_collection()},
+        "roles": {"guest": {"title": "Guest of honour"}},
+    }))
+    .await
+}
+
+#[tokio::test]
+async fn members_come_get_a_role_and_go() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
+    let added = owned.submit(page, &fields).await;
+    assert_eq!(added.led_to(), owned.page("/sharing?done=member-added"));
+    owned.see(page).await.says("bob@example.org").says("member, guest").says("Guest of honour");
+    assert_eq!(owned.submit(page, &fields).await.status, 409);
+    let members = owned.read("/members").await;
+    let bob = members["items"][1]["human_id"].as_str().expect("an id").to_owned();
+    let fields = [("action", "set-role"), ("member", &*bob), ("custom_role", "")];
+    assert_eq!(owned.submit(page, &fields).await.led_to(), owned.page("/sharing?done=saved"));
+    assert!(owned.read("/members").await["items"][1]["custom_role"].is_null());
+    let fields = [("action", "remove-member"), ("member", &*bob)];
+    owned.submit(page, &fields).await.led_to();
+    owned.see(page).await.hides("bob@example.org");
+    for evil in ["", "../../../v1/self", "hum_x/../y"] {
+        let fields = [("action", "remove-member"), ("member", evil)];
+        assert_eq!(owned.submit(page, &fields).await.status, 400, "{evil:?}");
+    }
+    let wrong = [("action", "add-member"), ("email", "nobody")];
+    owned.submit(page, &wrong).await.says("role=\"alert\"");
+}
+
+#[tokio::test]
+async fn links_are_made_shown_once_and_revoked() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    let fields = [("action", "grant"), ("role", "guest"), ("max_uses", "3"), ("days", "2")];
+    let made = owned.submit(page, &fields).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let link = made.between("id=\"once\">", "<");
+    assert!(link.contains("/s/grant/rk_grant_"), "{link}");
+    owned.see(page).await.hides(&link).says("0 of 3 used");
+    let grants = owned.read("/grants").await;
+    let grant = grants["items"][0]["id"].as_str().expect("an id").to_owned();
+    let revoked = owned.submit(page, &[("action", "revoke-grant"), ("grant", &grant)]).await;
+    assert_eq!(revoked.led_to(), owned.page("/sharing?done=link-revoked"));
+    owned.see(page).await.hides("0 of 3 used");
+    let wrong = [("action", "grant"), ("role", "guest"), ("max_uses", "many")];
+    assert_eq!(owned.submit(page, &wrong).await.status, 400);
+
+    let made = owned.submit(page, &[("action", "preview"), ("days", "1")]).await;
+    made.says("/s/preview/rk_prev_");
+    let preview = made.between("name=\"preview\" value=\"", "\"");
+    let revoked = owned.submit(page, &[("action", "revoke-preview"), ("preview", &preview)]).await;
+    assert_eq!(revoked.status, 303);
+
+    let fields = [("action", "visibility"), ("visibility", "link")];
+    owned.submit("/settings", &fields).await.led_to();
+    let before = owned.read("").await["share_url"].as_str().expect("a link").to_owned();
+    owned.see(page).await.says(&before);
+    owned.submit(page, &[("action", "rotate-link")]).await.led_to();
+    owned.see(page).await.hides(&before).says("/s/share/");
+}
+
+#[tokio::test]
+async fn credentials_do_what_was_ticked_until_they_are_stopped() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    let fields = [
+        ("action", "credential"),
+        ("name", "nightly"),
+        ("mode", "explicit"),
+        ("collection", "entries"),
+        ("operation", "read"),
+        ("operation", "create"),
+    ];
+    let made = owned.submit(page, &fields).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let token = made.between("id=\"once\">", "<");
+    owned.see(page).await.says("nightly").says("entries: read, create").hides(&token);
+    let try_it = |collection: &'static str, token: String| {
+        let request =
+            owned.server.request(GET, &owned.app.path(&format!("/collections/{collection}")));
+        Answer::of(request.bearer_auth(token))
+    };
+    assert_eq!(try_it("entries", token.clone()).await.status, 200);
+    assert_eq!(try_it("notes", token.clone()).await.status, 403);
+    let listed = owned.read("/credentials").await;
+    let id = listed["items"][0]["id"].as_str().expect("an id").to_owned();
+    let press = |action: &'static str| {
+        let (owned, id) = (&owned, id.clone());
+        async move { owned.submit(page, &[("action", action), ("credential", &id)]).await }
+    };
+    press("pause-credential").await.led_to();
+    assert_eq!(try_it("entries", token.clone()).await.status, 401);
+    press("resume-credential").await.led_to();
+    assert_eq!(try_it("entries", token).await.status, 200);
+    let rotated = press("rotate-credential").await.between("id=\"once\">", "<");
+    assert_eq!(try_it("entries", rotated.clone()).await.status, 200);
+    press("revoke-credential").await.led_to();
+    assert_eq!(try_it("entries", rotated).await.status, 401);
+    assert_eq!(press("dance").await.status, 400);
+}
+
+#[tokio::test]
+async fn an_app_is_offered_and_the_offer_withdrawn() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    let bob = owned.server.human("bob@example.org").await;
+    let offered = owned.submit(page, &[("action", "offer"), ("email", "bob@example.org")]).await;
+    assert_eq!(offered.led_to(), owned.page("/sharing?done=offered"));
+    owned.see(page).await.says("Offered to <strong>bob@example.org</strong>");
+    owned.server.see(&bob, "/").await.says("An app is offered to you");
+    let withdrawn = owned.submit(page, &[("action", "withdraw")]).await;
+    assert_eq!(withdrawn.led_to(), owned.page("/sharing?done=withdrawn"));
+    owned.server.see(&bob, "/").await.hides("offered to you");
+}

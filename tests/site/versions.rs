@@ -1,0 +1,96 @@
+//! An app's versions on the site: what each changed and exposes, and going back to one.
+
+use serde_json::{Value, json};
+
+use super::{Owned, POST};
+use crate::harness::Answer;
+
+fn manifest(read: &str, extra: bool) -> Value {
+    let permissions = json!({"read": [read], "write": ["owner"], "update": ["owner"],
+        "delete": ["owner"]});
+    let mut collections = json!({"entries": {"permissions": permissions}});
+    if extra {
+        collections["notes"] = json!({"permissions": permissions});
+    }
+    json!({"collections": collections})
+}
+
+/// Version 1 lets everybody read; version 2 only the owner, and has a collection more.
+async fn two_versions() -> Owned {
+    let owned = Owned::with(manifest("anyone", false)).await;
+    let row = json!({"key": "k1", "data": {"email": "ada@example.org"}});
+    owned.agent(POST, "/collections/entries", row).await.expect(201);
+    let html = "<!doctype html><title>An app</title><h1>Second</h1>";
+    let body = json!({"html": html, "manifest": manifest("owner", true),
+        "assets": [{"path": "a.txt", "text": "a"}]});
+    owned.agent(POST, "/versions", body).await.expect(201);
+    let row = json!({"key": "n1", "data": {"text": "kept"}});
+    owned.agent(POST, "/collections/notes", row).await.expect(201);
+    owned
+}
+
+async fn back(owned: &Owned, number: u32, force: bool) -> Answer {
+    let fields: &[(&str, &str)] = if force { &[("force", "yes")] } else { &[] };
+    owned.submit(&format!("/versions/{number}"), fields).await
+}
+
+#[tokio::test]
+async fn versions_show_what_they_changed_and_expose() {
+    let owned = two_versions().await;
+    let list = owned.see("/versions").await;
+    list.says("Version 2").says("Version 1").says("by your agent “robot”").says("current");
+    let second = owned.see("/versions/2").await;
+    second.says("Second").says("a.txt").says("added").says("From version 1 to version 2");
+    second.hides("Roll back to version");
+    let first = owned.see("/versions/1").await;
+    first.says("oldest that is kept").says("Roll back to version 1");
+    // The report is about the rows that are there: an address that everybody may read.
+    first.says("looks like an e-mail address").says("severity").hides(">Nothing.<");
+    owned.see("/versions/1?against=2").await.says("From version 2 to version 1").says("removed");
+    assert_eq!(owned.see("/versions/7").await.status, 404);
+    assert_eq!(owned.see("/versions/x").await.status, 404);
+}
+
+#[tokio::test]
+async fn going_back_is_a_new_version_through_the_same_gate() {
+    let owned = two_versions().await;
+    // Version 1 lacks a collection and reads wider: it breaks, and says so.
+    let page = owned.see("/versions/1").await;
+    page.says("name=\"force\"").says("is removed");
+    let refused = back(&owned, 1, false).await;
+    assert_eq!(refused.status, 422);
+    refused.says("role=\"alert\"").says("Roll back to version 1");
+    assert_eq!(owned.read("").await["version"], 2);
+
+    let done = back(&owned, 1, true).await;
+    assert_eq!(done.led_to(), owned.page("/versions/3?done=rolled-back"));
+    let app = owned.read("").await;
+    assert_eq!(app["version"], 3);
+    let document = owned.server.get_as(&owned.agent.key, &owned.app.path("/document")).await;
+    document.says("<h1>Hello</h1>");
+    owned
+        .see("/versions/3?done=rolled-back")
+        .await
+        .says("by you")
+        .says("deployed as a new version");
+
+    // And forth again: what was set aside is back.
+    let forth = back(&owned, 2, true).await;
+    assert_eq!(forth.led_to(), owned.page("/versions/4?done=rolled-back"));
+    let kept = owned.read("/collections/notes/n1").await;
+    assert_eq!(kept["data"], json!({"text": "kept"}));
+    assert_eq!(back(&owned, 4, true).await.status, 409, "the current one");
+    assert_eq!(back(&owned, 9, true).await.status, 404);
+}
+
+#[tokio::test]
+async fn nobody_else_rolls_an_app_back() {
+    let owned = two_versions().await;
+    let bob = owned.server.human("bob@example.org").await;
+    let page = owned.page("/versions/1");
+    assert_eq!(owned.server.submit(&bob, &page, &[("force", "yes")]).await.status, 404);
+    let foreign = owned.server.request(POST, &page).header("cookie", &owned.ada.cookie);
+    let foreign = foreign.header("origin", "https://evil.example").form(&[("force", "yes")]);
+    assert_eq!(Answer::of(foreign).await.status, 403);
+    assert_eq!(owned.read("").await["version"], 2);
+}
