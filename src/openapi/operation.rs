@@ -73,8 +73,8 @@ where
 /// A handler that is named by a verb alone is told apart by its area: `keys::list::list` becomes
 /// `keys_list`. The standard wants ids that are unique.
 fn identify(operation: &mut Operation, path: &str) {
-    let mut names = path.split("::").map(str::trim);
-    let (area, verb) = (names.next().unwrap_or_default(), names.next_back().unwrap_or_default());
+    let area = path.split("::").next().unwrap_or_default().trim();
+    let verb = path.rsplit("::").next().unwrap_or_default().trim();
     if area != verb && !verb.contains('_') && operation.operation_id.as_deref() == Some(verb) {
         operation.operation_id = Some(format!("{area}_{verb}"));
     }
