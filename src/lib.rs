@@ -23,5 +23,6 @@ pub mod routes;
 pub mod server;
 pub mod state;
 pub mod terminal;
+pub mod traces;
 
 pub use server::{Hooks, Server, start};

@@ -18,6 +18,7 @@ use crate::{
     pages::origin::Origins,
     push::Push,
     routes::page::PageCache,
+    traces::Traces,
 };
 
 /// The state of a server, as cheap to clone as a pointer.
@@ -52,6 +53,8 @@ pub struct State {
     pub countries: Countries,
     /// What operators see.
     pub ops: Ops,
+    /// Traces of requests, where the settings name a collector.
+    pub traces: Option<Traces>,
     /// The documents about the API itself, rendered once.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.

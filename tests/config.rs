@@ -44,6 +44,7 @@ fn the_source_documents_names_work_as_they_are() {
         ("NOTIFY_EXTERNAL_ENABLED", "true"),
         ("COMMUNITY_REVIEW_OPERATOR_EMAILS", "a@example.org, b@example.org"),
         ("SMTP_URL", "smtp://mail.example.org"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
     ])
     .unwrap();
     assert_eq!(config.registration.mode, config::RegistrationMode::Closed);
@@ -51,6 +52,7 @@ fn the_source_documents_names_work_as_they_are() {
     assert!(config.limits.notify_external_enabled);
     assert_eq!(config.community.review_operator_emails, ["a@example.org", "b@example.org"]);
     assert_eq!(config.mail.smtp_url.expose_secret(), "smtp://mail.example.org");
+    assert_eq!(config.traces.endpoint, "http://collector:4318");
 }
 
 #[test]
@@ -78,6 +80,10 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
         ("ROOKERY__LOG__LEVEL", "rookery=loud", "log.level"),
         ("SMTP_URL", "mail.example.org", "mail.smtp_url"),
+        ("ROOKERY__TRACES__ENDPOINT", "collector:4317", "traces.endpoint"),
+        ("ROOKERY__TRACES__ENDPOINT", "http://user:secret@collector", "traces.endpoint"),
+        ("ROOKERY__TRACES__HEADERS", "no header", "traces.headers"),
+        ("ROOKERY__TRACES__REQUESTS_PER_SECOND_MAX", "0", "traces.requests_per_second_max"),
     ] {
         let line = load(&[(name, value)]).expect_err(name);
         assert!(line.contains(named), "{name}={value}: {line}");
@@ -102,6 +108,7 @@ fn what_is_in_force_is_printed_without_secrets() {
         ("ROOKERY__OPS__TOKEN", canary),
         ("ROOKERY__STORAGE__DATABASE_URL", &database),
         ("SMTP_URL", &format!("smtps://u:{canary}@mail")),
+        ("OTEL_EXPORTER_OTLP_HEADERS", &format!("authorization=Bearer {canary}")),
         ("MAX_EMBEDS", "3"),
     ];
     let environment: Environment = pairs.into_iter().collect();

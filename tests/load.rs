@@ -143,6 +143,18 @@ async fn quiet_apps_are_measured_alone_and_beside_a_flood() {
 }
 
 #[tokio::test]
+async fn the_cost_of_an_open_console_is_seen() {
+    let args = ["console", "--apps", "3", "--rows", "2", "--closed", "2"];
+    let (result, out) = run_spawned(&args).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+    let cases: Vec<_> = result.measurements.iter().map(|found| found.case.as_str()).collect();
+    assert_eq!(cases, ["console/update-3-closed", "console/update-3-open"]);
+    let share = result.figures.iter().find(|it| it.name == "console: throughput, open / closed");
+    assert!(share.expect("the figure").values[0] > 0.0);
+}
+
+#[tokio::test]
 async fn a_budget_for_anonymous_visitors_is_seen_to_hold() {
     let args = ["anonymous", "--visitors", "4", "--budget", "50", "--rate", "100"];
     let (result, out) = run_spawned(&args).await;

@@ -41,6 +41,7 @@ pub mod secret;
 pub mod slug;
 pub mod time;
 pub mod timezone;
+pub mod trace;
 pub mod transfers;
 pub mod unique;
 pub mod version_tag;

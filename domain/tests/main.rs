@@ -18,5 +18,6 @@ mod retention;
 mod schema;
 mod secret;
 mod slug;
+mod trace;
 mod transfers;
 mod unique;

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     load::{Mode, Plan},
-    scenarios::{anonymous, feed, hot_app, many_apps, noisy, sweep, wake},
+    scenarios::{anonymous, console, feed, hot_app, many_apps, noisy, sweep, wake},
     stats::Bound,
     suite,
 };
@@ -36,6 +36,8 @@ pub enum Command {
     Feed(Run<feed::Options>),
     /// One app is flooded; what do its quiet neighbours notice?
     Noisy(Run<noisy::Options>),
+    /// What does an open operators' console cost?
+    Console(Run<console::Options>),
     /// Anonymous visitors write within a budget that must hold exactly.
     Anonymous(Run<anonymous::Options>),
     /// GET /alive: what the server answers when it has nothing to do.

@@ -36,6 +36,8 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 /// The line with which it says where it listens begins so.
 const GREETING: &str = "Rookery listens on http://";
+/// The operators' listener in the same line.
+const OPERATORS: &str = "(operators: ";
 /// Time for the server to end in order before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often it is looked whether it ended.
@@ -49,6 +51,8 @@ pub struct Server {
     folder: TempDir,
     /// Its origin, without a slash at the end.
     pub url: String,
+    /// Its operators' listener, the same way, where its greeting names it.
+    pub ops_url: Option<String>,
 }
 
 impl Server {
@@ -86,7 +90,9 @@ impl Server {
             let _ = child.wait();
             return Err(Failure::Server(format!("it did not start: {}", last_lines(&log_path))));
         };
-        Ok(Self { url: format!("http://localhost:{port}"), child, folder })
+        let ops_url = first.split_once(OPERATORS).and_then(|(_, rest)| rest.split(')').next());
+        let ops_url = ops_url.map(str::to_owned);
+        Ok(Self { url: format!("http://localhost:{port}"), ops_url, child, folder })
     }
 
     /// Its process.

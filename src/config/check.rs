@@ -69,6 +69,28 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if crate::log::filter(&config.log.level).is_none() {
         return fail("log.level: must be a level or filter directives");
     }
+    traces(config)
+}
+
+fn traces(config: &Config) -> Result<(), ConfigError> {
+    let traces = &config.traces;
+    positive("traces.requests_per_second_max", u64::from(traces.requests_per_second_max))?;
+    if crate::traces::headers(traces.headers.expose_secret()).is_none() {
+        return fail("traces.headers: must be name=value pairs with commas between");
+    }
+    let sound = Url::parse(&traces.endpoint).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.query().is_none()
+            && url.fragment().is_none()
+            // Errors name the address; what is secret belongs into the headers.
+            && url.username().is_empty()
+            && url.password().is_none()
+    });
+    if !traces.endpoint.is_empty() && !sound {
+        return fail(
+            "traces.endpoint: must be an http or https address without credentials and query",
+        );
+    }
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use sections::{
     Apps, AppsMode, Community, Config, Feed, Log, LogFormat, Mail, Meters, Ops, RateLimit,
-    Registration, RegistrationMode, Server, Storage,
+    Registration, RegistrationMode, Server, Storage, Traces,
 };
 pub use source::Environment;
 

@@ -46,6 +46,8 @@ pub struct Config {
     pub community: Community,
     /// What is logged, and how.
     pub log: Log,
+    /// Where traces go.
+    pub traces: Traces,
 }
 
 /// The public listener.
@@ -246,4 +248,16 @@ pub enum LogFormat {
     Text,
     /// For machines, one object a line.
     Json,
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traces {
+    /// The collector's OTLP address over HTTP; empty for none.
+    pub endpoint: String,
+    /// Headers for it, `name=value` with commas between.
+    pub headers: SecretString,
+    /// Requests that are traced in one second.
+    pub requests_per_second_max: u32,
 }

@@ -8,8 +8,14 @@ use figment::{
 };
 
 /// Settings whose values are never printed.
-const SECRETS: &[&str] =
-    &["server.key", "ops.token", "storage.database_url", "mail.smtp_url", "idp.client_secret"];
+const SECRETS: &[&str] = &[
+    "server.key",
+    "ops.token",
+    "storage.database_url",
+    "mail.smtp_url",
+    "idp.client_secret",
+    "traces.headers",
+];
 /// What stands for a secret that is set.
 const MASK: &str = "\"***\"";
 

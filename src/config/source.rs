@@ -44,6 +44,9 @@ const DOCUMENTED_NAMES: &[(&str, &str)] = &[
     ("NOTIFY_EXTERNAL_ENABLED", "limits.notify_external_enabled"),
     ("COMMUNITY_REVIEW_OPERATOR_EMAILS", "community.review_operator_emails"),
     ("SMTP_URL", "mail.smtp_url"),
+    // OpenTelemetry's own names.
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "traces.endpoint"),
+    ("OTEL_EXPORTER_OTLP_HEADERS", "traces.headers"),
 ];
 
 /// The process's environment, or a test's.

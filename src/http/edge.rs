@@ -23,7 +23,12 @@ use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts,
     uri::Authority,
 };
-use rookery_domain::Error;
+use rookery_actors::AppHandle;
+use rookery_domain::{
+    Error,
+    trace::{Trace, TraceParent},
+};
+use rookery_storage::trace;
 use secrecy::{ExposeSecret as _, SecretString};
 use semver::Version;
 use subtle::ConstantTimeEq as _;
@@ -43,6 +48,7 @@ use crate::{
     error::ApiError,
     pages::{origin::HostMatch, paths::WITHOUT_SLASH, policy::sandbox_preflight_headers},
     state::AppState,
+    traces,
 };
 
 /// Prefix of the API's paths; the CLI version is checked there.
@@ -119,7 +125,8 @@ impl Edge {
         let is_app = app.is_some();
         let method = parts.method.clone();
         let uri = parts.uri.clone();
-        let trace = request_id::trace_id(&parts.headers).map(str::to_owned);
+        let caller = request_id::trace_parent(&parts.headers);
+        let trace = self.trace(caller.as_ref(), uri.path(), began);
         let api = uri.path().starts_with(API_PREFIX);
 
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
@@ -134,7 +141,8 @@ impl Edge {
                 let context = RequestContext { request_id, address, by_proxy, app };
                 parts.extensions.insert(context);
                 let request = Request::from_parts(parts, Body::new(body));
-                let (response, app) = metering::run(route(routes.handlers(), request)).await;
+                let work = trace::within(trace.clone(), route(routes.handlers(), request));
+                let (response, app) = metering::run(work).await;
                 metered = app;
                 response
             }
@@ -166,22 +174,34 @@ impl Edge {
         if let Some(code) = code {
             self.state.ops.http.count_error(code);
         }
+        let line = Line {
+            method: &method,
+            route: routes.figures().template(route),
+            status,
+            code,
+            request_id: &request_id,
+            trace_id: caller.map(|it| it.trace).or_else(|| Some(trace.as_ref()?.trace_id())),
+            client: address,
+            took,
+        };
+        if let Some(trace) = &trace {
+            let app = metered.as_ref().map(AppHandle::id);
+            traces::end_request(trace, (began, now), &line, app);
+        }
         if self.log.wants(status, now) {
-            self.log.write(&Line {
-                method: &method,
-                route: routes.figures().template(route),
-                status,
-                code,
-                request_id: &request_id,
-                trace_id: trace.as_deref(),
-                client: address,
-                took,
-            });
+            self.log.write(&line);
         }
         match metered {
             Some(app) => metering::count_bytes(response, app),
             None => response,
         }
+    }
+
+    /// The request's trace, if it is traced: only where requests do something for somebody.
+    fn trace(&self, caller: Option<&TraceParent>, path: &str, began: Instant) -> Option<Trace> {
+        // The operator's listener has no apps, and is asked every few seconds by machines.
+        let traces = self.state.traces.as_ref().filter(|_| self.app_routes.is_some())?;
+        if is_health(path) { None } else { traces.enter(caller, began) }
     }
 
     /// The first refusal in the order of precedence that needs no handler.

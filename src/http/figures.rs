@@ -31,6 +31,17 @@ pub struct RouteFigures {
     cells: Vec<[[Cell; CLASSES.len()]; METHODS.len()]>,
 }
 
+/// The verb, one of few: a client may send any word as one.
+#[must_use]
+pub fn verb(method: &Method) -> &'static str {
+    METHODS[verb_number(method)]
+}
+
+fn verb_number(method: &Method) -> usize {
+    let known = METHODS.iter().position(|name| *name == method.as_str());
+    known.unwrap_or(METHODS.len() - 1)
+}
+
 /// Durations of one kind of answers.
 #[derive(Debug, Clone)]
 pub struct RouteReading<'a> {
@@ -69,8 +80,7 @@ impl RouteFigures {
         status: StatusCode,
         took: Duration,
     ) {
-        let known = METHODS.iter().position(|name| *name == method.as_str());
-        let method = known.unwrap_or(METHODS.len() - 1);
+        let method = verb_number(method);
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
         let route = route.unwrap_or(self.cells.len() - 1);
         self.cells[route][method][class].get_or_init(Box::default).record(took);

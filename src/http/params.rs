@@ -39,6 +39,19 @@ pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     })
 }
 
+/// Checks how many items a page may have: 1 to `max`, or nothing said.
+///
+/// # Errors
+/// `invalid_request`.
+pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
+    match limit {
+        Some(limit) if !(1..=max).contains(&limit) => {
+            Err(Error::invalid(format!("query parameter limit: must be 1 to {max}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The last parameter of the path, as an id of some kind; another kind of id, or no id at all,
 /// answers like an unknown one.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use rookery_domain::id::RequestId;
+use rookery_domain::{id::RequestId, trace::TraceParent};
 use uuid::{Builder, Uuid};
 
 /// The header, in and out.
@@ -63,24 +63,8 @@ fn acceptable(id: &[u8]) -> bool {
     (1..=LEN_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// The trace id of a well-formed `traceparent` (version 00 or later; all zeros is none).
+/// What the caller says of the trace that the request belongs to.
 #[must_use]
-pub fn trace_id(headers: &HeaderMap) -> Option<&str> {
-    let text = headers.get("traceparent")?.to_str().ok()?;
-    let mut parts = text.split('-');
-    let (version, trace, parent, flags) =
-        (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let hex = |part: &str, len: usize| {
-        part.len() == len && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let zero = |part: &str| part.bytes().all(|b| b == b'0');
-    let well_formed = hex(version, 2)
-        && version != "ff"
-        && (version != "00" || parts.next().is_none())
-        && hex(trace, 32)
-        && !zero(trace)
-        && hex(parent, 16)
-        && !zero(parent)
-        && hex(flags, 2);
-    well_formed.then_some(trace)
+pub fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    TraceParent::parse(headers.get("traceparent")?.to_str().ok()?)
 }

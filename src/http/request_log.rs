@@ -9,7 +9,7 @@ use std::{
 };
 
 use http::{HeaderValue, Method, StatusCode};
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, trace::TraceId};
 
 /// Decides which requests get a line.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Line<'a> {
     /// The request's id.
     pub request_id: &'a HeaderValue,
     /// The trace that the request belongs to.
-    pub trace_id: Option<&'a str>,
+    pub trace_id: Option<TraceId>,
     /// The client.
     pub client: IpAddr,
     /// From the complete head to the answer's head.
@@ -87,7 +87,7 @@ impl RequestLog {
                     target: "rookery::request",
                     {
                     request.id = line.request_id.to_str().unwrap_or_default(),
-                    trace.id = line.trace_id,
+                    trace.id = line.trace_id.map(tracing::field::display),
                     http.method = line.method.as_str(),
                     http.route = line.route,
                     http.status = line.status.as_u16(),

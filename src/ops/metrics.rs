@@ -12,7 +12,10 @@ use super::{
     exposition::{Exposition, Kind, Labels},
     process,
 };
-use crate::state::State;
+use crate::{
+    state::State,
+    traces::{SentSpans, Traces},
+};
 
 /// The document, as of now.
 #[must_use]
@@ -156,6 +159,13 @@ fn server(out: &mut Exposition, state: &State) {
     let name = "rookery_event_loop_lag_seconds";
     let help = "How late the event loop was at worst since the last second began.";
     out.single(name, Kind::Gauge, help, state.ops.lag().as_secs_f64());
+    let name = "rookery_trace_spans_total";
+    out.family(name, Kind::Counter, "Spans of traces, by what became of them.");
+    let spans = state.traces.as_ref().map_or_else(SentSpans::default, Traces::sent);
+    let counts = [("sent", spans.sent), ("dropped", spans.dropped), ("failed", spans.failed)];
+    for (outcome, count) in counts {
+        out.sample(name, &[("outcome", outcome)], count);
+    }
     if let Some(bytes) = process::resident_bytes() {
         let name = "process_resident_memory_bytes";
         out.single(name, Kind::Gauge, "Resident memory of the process.", bytes);

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod exposition;
 pub mod metrics;
 pub mod overview;
+pub mod problems;
 pub mod process;
 pub mod readiness;
 pub mod view;
@@ -176,6 +177,7 @@ impl Ops {
             commit_p99_seconds: overview.writer.commit_p99_seconds.unwrap_or(0.0),
         });
         overview.seconds = seconds.iter().copied().collect();
+        overview.problems = problems::problems(&overview);
         let seconds = std::mem::take(seconds);
         *last = Some(Last { at: now, runtime, writer, http, seconds });
         drop(last);
@@ -203,6 +205,7 @@ impl Ops {
             uptime_s: self.uptime().as_secs(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             draining: state.drain.is_cancelled(),
+            problems: Vec::new(),
             apps: self.apps(last, runtime, rate),
             messages: messages(&last.runtime, runtime, rate),
             writer: commits(&last.writer, writer, rate),

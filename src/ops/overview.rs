@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::problems::Problem;
+
 /// The service at one second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Overview {
@@ -15,6 +17,9 @@ pub struct Overview {
     pub version: String,
     /// Whether it drains: no new work is taken.
     pub draining: bool,
+    /// What is wrong, worst first.
+    #[serde(default)]
+    pub problems: Vec<Problem>,
     /// Apps by state.
     pub apps: Apps,
     /// Messages to apps.

@@ -27,6 +27,7 @@ use crate::{
     router,
     routes::page::PageCache,
     state::{AppState, State},
+    traces::Traces,
 };
 
 /// What a caller of [`start`] may put in place of the service's own parts.
@@ -110,6 +111,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
+    let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;
@@ -134,6 +136,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         push,
         authenticator: hooks.authenticator.unwrap_or_else(|| Arc::new(directory)),
         ops: Ops::default(),
+        traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         countries,
         pages: PageCache::default(),
@@ -181,6 +184,9 @@ impl Server {
             let _ = listener.await;
         }
         self.state.rooms.close().await;
+        if let Some(traces) = &self.state.traces {
+            traces.close().await;
+        }
     }
 }
 

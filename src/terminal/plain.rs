@@ -210,10 +210,22 @@ fn write(lines: Vec<Line>) -> String {
     lines.into_iter().map(line).collect()
 }
 
+/// What is wrong, in one line; `None` when nothing is.
+#[must_use]
+pub fn wrong(seen: &Overview) -> Option<String> {
+    let told: Vec<_> = seen
+        .problems
+        .iter()
+        .map(|it| format!("{} ({})", clean(&it.what), clean(&it.why)))
+        .collect();
+    (!told.is_empty()).then(|| format!("WRONG: {}", told.join("; ")))
+}
+
 /// The service and its busiest apps.
 #[must_use]
 pub fn top(seen: &Overview, hot: &HotApps, wanted: &Wanted) -> String {
-    let mut out = format!("{}\n\n{}\n", headline(seen), write(summary(seen)));
+    let wrong = wrong(seen).map(|line| format!("{line}\n")).unwrap_or_default();
+    let mut out = format!("{}\n{wrong}\n{}\n", headline(seen), write(summary(seen)));
     if hot.items.is_empty() {
         out.push_str("No app did anything of late.\n");
         return out;

@@ -147,6 +147,7 @@ fn empty(app: AppId, prev_seq: u64, seq: u64, ticket: Box<dyn Ticket>) -> Group 
         idempotency: Vec::new(),
         app_write: None,
         access: Vec::new(),
+        traces: Vec::new(),
         ticket,
     }
 }

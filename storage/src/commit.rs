@@ -16,6 +16,7 @@ use rookery_domain::{
     members::Member,
     previews::Preview,
     row::Row,
+    trace::Trace,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -49,6 +50,8 @@ pub struct Group {
     pub app_write: Option<Box<AppWrite>>,
     /// Members, grants, previews and credentials as they are after the group, each at most once.
     pub access: Vec<AccessWrite>,
+    /// The traces of requests whose answers wait for it.
+    pub traces: Vec<Trace>,
     /// Told how it ended, exactly once.
     pub ticket: Box<dyn Ticket>,
 }

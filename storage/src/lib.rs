@@ -39,6 +39,7 @@ pub mod retention;
 pub mod session_grants;
 pub mod sessions;
 pub mod shelf;
+pub mod trace;
 pub mod transfers;
 pub mod trash;
 pub mod versions;

@@ -34,17 +34,30 @@ function put(name, text) {
   }
 }
 
-const source = new EventSource(main.dataset.live);
-source.onopen = () => { state.textContent = "live"; };
-source.onerror = () => { state.textContent = "not live; trying again"; };
-source.onmessage = (event) => {
+let source;
+
+// Only a page that somebody sees is kept current; shown again, it gets everything anew.
+function follow() {
+  if (document.hidden) {
+    source?.close();
+    source = undefined;
+    return;
+  }
+  if (source) return;
+  source = new EventSource(main.dataset.live);
+  source.onopen = () => { state.textContent = "live"; };
+  source.onerror = () => { state.textContent = "not live; trying again"; };
+  source.onmessage = show;
+}
+
+function show(event) {
   const row = document.activeElement.closest("tr[data-key]");
   const key = row?.dataset.key;
   for (const [name, text] of Object.entries(JSON.parse(event.data))) put(name, text);
   for (const grid of grids) keepOneStop(grid);
   // Rows change places: whoever stands on one stays with what it is the row of.
   if (row && row.dataset.key !== key) go(find(row.closest("table"), key) ?? row);
-};
+}
 
 const grids = document.querySelectorAll("[role=treegrid]");
 const PAGE_ROWS = 10;
@@ -107,6 +120,9 @@ for (const grid of grids) {
     event.preventDefault();
   });
 }
+
+document.addEventListener("visibilitychange", follow);
+follow();
 
 // Opening and closing a row is a page of its own; the keyboard goes on where it was.
 const opened = sessionStorage.getItem(OPENED);

@@ -9,7 +9,7 @@ use ratatui::{
     crossterm::event::{KeyCode, KeyEvent, KeyModifiers},
 };
 use rookery::{
-    ops::overview::Overview,
+    ops::{overview::Overview, problems::problems},
     routes::ops::{hot::HotApps, restarts::Restarts},
     terminal::{
         text::{clean, table},
@@ -51,6 +51,8 @@ fn crashes() -> Listed {
 fn picture(screen: &Screen, listed: Listed) -> Arc<Picture> {
     let mut overview = Overview::default();
     overview.apps.quarantined = 1;
+    overview.writer.ok = true;
+    overview.problems = problems(&overview);
     Arc::new(Picture { wanted: screen.wanted.clone(), overview, listed })
 }
 

@@ -22,7 +22,10 @@ use crate::{
     control::too_many_apps,
     env::Env,
     observe::lifecycle::StopCause,
-    registry::slot::{Live, Slot},
+    registry::{
+        counting::end_span,
+        slot::{Live, Slot},
+    },
 };
 
 /// The behaviour; all state is in [`App`].
@@ -132,16 +135,21 @@ impl App {
     /// Decides one request. Its answer waits with the open group whenever anything that is not
     /// durable may have gone into it.
     fn begin(&mut self, request: Request) {
-        let Some((ask, mut port)) = request.begin() else { return };
+        let Some((mut ask, mut port)) = request.begin() else { return };
         let began = Instant::now();
         let waited = began.saturating_duration_since(ask.queued_at);
+        let trace = ask.trace.take();
         let answer = self.answer(*ask, began);
+        if let Some(trace) = &trace {
+            end_span(trace, "decide", began, answer.as_ref().err(), self.slot.id);
+        }
         self.env.observer.handled(&self.slot, waited, began.elapsed());
         if self.in_flight.is_none() && !self.working.open.writes() {
             port.send(answer);
             return;
         }
         port.decided();
+        self.working.open.traces.extend(trace.map(|trace| *trace));
         self.working.open.replies.push((port, answer));
     }
 
@@ -196,6 +204,7 @@ impl App {
         }
         if !self.working.open.writes() {
             // Answers that waited for a group which has ended since.
+            self.working.open.traces.clear();
             release(std::mem::take(&mut self.working.open.replies));
             return;
         }

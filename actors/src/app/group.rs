@@ -6,7 +6,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use ractor::ActorRef;
-use rookery_domain::{Result, event::Event, id::AppId};
+use rookery_domain::{Result, event::Event, id::AppId, trace::Trace};
 use rookery_storage::commit::{
     AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub,
     SpentChallenge, Ticket,
@@ -36,6 +36,8 @@ pub(crate) struct Open {
     pub(crate) app_write: Option<Box<AppWrite>>,
     pub(crate) access: Vec<AccessWrite>,
     pub(crate) journal: Vec<Undo>,
+    /// The traces of requests whose answers wait.
+    pub(crate) traces: Vec<Trace>,
     /// Answers that wait for what they were computed from, errors too.
     pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
 }
@@ -141,6 +143,7 @@ pub(crate) fn seal(
         app_write,
         access,
         journal,
+        traces,
         mut replies,
     } = open;
     for (port, _) in &mut replies {
@@ -159,6 +162,7 @@ pub(crate) fn seal(
         idempotency,
         app_write,
         access: last_of_each(access, AccessWrite::key),
+        traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
     (group, InFlight { number, root, replies, journal })

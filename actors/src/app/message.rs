@@ -16,6 +16,7 @@ use rookery_domain::{
     principal::Caller,
     retention::RetentionPatch,
     row::Row,
+    trace::Trace,
 };
 use rookery_storage::commit::Outcome;
 use tokio::{
@@ -378,6 +379,8 @@ pub(crate) struct Ask {
     pub(crate) deadline: Instant,
     /// When it was sent to the present incarnation.
     pub(crate) queued_at: Instant,
+    /// Its span, when somebody traces the request.
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 /// How a request ended.

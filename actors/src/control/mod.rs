@@ -36,7 +36,7 @@ use rookery_domain::{
     id::AppId,
     secret::{Secret, SecretKind},
 };
-use rookery_storage::Db;
+use rookery_storage::{Db, trace};
 
 use crate::{env::Env, registry::Apps};
 
@@ -75,7 +75,7 @@ impl Control {
 pub(crate) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    match tokio::spawn(work).await {
+    match tokio::spawn(trace::carried(work)).await {
         Ok(done) => done,
         // It panicked, at an unknown point.
         Err(_) => Err(Error::internal(true)),

@@ -3,7 +3,10 @@
 use std::{future::Future, sync::Arc};
 
 use rookery_domain::{Error, ErrorCode, Result};
-use rookery_storage::idempotency_global::{self, NewAnswer, StoredAnswer};
+use rookery_storage::{
+    idempotency_global::{self, NewAnswer, StoredAnswer},
+    trace,
+};
 use tokio::sync::Mutex;
 
 use super::Directory;
@@ -72,7 +75,8 @@ impl Directory {
         F: Future<Output = Result<FirstAnswer<T>>> + Send + 'static,
     {
         let this = self.clone();
-        let task = tokio::spawn(async move { this.answer_once(once, make).await });
+        let work = async move { this.answer_once(once, make).await };
+        let task = tokio::spawn(trace::carried(work));
         task.await.map_err(|_| Error::internal(true))?
     }
 

@@ -136,6 +136,11 @@ impl MessageOutcome {
         }
     }
 
+    /// Whether the service failed at it, whoever is to blame.
+    pub(crate) const fn is_failure(self) -> bool {
+        matches!(self, Self::Shed | Self::Unavailable | Self::Failed)
+    }
+
     /// Whether operators call it an error of the app or the service.
     pub(crate) const fn is_error(self) -> bool {
         !matches!(self, Self::Ok | Self::Abandoned)

@@ -4,6 +4,7 @@
 //! Reading an app's record wakes nothing. What is not here: the rules of an app (`app`), and what
 //! spans apps and accounts (`control`).
 
+pub(crate) mod counting;
 pub(crate) mod shards;
 pub(crate) mod slot;
 mod wake;
@@ -24,8 +25,9 @@ use rookery_domain::{
     id::AppId,
     meters::Flow,
     principal::Caller,
+    trace::Trace,
 };
-use rookery_storage::StorageError;
+use rookery_storage::{StorageError, trace};
 use serde::Serialize;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -37,12 +39,9 @@ use crate::{
     },
     env::Env,
     meters::Collector,
-    observe::{
-        Ended,
-        counters::{MessageKind, MessageOutcome},
-        lifecycle::StopCause,
-    },
+    observe::{counters::MessageKind, lifecycle::StopCause},
 };
+use counting::Counting;
 use shards::Shards;
 pub use slot::SlotState;
 use slot::{Live, Queued, Slot};
@@ -258,7 +257,7 @@ impl AppHandle {
         self.slot.touch(self.env().uptime());
         match self.slot.root() {
             Some(root) => Ok(root),
-            None => Ok(self.live().await?.root.load_full()),
+            None => Ok(self.live_in(trace::current().as_ref()).await?.root.load_full()),
         }
     }
 
@@ -310,10 +309,13 @@ impl AppHandle {
     ) -> Result<Reply> {
         self.slot.touch(self.env().uptime());
         let deadline = message.began + self.env().options.request_timeout;
-        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at: message.began });
+        let queued_at = message.began;
+        let trace = message.trace.clone();
+        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace });
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
         for _ in 0..INCARNATIONS_TRIED_MAX {
-            let live = tokio::time::timeout_at(deadline, self.live())
+            let live = self.live_in(message.trace.as_deref());
+            let live = tokio::time::timeout_at(deadline, live)
                 .await
                 .map_err(|_| Error::unavailable("the app took too long to wake"))??;
             ask.queued_at = Instant::now();
@@ -393,45 +395,16 @@ impl AppHandle {
         }
         self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
     }
-}
 
-/// A message that is on its way: counted when it ends, however it ends.
-struct Counting<'a> {
-    app: &'a AppHandle,
-    kind: MessageKind,
-    bytes: usize,
-    began: Instant,
-    /// It was not let into the queue.
-    shed: bool,
-    outcome: MessageOutcome,
-}
-
-impl<'a> Counting<'a> {
-    fn new(app: &'a AppHandle, kind: MessageKind, bytes: usize) -> Self {
-        let outcome = MessageOutcome::Abandoned;
-        Self { app, kind, bytes, began: Instant::now(), shed: false, outcome }
-    }
-
-    fn answered(&mut self, answer: &Result<Reply>) {
-        self.outcome = match answer {
-            Ok(_) => MessageOutcome::Ok,
-            Err(_) if self.shed => MessageOutcome::Shed,
-            Err(error) => MessageOutcome::of(error),
+    /// [`Self::live`]; what waits for a wake is a span of `trace`.
+    async fn live_in(&self, trace: Option<&Trace>) -> Result<Arc<Live>> {
+        let Some(trace) = trace.filter(|_| self.slot.live().is_none()) else {
+            return self.live().await;
         };
-    }
-}
-
-impl Drop for Counting<'_> {
-    fn drop(&mut self) {
-        let env = self.app.env();
-        let message = Ended {
-            kind: self.kind,
-            outcome: self.outcome,
-            bytes: self.bytes,
-            took: self.began.elapsed(),
-            at: env.clock.now(),
-        };
-        env.observer.ended(&self.app.slot, message);
+        let began = Instant::now();
+        let woken = self.live().await;
+        counting::end_span(trace, "wake", began, woken.as_ref().err(), self.id());
+        woken
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod anonymous;
 pub mod ceiling;
+pub mod console;
 pub mod feed;
 mod followers;
 pub mod hot_app;

@@ -10,7 +10,11 @@ use super::{
     app::{AppLine, rfc3339},
     operator::Operator,
 };
-use crate::{error::ApiResult, http::params::StrictQuery, state::AppState};
+use crate::{
+    error::ApiResult,
+    http::params::{StrictQuery, check_limit},
+    state::AppState,
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
@@ -100,5 +104,6 @@ pub async fn restarts(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<RestartsQuery>,
 ) -> ApiResult<Json<Restarts>> {
+    check_limit(query.limit, RESTARTS_KEPT)?;
     Ok(Json(page(&state, query)))
 }

@@ -10,7 +10,11 @@ use super::{
     app::{AppLine, rfc3339},
     operator::Operator,
 };
-use crate::{error::ApiResult, http::params::StrictQuery, state::AppState};
+use crate::{
+    error::ApiResult,
+    http::params::{StrictQuery, check_limit},
+    state::AppState,
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
@@ -166,5 +170,6 @@ pub async fn tree(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<TreeQuery>,
 ) -> ApiResult<Json<Tree>> {
+    check_limit(query.limit, TREE_PAGE_MAX)?;
     Ok(Json(read(&state, query)?))
 }

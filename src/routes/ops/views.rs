@@ -13,11 +13,14 @@ use super::{
 use crate::{
     ops::{
         overview::Second,
+        problems::Problem,
         view::{Chart, Grid, Part, Row, View, bytes, number, some_time, time},
     },
     state::AppState,
 };
 
+/// Problems on the overview; there are no more kinds.
+const PROBLEM_PLACES: usize = 11;
 /// Apps of an open shard on one page.
 const TREE_PLACES: usize = 50;
 /// Crashes on one page.
@@ -124,6 +127,7 @@ fn overview(state: &AppState) -> View {
         live: "view=overview".to_owned(),
         choices: Vec::new(),
         parts: vec![
+            wrong(&seen.problems),
             Part::Figures(figures),
             chart("Messages per second", |second| second.messages, number),
             chart("Mailbox wait, 99th percentile", |second| second.wait_p99_seconds, time),
@@ -131,6 +135,18 @@ fn overview(state: &AppState) -> View {
             chart("COMMIT with fsync, 99th percentile", |second| second.commit_p99_seconds, time),
         ],
     }
+}
+
+/// What is wrong, or that nothing is.
+fn wrong(problems: &[Problem]) -> Part {
+    let well = Row::flat("well", String::new(), vec!["nothing".to_owned(), String::new()]);
+    let row = |problem: &Problem| {
+        let cells = vec![problem.what.clone(), problem.why.clone()];
+        Row::flat(&problem.what, problem.page.clone(), cells)
+    };
+    let rows = if problems.is_empty() { vec![well] } else { problems.iter().map(row).collect() };
+    let columns = vec!["What", "Why"];
+    Part::Grid(Grid { caption: "What is wrong", columns, places: PROBLEM_PLACES, rows })
 }
 
 const APP_COLUMNS: [&str; 8] =

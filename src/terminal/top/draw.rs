@@ -15,7 +15,7 @@ use crate::{
     terminal::{
         plain::{
             HOT_COLUMNS, Line, MESSAGE_COLUMNS, RESTART_COLUMNS, app_summary, headline, hot_cells,
-            message_cells, restart_cells, summary,
+            message_cells, restart_cells, summary, wrong,
         },
         text::clean,
     },
@@ -78,6 +78,8 @@ fn figures(picture: &Picture, screen: &Screen) -> Vec<TextLine<'static>> {
         }
         _ => summary(&picture.overview).into_iter().map(line).collect(),
     };
+    let wrong = wrong(&picture.overview);
+    lines.splice(0..0, wrong.map(|text| TextLine::styled(text, ALARM)));
     if let Listed::Restarts(page) = &picture.listed
         && screen.shows_page()
     {

@@ -11,13 +11,18 @@ mod soundness;
 mod sqlite;
 mod tx;
 
-use std::{path::PathBuf, pin::Pin, time::Duration};
+use std::{
+    path::PathBuf,
+    pin::Pin,
+    time::{Duration, Instant},
+};
 
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 
 use crate::{
     commit::Epoch,
     error::{Result, StorageError},
+    trace,
 };
 
 pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
@@ -161,6 +166,7 @@ impl Db {
         O: Send + 'static,
     {
         let db = self.clone();
+        let began = Instant::now();
         let task = tokio::spawn(async move {
             let mut attempt = 1;
             loop {
@@ -190,14 +196,19 @@ impl Db {
                 }
             }
         });
-        match task.await {
+        let result = match task.await {
             Ok(result) => result,
             // A body that panics has not reached COMMIT; a runtime that ends tells nothing.
             Err(error) if error.is_panic() => {
                 Err(StorageError::Refused("a transaction panicked".into()))
             }
             Err(_) => Err(StorageError::MaybeCommitted("the runtime has ended".into())),
+        };
+        if let Some(trace) = trace::current() {
+            let failure = result.is_err().then_some("storage");
+            trace.child().end("transaction", (began, Instant::now()), failure, Vec::new());
         }
+        result
     }
 
     /// Runs one statement that changes something, in a transaction of its own; the number of

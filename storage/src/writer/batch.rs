@@ -1,6 +1,9 @@
 //! The groups of one transaction while it is being committed, and how each of them is told.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Instant,
+};
 
 use tokio::sync::oneshot;
 
@@ -50,6 +53,7 @@ pub(super) struct Batch<'q> {
     pub(super) entries: Vec<Entry>,
     barriers: Vec<oneshot::Sender<()>>,
     pub(super) stage: Stage,
+    began: Instant,
 }
 
 impl<'q> Batch<'q> {
@@ -59,7 +63,8 @@ impl<'q> Batch<'q> {
         entries: Vec<Entry>,
         barriers: Vec<oneshot::Sender<()>>,
     ) -> Self {
-        Self { queue, counters, entries, barriers, stage: Stage::Open }
+        let began = Instant::now();
+        Self { queue, counters, entries, barriers, stage: Stage::Open, began }
     }
 
     /// Whether every group has an outcome already.
@@ -81,8 +86,10 @@ impl<'q> Batch<'q> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
+        let groups = self.entries.len();
         for Entry { group, outcome } in self.entries.drain(..) {
             let outcome = outcome.unwrap_or_else(|| self.stage.outcome());
+            trace(&group, &outcome, groups, self.began);
             self.counters.settled(&group, &outcome);
             settle(group, outcome);
         }
@@ -91,6 +98,30 @@ impl Drop for Batch<'_> {
             // Nobody may wait any more.
             let _ = barrier.send(());
         }
+    }
+}
+
+/// Ends the span of a group's commit in each trace that waits for it. `groups` shared it.
+fn trace(group: &Group, outcome: &Outcome, groups: usize, began: Instant) {
+    if group.traces.is_empty() {
+        return;
+    }
+    let (outcome, failure) = match outcome {
+        Outcome::Committed => ("committed", None),
+        Outcome::Aborted(Abort::Fenced) => ("fenced", Some("fenced")),
+        Outcome::Aborted(_) => ("aborted", Some("aborted")),
+        Outcome::Unknown => ("unknown", Some("unknown")),
+        Outcome::StoreBroken => ("store_broken", Some("store_broken")),
+    };
+    let ended = Instant::now();
+    for trace in &group.traces {
+        let fields = vec![
+            ("app.id", group.app.to_string().into()),
+            ("commit.outcome", outcome.into()),
+            ("commit.rows", group.rows.len().into()),
+            ("commit.groups", groups.into()),
+        ];
+        trace.child().end("commit", (began, ended), failure, fields);
     }
 }
 

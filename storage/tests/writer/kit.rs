@@ -55,6 +55,7 @@ impl Draft {
             idempotency: Vec::new(),
             app_write: None,
             access: Vec::new(),
+            traces: Vec::new(),
             ticket: Box::new(Reply(sender)),
         };
         Self(group, receiver)

@@ -1,0 +1,124 @@
+//! Traces of requests, sent to a collector by OTLP where the settings name one: one trace shows a
+//! request, the message to its app, the decision, and the commit that its answer waited for.
+//!
+//! Here is who is traced. Spans are made where the work is done (`rookery_domain::trace`), and
+//! sent by `export`. A span says which route, app and outcome; a path, a credential, an address or
+//! content is in none.
+
+mod export;
+mod request;
+
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Instant, SystemTime},
+};
+
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rand::RngCore as _;
+use rookery_domain::trace::{Span, SpanId, Spans, Trace, TraceId, TraceParent};
+use secrecy::ExposeSecret as _;
+use tokio::sync::mpsc;
+
+use self::export::Exporter;
+pub use self::{
+    export::{SentSpans, SpanCounts},
+    request::end_request,
+};
+use crate::config::Traces as Settings;
+
+/// Spans that wait to be sent; further ones are dropped and counted.
+pub const SPANS_QUEUED_MAX: usize = 8_192;
+
+/// Traces requests.
+pub struct Traces {
+    limiter: DefaultDirectRateLimiter,
+    queue: Arc<Queue>,
+    exporter: Exporter,
+}
+
+impl Traces {
+    /// What the settings ask for; `None` where they name no collector.
+    ///
+    /// # Errors
+    /// One line that names the setting.
+    pub fn start(settings: &Settings) -> Result<Option<Self>, String> {
+        if settings.endpoint.is_empty() {
+            return Ok(None);
+        }
+        let headers = headers(settings.headers.expose_secret()).unwrap_or_default();
+        let (sender, receiver) = mpsc::channel(SPANS_QUEUED_MAX);
+        let counts = Arc::new(SpanCounts::default());
+        let queue = Arc::new(Queue { sender, counts: Arc::clone(&counts) });
+        let exporter = Exporter::start(&settings.endpoint, headers, receiver, counts)
+            .map_err(|error| format!("traces.endpoint: {error}"))?;
+        let most = NonZeroU32::new(settings.requests_per_second_max).unwrap_or(NonZeroU32::MIN);
+        Ok(Some(Self { limiter: RateLimiter::direct(Quota::per_second(most)), queue, exporter }))
+    }
+
+    /// The trace of a request that began at `began`; `None` when it is not traced. What the caller
+    /// says counts as far as it does not cost more: it may leave a request out, not force it in.
+    #[must_use]
+    pub fn enter(&self, caller: Option<&TraceParent>, began: Instant) -> Option<Trace> {
+        if caller.is_some_and(|caller| !caller.sampled) || self.limiter.check().is_err() {
+            return None;
+        }
+        let queue: Arc<dyn Spans> = self.queue.clone();
+        let trace = caller.map_or_else(|| TraceId(not_zero()), |caller| caller.trace);
+        let now = (Instant::now(), SystemTime::now());
+        let at = (began, now.1 - now.0.saturating_duration_since(began));
+        Some(Trace::enter(queue, trace, caller.map(|caller| caller.span), at))
+    }
+
+    /// What became of spans.
+    #[must_use]
+    pub fn sent(&self) -> SentSpans {
+        self.queue.counts.read()
+    }
+
+    /// Sends what waits, and ends.
+    pub async fn close(&self) {
+        self.exporter.close().await;
+    }
+}
+
+/// Where spans wait.
+struct Queue {
+    sender: mpsc::Sender<Span>,
+    counts: Arc<SpanCounts>,
+}
+
+impl Spans for Queue {
+    fn new_id(&self) -> SpanId {
+        SpanId(not_zero())
+    }
+
+    fn take(&self, span: Span) {
+        if self.sender.try_send(span).is_err() {
+            self.counts.dropped.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Random bytes; all zero is no id.
+fn not_zero<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    while bytes == [0; N] {
+        rand::rng().fill_bytes(&mut bytes);
+    }
+    bytes
+}
+
+/// Reads `name=value` pairs with commas between; `None` when one is no header.
+#[must_use]
+pub fn headers(text: &str) -> Option<HeaderMap> {
+    let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            let name: HeaderName = name.trim().parse().ok()?;
+            Some((name, HeaderValue::from_str(value.trim()).ok()?))
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! What is wrong: said first, worst first, and only when it is so.
+
+use reqwest::Method;
+use rookery::ops::{overview::Overview, problems::problems};
+use serde_json::json;
+
+use crate::harness::{Answer, TestServer};
+
+fn well() -> Overview {
+    let mut seen = Overview::default();
+    seen.writer.ok = true;
+    seen.memory.budget_bytes = 1 << 30;
+    seen
+}
+
+#[test]
+fn nothing_is_wrong_with_a_quiet_and_with_a_busy_server() {
+    assert_eq!(problems(&well()), []);
+    let mut busy = well();
+    busy.apps.live = 100_000;
+    busy.messages.per_second = 50_000.0;
+    busy.messages.refused_per_second = 10.0;
+    busy.messages.wait_p99_seconds = Some(0.02);
+    busy.writer.commit_p99_seconds = Some(0.01);
+    busy.memory.resident_bytes = 1 << 29;
+    assert_eq!(problems(&busy), []);
+}
+
+#[test]
+fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
+    let mut seen = well();
+    seen.writer.ok = false;
+    seen.apps.quarantined = 3;
+    seen.apps.restarting = 1;
+    seen.http.failed_per_second = 2.0;
+    seen.messages.failed_per_second = 7.0;
+    seen.messages.wait_p99_seconds = Some(1.5);
+    seen.writer.commit_p99_seconds = Some(0.3);
+    seen.event_loop_lag_seconds = 0.4;
+    seen.writer.wal_alarm = true;
+    seen.memory.resident_bytes = 1 << 30;
+    let found = problems(&seen);
+    assert_eq!(found.len(), 10);
+    assert!(found[0].what.contains("writer"), "{found:?}");
+    assert!(found[1].what.contains("quarantined") && found[1].why.starts_with('3'), "{found:?}");
+    assert!(found.iter().any(|problem| problem.why.contains("1.5 s")), "{found:?}");
+    for problem in found {
+        let page = problem.page.split('?').next().unwrap();
+        assert!(["/ops", "/ops/tree", "/ops/hot", "/ops/restarts"].contains(&page), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_quarantined_app_is_the_first_thing_that_the_overview_says() {
+    let server = TestServer::start().await;
+    let state = server.state();
+    state.ops.tick(state);
+    let page = Answer::of(server.ops(Method::GET, "/ops")).await;
+    assert!(page.text.contains(">nothing</a>"), "{}", page.text);
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    let handle = state.rooms.apps().find(&app.id).await.unwrap();
+    for _ in 0..3 {
+        handle.root().await.unwrap();
+        let before = handle.observe().crashes;
+        assert!(handle.inject_panic());
+        while handle.observe().crashes == before {
+            tokio::task::yield_now().await;
+        }
+    }
+    state.ops.tick(state);
+    let seen = Answer::of(server.ops(Method::GET, "/ops/api/overview")).await.expect(200);
+    assert!(seen["problems"].as_array().unwrap().iter().any(|it| it["what"] == "apps crash"));
+    let page = Answer::of(server.ops(Method::GET, "/ops")).await;
+    let (wrong, figures) = page.text.split_once("<dl").expect("figures come later");
+    assert!(wrong.contains(">apps crash</a>") && wrong.contains("/ops/restarts"), "{wrong}");
+    assert!(figures.contains("Live apps"));
+}
