@@ -225,3 +225,18 @@ async fn a_run_on_somebody_elses_server_leaves_no_app_behind() {
         run(&["hot-app", "--op", "create", "--rate", "50", "--url", &address]).await;
     check_all_answered(&result);
 }
+
+#[tokio::test]
+async fn whoever_an_app_is_shared_with_reads_it() {
+    let args = ["permissions", "--shared-with", "20", "--rows", "20", "--rate", "200"];
+    let (result, out) = run_spawned(&args).await;
+    check(&result, out.path());
+    check_all_answered(&result);
+    let cases: Vec<_> = result.measurements.iter().map(|found| found.case.as_str()).collect();
+    let kinds = ["owner", "member", "credential", "grant-holder"];
+    let expected =
+        kinds.map(|kind| [format!("permissions/{kind}"), format!("permissions/{kind}-of-20")]);
+    assert_eq!(cases, expected.concat());
+    let shares = result.figures.iter().filter(|figure| figure.unit == "ratio");
+    assert_eq!(shares.count(), 8);
+}

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     load::{Mode, Plan},
-    scenarios::{anonymous, console, feed, hot_app, many_apps, noisy, sweep, wake},
+    scenarios::{anonymous, console, feed, hot_app, many_apps, noisy, permissions, sweep, wake},
     stats::Bound,
     suite,
 };
@@ -40,6 +40,8 @@ pub enum Command {
     Console(Run<console::Options>),
     /// Anonymous visitors write within a budget that must hold exactly.
     Anonymous(Run<anonymous::Options>),
+    /// The same reads by everybody whom an app is shared with, and with how many it is shared.
+    Permissions(Run<permissions::Options>),
     /// GET /alive: what the server answers when it has nothing to do.
     Ceiling(Run<NoOptions>),
     /// The figures of docs/PERFORMANCE.md, in one run.

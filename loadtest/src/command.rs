@@ -13,7 +13,9 @@ use crate::{
     failure::{Failure, Result},
     machine, report,
     result::ResultFile,
-    scenarios::{anonymous, ceiling, console, feed, hot_app, many_apps, noisy, sweep, wake},
+    scenarios::{
+        anonymous, ceiling, console, feed, hot_app, many_apps, noisy, permissions, sweep, wake,
+    },
     suite,
     view::View,
 };
@@ -63,6 +65,7 @@ pub async fn carry_out(command: &Command) -> Result<ExitCode> {
         Command::Noisy(run) => (&run.target, &run.load, "noisy"),
         Command::Console(run) => (&run.target, &run.load, "console"),
         Command::Anonymous(run) => (&run.target, &run.load, "anonymous"),
+        Command::Permissions(run) => (&run.target, &run.load, "permissions"),
         Command::Ceiling(run) => (&run.target, &run.load, "ceiling"),
         Command::Suite(run) => (&run.target, &run.load, "suite"),
     };
@@ -110,6 +113,7 @@ async fn scenario(command: &Command, context: &mut Context) -> Result<()> {
         Command::Noisy(run) => noisy::run(context, &run.options).await,
         Command::Console(run) => console::run(context, &run.options).await,
         Command::Anonymous(run) => anonymous::run(context, &run.options).await,
+        Command::Permissions(run) => permissions::run(context, &run.options).await,
         Command::Ceiling(_) => ceiling::run(context).await,
         Command::Suite(run) => suite::run(context, &run.options).await,
         Command::Compare(_) | Command::Report(_) => Ok(()),
@@ -127,6 +131,7 @@ fn described(command: &Command) -> String {
         Command::Noisy(run) => (format!("{:?}", run.options), &run.load),
         Command::Console(run) => (format!("{:?}", run.options), &run.load),
         Command::Anonymous(run) => (format!("{:?}", run.options), &run.load),
+        Command::Permissions(run) => (format!("{:?}", run.options), &run.load),
         Command::Ceiling(run) => (format!("{:?}", run.options), &run.load),
         Command::Suite(run) => (format!("{:?}", run.options), &run.load),
         Command::Compare(_) | Command::Report(_) => return String::new(),

@@ -67,7 +67,11 @@ fn session_cookie(api: &Api, session: &str) -> String {
     format!("{name}={session}")
 }
 
-async fn sign_in(api: &Api, email: &str) -> Result<String> {
+/// The session cookie of the human with this address, by the development mailbox.
+///
+/// # Errors
+/// When the server refuses, or has no development mailbox.
+pub async fn sign_in(api: &Api, email: &str) -> Result<String> {
     let no_mailbox = || {
         let hint = "give --agent-key (ROOKERY_KEY) or --session (ROOKERY_SESSION)";
         Failure::Usage(format!("the server has no development mailbox to sign in through; {hint}"))

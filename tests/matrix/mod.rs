@@ -2,12 +2,12 @@
 //! list, through HTTP, against a plain model of the specification. `model` is written from the
 //! words of the documents and knows nothing of how the service decides.
 
-mod callers;
+pub mod callers;
 mod feed;
-mod lists;
+pub mod lists;
 mod model;
 mod run;
-mod setup;
+pub mod setup;
 
 use futures::{StreamExt as _, stream};
 use run::Run;

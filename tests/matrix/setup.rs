@@ -77,7 +77,7 @@ impl House {
 }
 
 /// Lets a caller in, in the way of its kind.
-async fn pass(world: &World, site: &Site<'_>, who: Who) -> Pass {
+pub async fn pass(world: &World, site: &Site<'_>, who: Who) -> Pass {
     let server = &world.server;
     let everything = json!(["read", "create", "update", "delete", "count"]);
     let credential = async |body: Value| Pass::Bearer(site.credential(body).await.1);

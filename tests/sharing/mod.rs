@@ -1,7 +1,9 @@
 //! Sharing: members, grant links, previews, service credentials, share links, test sessions. One
 //! module for each noun, then what they have in common: who may share (`callers`), how an end is
-//! felt at once (`revocation`, `expiry`), and what holds when many ask at once (`races`).
+//! felt at once (`revocation`, `expiry`), what holds when many ask at once
+//! (`races`), and what attackers try with rows (`secrecy`).
 
+mod browser;
 mod callers;
 mod credentials;
 mod expiry;
@@ -12,6 +14,7 @@ mod previews;
 mod races;
 mod revocation;
 mod scope;
+mod secrecy;
 mod share_link;
 mod test_sessions;
 mod tokens;

@@ -9,6 +9,7 @@ mod followers;
 pub mod hot_app;
 pub mod many_apps;
 pub mod noisy;
+pub mod permissions;
 pub mod sweep;
 pub mod wake;
 
