@@ -77,19 +77,36 @@
     }
   };
 
-  // Push messages: the button asks the browser for a subscription and hands it to the service, or
-  // takes both back. Nothing is shown where a browser has no push.
+  // Push messages. The service forgets a subscription with the session that saved it, so a browser
+  // that has one saves it again after a sign-in.
+  const store = async (method, body) => {
+    const answer = await fetch('/v1/self/push-subscriptions', {
+      method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error((await answer.json()).error.message);
+  };
+  const remember = (made) => {
+    if (made) localStorage.setItem('push-session', document.body.dataset.session);
+    else localStorage.removeItem('push-session');
+  };
+  const saveAgain = async () => {
+    const known = localStorage.getItem('push-session');
+    if (!known || known === document.body.dataset.session) return;
+    const registration = await navigator.serviceWorker.getRegistration('/');
+    const held = await registration?.pushManager.getSubscription();
+    if (held) await store('POST', held);
+    remember(held);
+  };
+  if (navigator.serviceWorker) saveAgain().catch(() => {});
+
+  // The button asks the browser for a subscription and hands it to the service, or takes both back.
+  // Nothing is shown where a browser has no push.
   const pushes = (root) => {
     const place = root.querySelector('[data-push]');
     if (!place || !navigator.serviceWorker || !globalThis.PushManager) return;
     const applicationServerKey = place.dataset.push;
     place.removeAttribute('data-push');
     const [button, said] = [place.querySelector('button'), place.querySelector('[role=status]')];
-    const store = (method, body) => fetch('/v1/self/push-subscriptions', {
-      method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
-    }).then(async (answer) => {
-      if (!answer.ok) throw new Error((await answer.json()).error.message);
-    });
     const worker = navigator.serviceWorker.register('/push-worker.js').then(() => navigator.serviceWorker.ready);
     const show = (on) => { button.textContent = on ? 'Turn off' : 'Turn on'; };
     const turn = async () => {
@@ -98,6 +115,7 @@
       if (held) {
         await store('DELETE', { endpoint: held.endpoint });
         await held.unsubscribe();
+        remember(null);
         return show(false);
       }
       const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
@@ -107,6 +125,7 @@
         await made.unsubscribe();
         throw refused;
       }
+      remember(made);
       return show(true);
     };
     button.addEventListener('click', () => {

@@ -176,15 +176,17 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   const { context, page, check } = await visitor(browser);
   // The browser's own push service is not within reach of a test; what it would answer is.
   await page.addInitScript(() => {
-    let held = null;
-    const made = (options) => ({
-      options,
+    const made = () => ({
       endpoint: 'https://push.example.net/one',
       toJSON: () => ({ endpoint: 'https://push.example.net/one', expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }),
-      unsubscribe: async () => { held = null; return true; },
+      unsubscribe: async () => { localStorage.removeItem('held'); return true; },
     });
-    PushManager.prototype.getSubscription = async () => held;
-    PushManager.prototype.subscribe = async (options) => { globalThis.asked = options; held = made(options); return held; };
+    PushManager.prototype.getSubscription = async () => (localStorage.getItem('held') ? made() : null);
+    PushManager.prototype.subscribe = async (options) => {
+      globalThis.asked = options;
+      localStorage.setItem('held', 'yes');
+      return made();
+    };
   });
   const sent = [];
   await page.route('**/v1/self/push-subscriptions', (route) => {
@@ -199,12 +201,18 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   const asked = await page.evaluate(() => globalThis.asked);
   assert.equal(asked.userVisibleOnly, true);
   assert.equal(Buffer.from(asked.applicationServerKey, 'base64url').length, 65);
+  // The service forgets it with the session: a new one tells it again.
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  const again = page.waitForRequest('**/v1/self/push-subscriptions');
+  await signIn(page, 'told@example.org');
+  await again;
+  await page.goto(`${SITE_URL}/account`);
   await told.getByRole('button', { name: 'Turn off' }).click();
   await told.getByRole('button', { name: 'Turn on' }).waitFor();
   const endpoint = 'https://push.example.net/one';
-  assert.deepEqual(sent, [
-    ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }],
-    ['DELETE', { endpoint }]]);
+  const saved = ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }];
+  assert.deepEqual(sent, [saved, saved, ['DELETE', { endpoint }]]);
   check();
   await context.close();
 });

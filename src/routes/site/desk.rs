@@ -9,7 +9,11 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rookery_domain::{ErrorCode, Result, id::HumanId, redirect::ReturnPath};
+use rookery_domain::{
+    ErrorCode, Result,
+    id::{HumanId, SessionId},
+    redirect::ReturnPath,
+};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -47,6 +51,8 @@ pub struct Frame {
     pub files: &'static Addresses,
     /// Who is signed in.
     pub who: String,
+    /// By which session; the script tells by it that somebody signed in anew.
+    pub session: SessionId,
     /// Which part of the site this is.
     pub section: Section,
     /// What the last action did.
@@ -97,6 +103,7 @@ pub struct Desk {
     /// The human.
     pub human: HumanId,
     who: String,
+    session: SessionId,
     query: String,
     headers: HeaderMap,
     request_id: String,
@@ -134,6 +141,7 @@ impl Desk {
             api,
             human: holder.human,
             who,
+            session: holder.session,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers.clone(),
             request_id,
@@ -146,7 +154,7 @@ impl Desk {
         let pairs = url::form_urlencoded::parse(self.query.as_bytes());
         let done = pairs.filter(|(name, _)| name == "done").last();
         let notice = done.and_then(|(_, code)| Notice::of_code(&code));
-        Frame { files: addresses(), who: self.who.clone(), section, notice }
+        Frame { files: addresses(), who: self.who.clone(), session: self.session, section, notice }
     }
 
     /// The parameters that a page takes. An address is typed and kept by people: a parameter that
