@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt as _, stream};
 use reqwest::Method;
 use serde_json::json;
 use tokio::{
@@ -24,8 +23,9 @@ use crate::{
 const IDLE: usize = 10_000;
 const SLOW_SENDERS: usize = 1_000;
 const SLOW_READERS: usize = 200;
-/// Connections that are opened at the same time.
-const OPENING: usize = 200;
+/// Connections that are opened before the server has to show that it accepted them: fewer than the
+/// system keeps for it.
+const OPENING: usize = 500;
 /// `server.header_timeout_s` as it ships; the short form has less of it, to be short.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 const HEADER_TIMEOUT_SHORT: Duration = Duration::from_secs(4);
@@ -85,7 +85,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         app.rows(),
         api.key
     );
-    let mut reading = open(&address, readers).await?;
+    let mut reading = open(&api, readers).await?;
     for stream in &mut reading {
         // Until the socket takes no more; the rest of its wish is its own affair.
         let _ = timeout(Duration::from_millis(20), async {
@@ -96,9 +96,9 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         })
         .await;
     }
-    let sending = open(&address, senders).await?;
+    let sending = open(&api, senders).await?;
     let sending: Vec<_> = sending.into_iter().map(|one| tokio::spawn(drip(one))).collect();
-    let idling = open(&address, idle).await?;
+    let idling = open(&api, idle).await?;
     let opened = Instant::now();
     let idling: Vec<_> = idling.into_iter().map(|one| tokio::spawn(wait_for_end(one))).collect();
 
@@ -140,14 +140,22 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Opens connections, many at a time.
-pub(super) async fn open(address: &str, count: usize) -> Result<Vec<TcpStream>> {
-    let address = address.replace("localhost", "127.0.0.1");
-    let opened = stream::iter(0..count).map(|_| TcpStream::connect(address.clone()));
-    let opened: Vec<_> = opened.buffer_unordered(OPENING).collect().await;
-    opened.into_iter().collect::<std::io::Result<_>>().map_err(|error| {
-        Failure(format!("{count} connections: {error}; a higher limit of open files may help"))
-    })
+/// Opens connections that the server has accepted: those beyond the system's queue would be open on
+/// this side only.
+pub(super) async fn open(api: &Api, count: usize) -> Result<Vec<TcpStream>> {
+    let address = api.url.trim_start_matches("http://").replace("localhost", "127.0.0.1");
+    let mut streams = Vec::with_capacity(count);
+    while streams.len() < count {
+        for _ in streams.len()..count.min(streams.len() + OPENING) {
+            streams.push(TcpStream::connect(&address).await.map_err(|error| {
+                Failure(format!("{count} connections: {error}; more open files may help"))
+            })?);
+        }
+        // The queue is served in order: who comes last is answered when all are accepted.
+        let client = crate::api::client();
+        client.get(format!("{}/alive", api.url)).send().await?;
+    }
+    Ok(streams)
 }
 
 /// Sends a byte of a head each second until the other side has enough; after which time.

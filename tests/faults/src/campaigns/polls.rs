@@ -111,7 +111,7 @@ async fn wait(api: &Api, app: &App, cursor: &str, polls: usize) -> Result<Vec<Po
         app.id, api.key
     );
     let mut waiting = Vec::with_capacity(polls);
-    for mut stream in open(&address, polls).await? {
+    for mut stream in open(api, polls).await? {
         stream.write_all(request.as_bytes()).await?;
         waiting.push(tokio::spawn(async move {
             timeout(LOST_AFTER, answer(&mut stream)).await.ok().flatten()
