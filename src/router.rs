@@ -168,7 +168,7 @@ fn accounts(api: OpenApiRouter<AppState>) -> OpenApiRouter<AppState> {
         .routes(operation!(self_agents::resume::resume, self_agents::resume::ERRORS))
         .routes(operation!(self_agents::revoke_key::revoke_key, self_agents::revoke_key::ERRORS))
         .routes(operation!(self_agents::rotate_key::rotate_key, self_agents::rotate_key::ERRORS))
-        .routes(operation!(usage::account::usage, usage::account::ERRORS))
+        .routes(operation!(usage::account::own_usage, usage::account::ERRORS))
         .routes(operation!(usage::series::series, usage::series::ERRORS))
 }
 
@@ -286,7 +286,7 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(domains::read::read, domains::read::ERRORS))
         .routes(operation!(domains::remove::remove, domains::remove::ERRORS))
         .routes(operation!(usage::analytics::analytics, usage::analytics::ERRORS))
-        .routes(operation!(usage::app::usage, usage::app::ERRORS))
+        .routes(operation!(usage::app::app_usage, usage::app::ERRORS))
 }
 
 /// Organizations and the transfer of ownership: of part 4.4.

@@ -122,6 +122,10 @@ async fn every_body_is_read_strictly() {
         let path = house.path(operation, false);
         let request = ask(who, &house, &elsewhere, &operation.method, &path);
         let said = Answer::of(request.json(&body)).await;
+        if said.status == 501 {
+            // What the operator has not set up says so, whatever it is asked.
+            continue;
+        }
         assert!(said.text.contains("odd"), "{} {}: {}", operation.method, path, said.text);
         said.error(ErrorCode::InvalidRequest);
     }

@@ -64,7 +64,7 @@ pub struct AccountUsageBody {
     get, path = "/v1/self/usage", tag = "Account",
     responses((status = 200, description = "Meters, limits and the month", body = AccountUsageBody)),
 )]
-pub(crate) async fn usage(
+pub(crate) async fn own_usage(
     caller: HumanSession,
     State(state): State<AppState>,
     StrictQuery(NoParams {}): StrictQuery<NoParams>,

@@ -40,7 +40,7 @@ pub struct AppUsageBody {
     params(("id" = String, Path, description = "The app's id or slug"), Days),
     responses((status = 200, description = "Totals and a daily series", body = AppUsageBody)),
 )]
-pub async fn usage(
+pub async fn app_usage(
     member: AppMember<Readable>,
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Days>,
