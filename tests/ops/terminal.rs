@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{Read as _, Write as _},
+    num::NonZero,
     path::Path,
     process::{Command, Output, Stdio},
     time::Duration,
@@ -204,28 +205,31 @@ async fn what_is_wrong_with_the_address_is_said_in_one_line() {
     assert!(line.starts_with("rookery: the server refused (404 Not Found): "), "{line}");
 }
 
-/// What a terminal was told so far.
+/// The terminal that the live screen is shown on. Only cells that change are sent, so a text can
+/// arrive in pieces: it is looked for on the screen, not in what was sent.
 struct Screen {
     end: File,
-    told: Vec<u8>,
-    /// Up to here it was looked at.
-    at: usize,
+    shown: vt100::Parser,
 }
 
 impl Screen {
-    /// Reads until the terminal was told `text`, behind what was waited for before.
-    fn wait_for(&mut self, text: &str) {
+    fn new(end: File, size: Winsize) -> Self {
+        let cells = |n| NonZero::new(n).unwrap();
+        Self { end, shown: vt100::Parser::new(cells(size.ws_row), cells(size.ws_col), 0) }
+    }
+
+    /// Reads until the screen is as it is wanted.
+    fn wait_until(&mut self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
         let mut part = [0; 4_096];
-        loop {
-            let new = &self.told[self.at..];
-            if let Some(found) = new.windows(text.len()).position(|w| w == text.as_bytes()) {
-                self.at += found + text.len();
-                return;
-            }
+        while !is(self.shown.screen()) {
             let n = self.end.read(&mut part).unwrap_or(0);
-            assert!(n > 0, "{text:?} was not shown: {}", String::from_utf8_lossy(new));
-            self.told.extend_from_slice(&part[..n]);
+            assert!(n > 0, "{what} was not shown:\n{}", self.shown.screen().contents());
+            self.shown.process(&part[..n]);
         }
+    }
+
+    fn wait_for(&mut self, text: &str) {
+        self.wait_until(text, |screen| screen.contents().contains(text));
     }
 
     fn press(&mut self, keys: &str) {
@@ -248,15 +252,15 @@ async fn top_is_a_live_screen_in_a_terminal_and_leaves_it_as_it_was() {
     let pid = child.id();
     let ended = tokio::task::spawn_blocking(move || child.wait());
     let mut shown = tokio::task::spawn_blocking(move || {
-        let mut screen = Screen { end: File::from(master), told: Vec::new(), at: 0 };
-        screen.wait_for("\u{1b}[?1049h");
+        let mut screen = Screen::new(File::from(master), size);
+        screen.wait_until("the other screen", vt100::Screen::alternate_screen);
         screen.wait_for("busy-app");
         screen.press("\r");
         screen.wait_for("newest event");
         screen.press("?");
         screen.wait_for("Keys:");
         screen.press("q");
-        screen.wait_for("\u{1b}[?1049l");
+        screen.wait_until("what was there before", |screen| !screen.alternate_screen());
     });
     match tokio::time::timeout(SHOWN_MAX, &mut shown).await {
         Ok(shown) => shown.unwrap(),
