@@ -58,8 +58,8 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
         // The writer works on.
         let next = Draft::new(app, after.head.last_seq).create(row("z", "{}")).commit(&writer);
         assert_eq!(next.await, Outcome::Committed, "{point:?} {fault:?}");
+        forget_answers(test).await;
     }
-    forget_answers(test).await;
     outcome
 }
 
@@ -94,7 +94,9 @@ contract! {
     }
 
     async fn a_lost_connection_leaves_all_or_nothing(test: &TestDb) {
-        for point in Point::ALL {
+        // At COMMIT last: SQLite writes nothing any more once it does not know what it wrote.
+        let others = Point::ALL.into_iter().filter(|point| *point != Point::AtCommit);
+        for point in others.chain([Point::AtCommit]) {
             broken_at(test, point, Fault::Lose).await;
         }
     }
