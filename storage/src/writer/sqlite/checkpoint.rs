@@ -134,7 +134,8 @@ pub(super) fn checkpoint(
             }
         },
     };
-    let frames = u64::try_from(frames).unwrap_or(0);
+    // Negative: another run is under way, and will count it.
+    let Ok(frames) = u64::try_from(frames) else { return Ok(0) };
     let wal_bytes = frames * (u64::from(page_bytes) + FRAME_HEADER_BYTES);
     let before = shared.counters.checkpointed(wal_bytes);
     let alarm = shared.options.wal_alarm_bytes;
