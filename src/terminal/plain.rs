@@ -18,9 +18,6 @@ use crate::{
     },
 };
 
-/// Columns of a list of busy apps.
-pub const HOT_COLUMNS: [&str; 8] =
-    ["App", "State", "Messages/s", "Wait/s", "Bytes/s", "Errors/s", "Queued", "Memory"];
 /// Columns of a list of crashes.
 pub const RESTART_COLUMNS: [&str; 6] = ["No.", "When", "What", "Then", "In a row", "Cause"];
 /// Columns of a list of messages.
@@ -102,19 +99,10 @@ pub fn headline(seen: &Overview) -> String {
     )
 }
 
-/// A busy app's cells, in the order of [`HOT_COLUMNS`].
+/// A busy app's cells, in the order of [`HotApp::COLUMNS`].
 #[must_use]
 pub fn hot_cells(app: &HotApp) -> Vec<String> {
-    vec![
-        clean(&app.app.slug).into_owned(),
-        app.app.state.clone(),
-        number(app.messages_per_second),
-        time(app.wait_per_second),
-        bytes(app.bytes_per_second),
-        number(app.errors_per_second),
-        app.app.queued.to_string(),
-        bytes(app.app.resident_bytes as f64),
-    ]
+    app.cells().iter().map(|cell| clean(cell).into_owned()).collect()
 }
 
 /// A crash's cells, in the order of [`RESTART_COLUMNS`].
@@ -232,28 +220,22 @@ pub fn top(seen: &Overview, hot: &HotApps, wanted: &Wanted) -> String {
     }
     out.push_str(&format!("Busiest by {} over {}\n", wanted.by.as_str(), wanted.window.as_str()));
     let rows: Vec<_> = hot.items.iter().map(hot_cells).collect();
-    out.push_str(&table(&HOT_COLUMNS, &rows));
+    out.push_str(&table(&HotApp::COLUMNS, &rows));
     out
 }
 
 fn app_rows(apps: &[AppLine]) -> String {
+    // In a terminal the id is what the next command is given; a page links it.
     let rows: Vec<_> = apps
         .iter()
         .map(|app| {
-            vec![
-                app.slug.clone(),
-                app.id.clone(),
-                app.state.clone(),
-                app.queued.to_string(),
-                app.followers.to_string(),
-                number(app.rows as f64),
-                bytes(app.resident_bytes as f64),
-                time(app.idle_ms as f64 / 1e3),
-                app.crashes.to_string(),
-            ]
+            let mut cells = app.cells();
+            cells.insert(1, app.id.clone());
+            cells
         })
         .collect();
-    let columns = ["App", "Id", "State", "Queued", "Waiters", "Rows", "Memory", "Idle", "Crashes"];
+    let mut columns = AppLine::COLUMNS.to_vec();
+    columns.insert(1, "Id");
     table(&columns, &rows)
 }
 

@@ -17,7 +17,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::operator::Operator;
-use crate::{error::ApiResult, state::AppState};
+use crate::{
+    error::ApiResult,
+    ops::view::{bytes, number, time},
+    state::AppState,
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::AppNotFound];
@@ -46,6 +50,25 @@ pub struct AppLine {
 }
 
 impl AppLine {
+    /// What [`AppLine::cells`] are called.
+    pub const COLUMNS: [&str; 8] =
+        ["App", "State", "Queued", "Waiters", "Rows", "Memory", "Idle", "Crashes"];
+
+    /// The line as people read it.
+    #[must_use]
+    pub fn cells(&self) -> Vec<String> {
+        vec![
+            self.slug.clone(),
+            self.state.clone(),
+            self.queued.to_string(),
+            self.followers.to_string(),
+            number(self.rows as f64),
+            bytes(self.resident_bytes as f64),
+            time(self.idle_ms as f64 / 1e3),
+            self.crashes.to_string(),
+        ]
+    }
+
     /// What is seen of `app` from outside. Wakes nothing.
     #[must_use]
     pub fn of(app: &AppHandle) -> Self {

@@ -10,7 +10,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{app::AppLine, operator::Operator};
-use crate::{error::ApiResult, http::params::StrictQuery, state::AppState};
+use crate::{
+    error::ApiResult,
+    http::params::StrictQuery,
+    ops::view::{bytes, number, time},
+    state::AppState,
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
@@ -60,6 +65,27 @@ pub struct HotApp {
     pub bytes_per_second: f64,
     /// Error answers a second.
     pub errors_per_second: f64,
+}
+
+impl HotApp {
+    /// What [`HotApp::cells`] are called.
+    pub const COLUMNS: [&str; 8] =
+        ["App", "State", "Messages/s", "Wait/s", "Bytes/s", "Errors/s", "Queued", "Memory"];
+
+    /// The line as people read it.
+    #[must_use]
+    pub fn cells(&self) -> Vec<String> {
+        vec![
+            self.app.slug.clone(),
+            self.app.state.clone(),
+            number(self.messages_per_second),
+            time(self.wait_per_second),
+            bytes(self.bytes_per_second),
+            number(self.errors_per_second),
+            self.app.queued.to_string(),
+            bytes(self.app.resident_bytes as f64),
+        ]
+    }
 }
 
 /// The busiest apps, as lines.

@@ -149,28 +149,12 @@ fn wrong(problems: &[Problem]) -> Part {
     Part::Grid(Grid { caption: "What is wrong", columns, places: PROBLEM_PLACES, rows })
 }
 
-const APP_COLUMNS: [&str; 8] =
-    ["App", "State", "Queued", "Waiters", "Rows", "Memory", "Idle", "Crashes"];
-
-fn app_cells(app: &AppLine) -> Vec<String> {
-    vec![
-        app.slug.clone(),
-        app.state.clone(),
-        app.queued.to_string(),
-        app.followers.to_string(),
-        number(app.rows as f64),
-        bytes(app.resident_bytes as f64),
-        time(app.idle_ms as f64 / 1e3),
-        app.crashes.to_string(),
-    ]
-}
-
 fn app_href(id: &str) -> String {
     format!("/ops/apps/{id}")
 }
 
 fn app_row(app: &AppLine) -> Row {
-    Row::flat(&app.id, app_href(&app.id), app_cells(app))
+    Row::flat(&app.id, app_href(&app.id), app.cells())
 }
 
 fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
@@ -179,7 +163,10 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
     let node = |key: &str, level, cells: [String; 3]| Row {
         key: key.to_owned(),
         level,
-        cells: cells.into_iter().chain((3..APP_COLUMNS.len()).map(|_| String::new())).collect(),
+        cells: cells
+            .into_iter()
+            .chain((3..AppLine::COLUMNS.len()).map(|_| String::new()))
+            .collect(),
         ..Row::default()
     };
     let ok = |ok: bool| if ok { "running" } else { "down" }.to_owned();
@@ -192,7 +179,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
         let went = if worker.last_error.is_some() { "last round failed" } else { "running" };
         let name = format!("worker {}", worker.kind);
         let mut row = node(&name, 2, [name.clone(), went.into(), String::new()]);
-        row.cells[APP_COLUMNS.len() - 1] = worker.restarts.to_string();
+        row.cells[AppLine::COLUMNS.len() - 1] = worker.restarts.to_string();
         rows.push(row);
     }
     for shard in &tree.shards {
@@ -232,7 +219,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
         choices,
         parts: vec![Part::Grid(Grid {
             caption: "Supervision tree",
-            columns: APP_COLUMNS.to_vec(),
+            columns: AppLine::COLUMNS.to_vec(),
             places,
             rows,
         })],
@@ -252,22 +239,7 @@ fn hottest(state: &AppState, asked: &Asked) -> View {
     let windows = Window::ALL
         .into_iter()
         .map(|one| (format!("over {}", one.as_str()), href(by, one), one == window));
-    let row = |app: &HotApp| {
-        Row::flat(
-            &app.app.id,
-            app_href(&app.app.id),
-            vec![
-                app.app.slug.clone(),
-                app.app.state.clone(),
-                number(app.messages_per_second),
-                time(app.wait_per_second),
-                bytes(app.bytes_per_second),
-                number(app.errors_per_second),
-                app.app.queued.to_string(),
-                bytes(app.app.resident_bytes as f64),
-            ],
-        )
-    };
+    let row = |app: &HotApp| Row::flat(&app.app.id, app_href(&app.app.id), app.cells());
     View {
         title: "Hot apps".to_owned(),
         about: "The busiest 50. Rates are decaying averages over the window.".to_owned(),
@@ -275,16 +247,7 @@ fn hottest(state: &AppState, asked: &Asked) -> View {
         choices: measures.chain(windows).collect(),
         parts: vec![Part::Grid(Grid {
             caption: "Hot apps",
-            columns: vec![
-                "App",
-                "State",
-                "Messages/s",
-                "Wait/s",
-                "Bytes/s",
-                "Errors/s",
-                "Queued",
-                "Memory",
-            ],
+            columns: HotApp::COLUMNS.to_vec(),
             places: rookery_actors::observe::hot::HOT_MAX,
             rows: lines.iter().map(row).collect(),
         })],
@@ -319,7 +282,7 @@ fn crashes(state: &AppState, asked: &Asked) -> View {
         parts: vec![
             Part::Grid(Grid {
                 caption: "Held back: waiting to restart, or quarantined",
-                columns: APP_COLUMNS.to_vec(),
+                columns: AppLine::COLUMNS.to_vec(),
                 places: restarts::HELD_MAX,
                 rows: held.collect(),
             }),

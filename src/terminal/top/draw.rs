@@ -12,9 +12,10 @@ use ratatui::{
 use super::{KEYS_HELP, Listed, Page, Picture, screen::Screen};
 use crate::{
     ops::view::{number, time},
+    routes::ops::hot::HotApp,
     terminal::{
         plain::{
-            HOT_COLUMNS, Line, MESSAGE_COLUMNS, RESTART_COLUMNS, app_summary, headline, hot_cells,
+            Line, MESSAGE_COLUMNS, RESTART_COLUMNS, app_summary, headline, hot_cells,
             message_cells, restart_cells, summary, wrong,
         },
         text::clean,
@@ -147,7 +148,7 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture, screen: &mut 
             Listed::Hot(hot) => {
                 let narrow = [12, 10, 8, 9, 8, 6, 9].map(Constraint::Length);
                 let widths = std::iter::once(Constraint::Fill(1)).chain(narrow).collect();
-                (&HOT_COLUMNS, hot.items.iter().map(hot_cells).collect(), widths)
+                (&HotApp::COLUMNS, hot.items.iter().map(hot_cells).collect(), widths)
             }
             Listed::App(app) => {
                 let widths = [12, 12, 10].map(Constraint::Length).into_iter();
