@@ -191,7 +191,7 @@ impl Edge {
         };
 
         let code = match loads_page {
-            true => refused::show(&self.state, &mut response, &method, &request_id),
+            true => refused::show(&self.state, &mut response, &request_id),
             false => self.state.envelope.seal(&mut response, &request_id),
         };
         if self.token.is_some() && response.status() == StatusCode::UNAUTHORIZED {

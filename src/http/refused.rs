@@ -2,7 +2,7 @@
 //! for the same status; which of the two a request gets is decided at the boundary.
 
 use axum::response::Response;
-use http::{HeaderValue, Method, header};
+use http::{HeaderValue, header};
 use rookery_domain::ErrorCode;
 
 use crate::{
@@ -18,7 +18,6 @@ use crate::{
 pub fn show(
     state: &State,
     response: &mut Response,
-    method: &Method,
     request_id: &HeaderValue,
 ) -> Option<ErrorCode> {
     let failed = ApiError::take(response)?;
@@ -34,7 +33,9 @@ pub fn show(
     }
     // A page that cannot be rendered is an empty one with the right status.
     let html = render(&page).unwrap_or_default();
-    *response.body_mut() = if method == Method::HEAD { "".into() } else { html.into() };
+    // The length of the answer that carried the error is there already.
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(html.len()));
+    *response.body_mut() = html.into();
     Some(code)
 }
 

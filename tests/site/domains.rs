@@ -49,11 +49,11 @@ async fn a_service_without_custom_domains_says_so_kindly() {
     owned.see("/settings").await.says("Serve it under a name that is yours");
     let page = owned.see("/domains").await;
     assert_eq!(page.status, 200);
-    page.says("No names of your own here yet").hides("Add a domain");
+    page.says("Custom domains are not set up here").hides("Add a domain");
     let fields = [("action", "add"), ("domain", "www.example.com")];
     let refused = owned.submit("/domains", &fields).await;
     assert_eq!(refused.status, 501);
-    refused.says("role=\"alert\"").says("No names of your own here yet");
+    refused.says("role=\"alert\"").says("Custom domains are not set up here");
 }
 
 #[tokio::test]

@@ -34,8 +34,10 @@ async fn a_browser_that_goes_astray_is_shown_a_page() {
     let verb = load(&server, Method::DELETE, "/sign-in").await;
     is_page(&verb, 405, "Nothing is here");
     assert_eq!(verb.header("allow"), "GET,HEAD,POST");
-    let request = server.request(POST, "/sign-in").header("accept", "text/html");
-    let forged = request.header("origin", "https://evil.example").form(&[("email", "a@b.org")]);
+    let ada = server.human("ada@example.org").await;
+    let request = server.request(POST, "/orgs").header("accept", "text/html");
+    let forged = request.header("cookie", ada.cookie).header("origin", "https://evil.example");
+    let forged = forged.form(&[("name", "Rooks")]);
     is_page(&Answer::of(forged).await, 403, "Not allowed");
     let head = load(&server, Method::HEAD, "/nothing").await;
     assert_eq!((head.status, &*head.text), (404, ""));
