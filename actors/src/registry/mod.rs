@@ -87,6 +87,8 @@ impl std::fmt::Debug for AppHandle {
 pub struct AppHandle {
     pub(crate) apps: Apps,
     pub(crate) slot: Arc<Slot>,
+    /// Whether its owner reads it even when it is in the trash.
+    pub(crate) from_trash: bool,
 }
 
 impl Apps {
@@ -205,7 +207,7 @@ impl Apps {
     }
 
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
-        AppHandle { apps: self.clone(), slot }
+        AppHandle { apps: self.clone(), slot, from_trash: false }
     }
 
     fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
@@ -229,6 +231,12 @@ impl AppHandle {
     #[must_use]
     pub fn id(&self) -> AppId {
         self.slot.id
+    }
+
+    /// The same app, for its owner to read even when it is in the trash.
+    #[must_use]
+    pub fn from_trash(self) -> Self {
+        Self { from_trash: true, ..self }
     }
 
     /// Its record as last published. Wakes nothing.

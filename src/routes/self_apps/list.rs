@@ -15,11 +15,10 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// Lists the apps that the human owns or has joined, newest first; those in the trash have a list of
-/// their own.
+/// Lists the apps that the human owns, has joined, or acts for as an admin of their organization,
+/// newest first; those in the trash have a list of their own.
 ///
-/// `role` says whether it is `owner` or `member`; whoever only acts for an app's organization finds
-/// it by `GET /v1/apps?org_id=`.
+/// `role` says which: `owner`, `member` or `admin`.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(Paging),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
@@ -29,7 +28,7 @@ pub async fn list_own_apps(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
-    let of = AppsOf::Joined(caller.human);
+    let of = AppsOf::Seen(caller.human);
     page(&state, caller, "/v1/self/apps", of, AppList::default(), query).await
 }
 
