@@ -41,6 +41,8 @@ const REQUEST_BYTES_MIN: usize = 512;
 pub struct AppHandle {
     pub(crate) apps: Apps,
     pub(crate) slot: Arc<Slot>,
+    /// Whether its owner reads it even when it is in the trash.
+    pub(crate) from_trash: bool,
 }
 
 impl std::fmt::Debug for AppHandle {
@@ -54,6 +56,12 @@ impl AppHandle {
     #[must_use]
     pub fn id(&self) -> AppId {
         self.slot.id
+    }
+
+    /// The same app, for its owner to read even when it is in the trash.
+    #[must_use]
+    pub fn from_trash(self) -> Self {
+        Self { from_trash: true, ..self }
     }
 
     /// Its record as last published. Wakes nothing.

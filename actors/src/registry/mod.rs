@@ -175,7 +175,7 @@ impl Apps {
     }
 
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
-        AppHandle { apps: self.clone(), slot }
+        AppHandle { apps: self.clone(), slot, from_trash: false }
     }
 
     fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
