@@ -1,24 +1,62 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
-//! queries in which a misspelt name is refused instead of ignored.
+//! queries in which a misspelt name is refused instead of ignored. `include_deleted` belongs to every
+//! route that reads an app, so the permission takes it.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
 use rookery_domain::{Error, ErrorCode};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{error::ApiError, state::AppState};
+
+/// The parameter with which the owner of an app reads it in the trash.
+pub const INCLUDE_DELETED: &str = "include_deleted";
 
 /// The query of a request. `T` carries `#[serde(deny_unknown_fields)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct StrictQuery<T>(pub T);
 
+/// No parameter at all: a misspelt or unsupported one must not pass silently.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// Marks a request of which the permission has taken `include_deleted`.
+#[derive(Debug, Clone, Copy)]
+struct TookIncludeDeleted;
+
+/// Whether a request asks to see what is deleted. A value that is no boolean is left for the route
+/// to refuse.
+pub fn take_include_deleted(parts: &mut Parts) -> bool {
+    let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+    let mut given = pairs.filter(|(name, _)| name == INCLUDE_DELETED);
+    let asked = match (given.next(), given.next()) {
+        (Some((_, value)), None) => value.parse::<bool>().ok(),
+        _ => None,
+    };
+    if asked.is_some() {
+        parts.extensions.insert(TookIncludeDeleted);
+    }
+    asked.unwrap_or_default()
+}
+
 impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+        let text = parts.uri.query().unwrap_or_default();
+        match query(text) {
+            // A route that does nothing else with it need not know it.
+            Err(_) if parts.extensions.get::<TookIncludeDeleted>().is_some() => {
+                let pairs = url::form_urlencoded::parse(text.as_bytes());
+                let others = pairs.filter(|(name, _)| name != INCLUDE_DELETED);
+                let mut rest = url::form_urlencoded::Serializer::new(String::new());
+                Ok(Self(query(&rest.extend_pairs(others).finish())?))
+            }
+            parsed => Ok(Self(parsed?)),
+        }
     }
 }
 

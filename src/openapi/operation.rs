@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    ResponseBuilder,
-    path::{Operation, PathItem},
+    ObjectBuilder, RefOr, ResponseBuilder, Type,
+    path::{Operation, ParameterBuilder, ParameterIn, PathItem},
     security::SecurityRequirement,
 };
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::error_content;
-use crate::{http::auth::permission::Permission, state::AppState};
+use crate::{
+    http::{auth::permission::Permission, params::INCLUDE_DELETED},
+    state::AppState,
+};
 
 /// Errors that any operation may answer, whatever it does.
 const COMMON: &[ErrorCode] = &[
@@ -62,6 +65,9 @@ where
     T: Extractors,
 {
     for item in routes.1.paths.values_mut() {
+        if let Some(get) = item.get.as_mut().filter(|_| T::Permission::READS_TRASH) {
+            take_include_deleted(get);
+        }
         for operation in operations(item) {
             complete::<T::Permission>(operation, errors);
             identify(operation, path);
@@ -77,6 +83,23 @@ fn identify(operation: &mut Operation, path: &str) {
     let verb = path.rsplit("::").next().unwrap_or_default().trim();
     if area != verb && !verb.contains('_') && operation.operation_id.as_deref() == Some(verb) {
         operation.operation_id = Some(format!("{area}_{verb}"));
+    }
+}
+
+/// Adds the parameter that the permission takes, unless the route says more about it.
+fn take_include_deleted(operation: &mut Operation) {
+    let parameters = operation.parameters.get_or_insert_default();
+    if parameters
+        .iter()
+        .all(|known| !matches!(known, RefOr::T(known) if known.name == INCLUDE_DELETED))
+    {
+        let schema = ObjectBuilder::new().schema_type(Type::Boolean);
+        let parameter = ParameterBuilder::new()
+            .name(INCLUDE_DELETED)
+            .parameter_in(ParameterIn::Query)
+            .description(Some("Also when the app is in the trash: for the owner (`forbidden`)."))
+            .schema(Some(schema));
+        parameters.push(parameter.build().into());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sixty-four at once: exactly as many win as may.
+//! Sixty-four at once, again and again: exactly as many win as may.
 
 use futures::future::join_all;
 use reqwest::Method;
@@ -7,6 +7,9 @@ use serde_json::json;
 
 use super::rows::{OWNER, Rows};
 use crate::harness::{Answer, TestServer};
+
+/// How often a race is run: what shows only now and then gets its chance within a few seconds.
+const ROUNDS: usize = 40;
 
 fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
     let won = answers.iter().filter(|answer| answer.status == status).count();
@@ -19,7 +22,7 @@ fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
 #[tokio::test]
 async fn a_unique_value_in_any_spelling_has_one_winner() {
     let rows = Rows::start().await;
-    for round in 0..8 {
+    for round in 0..ROUNDS {
         let spellings = [
             format!("straße{round}"),
             format!(" STRASSE{round}"),
@@ -37,14 +40,14 @@ async fn a_unique_value_in_any_spelling_has_one_winner() {
 async fn a_version_is_updated_from_once() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({"n": 0})).await;
-    for version in 1..=8 {
+    for version in 1..=ROUNDS {
         let answers = join_all((0..64).map(|n| {
             let body = json!({"data": {"n": n}, "if_match": version});
             rows.patch("entries/k", body)
         }));
         assert_eq!(won(&answers.await, 200, ErrorCode::Conflict), 1);
     }
-    assert_eq!(rows.get("entries/k").await.expect(200)["version"], 9);
+    assert_eq!(rows.get("entries/k").await.expect(200)["version"], ROUNDS + 1);
 }
 
 #[tokio::test]
@@ -67,11 +70,13 @@ async fn five_rows_below_the_cap_exactly_five_are_made() {
 #[tokio::test]
 async fn a_key_is_created_once_and_a_row_deleted_once() {
     let rows = Rows::start().await;
-    let answers = join_all((0..64).map(|_| rows.post("entries", json!({"key": "k", "data": {}}))));
-    let answers = answers.await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 63);
-    let delete = || Answer::of(rows.request(OWNER, Method::DELETE, "entries/k"));
-    let answers = join_all((0..64).map(|_| delete())).await;
-    assert_eq!(won(&answers, 200, ErrorCode::RowNotFound), 1);
+    for _ in 0..ROUNDS / 2 {
+        let body = json!({"key": "k", "data": {}});
+        let answers = join_all((0..64).map(|_| rows.post("entries", body.clone()))).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+        assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 63);
+        let delete = || Answer::of(rows.request(OWNER, Method::DELETE, "entries/k"));
+        let answers = join_all((0..64).map(|_| delete())).await;
+        assert_eq!(won(&answers, 200, ErrorCode::RowNotFound), 1);
+    }
 }

@@ -54,6 +54,8 @@ pub trait Permission {
     const SCHEMES: &'static [Scheme];
     /// Whether it also runs without one.
     const OPTIONAL: bool = false;
+    /// Whether reading with it takes `include_deleted`, for the owner to see an app in the trash.
+    const READS_TRASH: bool = false;
     /// Who that is, in a sentence.
     const WHO: &'static str;
     /// The refusals it may answer.
@@ -112,10 +114,21 @@ pub struct Account {
 #[derive(Debug, Clone, Copy)]
 pub struct Operator(pub ClaimedAgent);
 
+/// When an app in the trash is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trash {
+    /// Never: `soft_deleted`.
+    Refused,
+    /// When its owner reads it with `include_deleted=true`; else `soft_deleted`.
+    OnRequest,
+    /// Always: the route is about life and death itself.
+    Welcome,
+}
+
 /// Which states of an app a route works on.
 pub trait Lifecycle: Send + Sync + 'static {
-    /// Whether a deleted app is let through (else `soft_deleted`).
-    const DELETED: bool;
+    /// When an app in the trash is let through.
+    const TRASH: Trash;
     /// Whether a closed app is let through (else `app_closed`).
     const CLOSED: bool;
 }
@@ -123,23 +136,24 @@ pub trait Lifecycle: Send + Sync + 'static {
 /// For routes that change an app: it must be live.
 #[derive(Debug, Clone, Copy)]
 pub struct Live;
-/// For routes that read: a closed app may still be read.
+/// For routes that read: a closed app may still be read, and one in the trash by its owner who asks
+/// for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Readable;
-/// For routes about life and death itself (delete, restore, purge, `include_deleted`).
+/// For routes about life and death itself (delete, restore, purge).
 #[derive(Debug, Clone, Copy)]
 pub struct AnyState;
 
 impl Lifecycle for Live {
-    const DELETED: bool = false;
+    const TRASH: Trash = Trash::Refused;
     const CLOSED: bool = false;
 }
 impl Lifecycle for Readable {
-    const DELETED: bool = false;
+    const TRASH: Trash = Trash::OnRequest;
     const CLOSED: bool = true;
 }
 impl Lifecycle for AnyState {
-    const DELETED: bool = true;
+    const TRASH: Trash = Trash::Welcome;
     const CLOSED: bool = true;
 }
 
@@ -212,6 +226,7 @@ macro_rules! permission {
         impl$(<$l: Lifecycle>)? Permission for $name {
             const SCHEMES: &'static [Scheme] = &[$(Scheme::$scheme),*];
             const OPTIONAL: bool = $optional;
+            $(const READS_TRASH: bool = matches!($l::TRASH, Trash::OnRequest);)?
             const WHO: &'static str = $who;
             const CODES: &'static [ErrorCode] = &[$(ErrorCode::$code),*];
         }
@@ -263,7 +278,7 @@ optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
@@ -274,7 +289,7 @@ optional false, |parts, state| {
     let caller = Caller::Agent { agent, owner };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
@@ -283,8 +298,8 @@ permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a m
 optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
-    resolve::owner_or_member(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let owns = resolve::owner_or_member(&app, account, &caller, state).await?;
+    let app = resolve::in_state::<L>(parts, app, owns)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
@@ -294,7 +309,7 @@ optional false, |parts, state| {
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
@@ -303,8 +318,8 @@ optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
-    resolve::owner_or_member(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let owns = resolve::owner_or_member(&app, human, &caller, state).await?;
+    let app = resolve::in_state::<L>(parts, app, owns)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",

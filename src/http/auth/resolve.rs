@@ -13,10 +13,10 @@ use rookery_domain::{
 
 use super::{
     Identity, identify,
-    permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator},
+    permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator, Trash},
 };
 use crate::{
-    http::{csrf, metering},
+    http::{csrf, metering, params},
     state::AppState,
 };
 
@@ -83,20 +83,30 @@ pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle
     state.rooms.apps().find(id).await
 }
 
-/// Lets an app through that is in a state which the route works on.
-pub(super) fn in_state<L: Lifecycle>(app: AppHandle) -> Result<AppHandle> {
-    match app.record().status {
-        AppStatus::Deleted if !L::DELETED => {
-            Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
+/// Lets an app through that is in a state which the route works on. Whoever acts as its `owner` may
+/// ask to read it in the trash.
+pub(super) fn in_state<L: Lifecycle>(
+    parts: &mut Parts,
+    mut app: AppHandle,
+    owner: bool,
+) -> Result<AppHandle> {
+    let reads = L::TRASH == Trash::OnRequest && parts.method.is_safe();
+    let from_trash = reads && params::take_include_deleted(parts);
+    match (app.record().status, L::TRASH) {
+        (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => app = app.from_trash(),
+        (AppStatus::Deleted, Trash::OnRequest) if from_trash => {
+            return Err(wrong_kind("the app's owner while the app is in the trash"));
         }
-        AppStatus::Closed if !L::CLOSED => {
-            Err(Error::new(ErrorCode::AppClosed, "the app is closed"))
+        (AppStatus::Deleted, Trash::Refused | Trash::OnRequest) => {
+            return Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"));
         }
-        _ => {
-            metering::credit(&app);
-            Ok(app)
+        (AppStatus::Closed, _) if !L::CLOSED => {
+            return Err(Error::new(ErrorCode::AppClosed, "the app is closed"));
         }
+        _ => {}
     }
+    metering::credit(&app);
+    Ok(app)
 }
 
 /// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is
@@ -116,14 +126,16 @@ pub(super) async fn owner_only(
     Err(Error::app_not_found())
 }
 
+/// Whoever acts as the owner passes, and so does a member; tells whether it is the former.
 pub(super) async fn owner_or_member(
     app: &AppHandle,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
-) -> Result<()> {
-    if is_owner(app, account, state)? || is_member(app, caller, state).await? {
-        return Ok(());
+) -> Result<bool> {
+    let owner = is_owner(app, account, state)?;
+    if owner || is_member(app, caller, state).await? {
+        return Ok(owner);
     }
     Err(Error::app_not_found())
 }
@@ -151,12 +163,12 @@ pub(super) async fn row_caller<L: Lifecycle>(
         if app.id() != only {
             return Err(Error::app_not_found());
         }
-        return Ok((in_state::<L>(app)?, identity.caller()));
+        return Ok((in_state::<L>(parts, app, false)?, identity.caller()));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;
-    owner_or_member(&app, account, &caller, state).await?;
-    Ok((in_state::<L>(app)?, caller))
+    let owner = owner_or_member(&app, account, &caller, state).await?;
+    Ok((in_state::<L>(parts, app, owner)?, caller))
 }
 
 pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {

@@ -9,9 +9,9 @@ use rookery_actors::{
         once::Once,
         render::path_segment,
     },
-    directory::Participant,
+    directory::{Participant, ParticipantKind},
 };
-use rookery_domain::{Result, principal::Caller};
+use rookery_domain::{Error, ErrorCode, Result, principal::Caller};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -102,6 +102,18 @@ impl Asked {
                 Err(token_invalid())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// What somebody is told whom the app refuses in the middle of a wait. A member's visits end a
+    /// moment after the membership: also between the two it is no stranger.
+    pub(crate) fn shown_out(&self, refusal: Error) -> Error {
+        let signed_in = |visitor: &Arc<Participant>| visitor.kind == ParticipantKind::Human;
+        match refusal.code {
+            ErrorCode::Unauthorized if self.participant.as_ref().is_some_and(signed_in) => {
+                token_invalid()
+            }
+            _ => refusal,
         }
     }
 

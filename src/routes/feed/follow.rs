@@ -159,7 +159,7 @@ async fn poll(
     };
     // Whoever was shown out meanwhile is told that, and not how the app looks to a stranger.
     asked.check_still_here(state).await?;
-    Ok(page?)
+    Ok(page.map_err(|refusal| asked.shown_out(refusal))?)
 }
 
 fn body(page: &FeedPage) -> String {

@@ -39,11 +39,11 @@ pub struct OwnApps {
     cursor: Option<String>,
 }
 
-/// Lists the apps that the human owns or has joined, newest first; those in the trash have a list of
-/// their own.
+/// Lists the apps that the human owns, has joined, or acts for as an admin of their organization,
+/// newest first; those in the trash have a list of their own.
 ///
-/// `role` says whether it is `owner` or `member`. With `org_id` the list holds an organization's apps
-/// for its admins, who act as their owner: `admin` to those that are not the human's own.
+/// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's apps
+/// for its admins.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(OwnApps),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
@@ -59,7 +59,7 @@ pub async fn list_own_apps(
         let route = "/v1/self/apps?org_id";
         return page(&state, caller, route, AppsOf::Org(org), AppList::default(), query).await;
     }
-    let of = AppsOf::Joined(caller.human);
+    let of = AppsOf::Seen(caller.human);
     page(&state, caller, "/v1/self/apps", of, AppList::default(), query).await
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn page(
 ) -> ApiResult<Page<OwnApp>> {
     let whose = match of {
         AppsOf::Org(org) => org.uuid(),
-        AppsOf::Owner(_) | AppsOf::Joined(_) => caller.human.uuid(),
+        AppsOf::Owner(_) | AppsOf::Seen(_) => caller.human.uuid(),
     };
     let page = query.of(route, whose, state)?;
     let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };

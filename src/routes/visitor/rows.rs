@@ -10,15 +10,14 @@ use crate::{
         auth::visitor::{AnyVisitor, Visitor},
         body::ExactJson,
         conditional::{IfMatch, IfNoneMatch},
-        params::StrictQuery,
+        params::{NoParams, StrictQuery},
     },
     routes::collections::{
         batch_delete, batch_write,
         bodies::{BatchDeleteBody, BatchWriteBody, UpdateBody, WriteBody},
         count, create, delete, deleted, get, list,
         parameters::{
-            CollectionPath, DeleteParams, GetParams, ListParams, NoParams, PageParams, RowPath,
-            WriteHeaders,
+            CollectionPath, DeleteParams, GetParams, ListParams, PageParams, RowPath, WriteHeaders,
         },
         purge, restore,
         schema::{

@@ -10,6 +10,7 @@ mod manifest;
 mod screenshot;
 mod settings;
 mod strangers;
+mod trash;
 mod types;
 mod unrestricted;
 mod versions;
