@@ -48,7 +48,7 @@ before(async () => {
 });
 after(async () => { await browser.close(); });
 
-const signedOut = ['/', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
+const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
 const signedIn = () => {
   const app = `/apps/${world.app.id}`;
   return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', '/orgs', `/orgs/${world.org}`, app,
