@@ -15,11 +15,7 @@ use crate::{
 };
 
 /// Gives `response` a page, if it carries an error, and says which code it is.
-pub fn show(
-    state: &State,
-    response: &mut Response,
-    request_id: &HeaderValue,
-) -> Option<ErrorCode> {
+pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) -> Option<ErrorCode> {
     let failed = ApiError::take(response)?;
     let code = failed.error.code;
     let mut page = page(state, code, request_id);
