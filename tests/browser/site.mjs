@@ -117,6 +117,31 @@ test('a list is filtered and sorted in place, and its address keeps that', async
   await context.close();
 });
 
+test('a long list is turned in place, onward and back, and by the browser too', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'long@example.org');
+  const rows = `/v1/apps/${app.id}/collections/entries`;
+  for (let n = 10; n < 40; n += 1) {
+    await call('POST', rows, { key, body: { key: `row-${n}`, data: { name: `Guest ${n}`, message: 'Hello' } } });
+  }
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries?sort=name`);
+  await page.evaluate(() => { globalThis.stays = true; });
+  const shows = async (first, gone) => {
+    await page.getByRole('link', { name: first, exact: true }).waitFor();
+    assert.equal(await page.getByRole('link', { name: gone, exact: true }).count(), 0);
+  };
+  await shows('row-10', 'row-39');
+  await page.getByRole('link', { name: 'Next page' }).click();
+  await shows('row-39', 'row-10');
+  await page.getByRole('link', { name: 'Previous page' }).click();
+  await shows('row-10', 'row-39');
+  assert.equal(await page.evaluate(() => globalThis.stays), true, 'no page was loaded anew');
+  await page.goBack();
+  await shows('row-39', 'row-10');
+  assert.match(page.url(), /sort=name&cursor=/);
+  check();
+  await context.close();
+});
+
 test('a version is compared, rolled back, and the app deleted and restored', async () => {
   const { context, page, key, app, check } = await newcomer(browser, 'versions@example.org');
   await call('POST', `/v1/apps/${app.id}/versions`, { key, body: { html: '<h1>Second</h1>\n' } });
