@@ -234,7 +234,8 @@ fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
 fn a_full_disk_has_the_log_moved_to_the_file_at_once() {
     on_sqlite(async |test| {
         let app = deploy(test, "notes").await;
-        let writer = start_with(&test.db, Faults::listed([(Point::AtCommit, 2, Fault::Full)])).await;
+        let writer =
+            start_with(&test.db, Faults::listed([(Point::AtCommit, 2, Fault::Full)])).await;
         let first = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
         assert_eq!(first, Outcome::Committed);
         let refused = Draft::new(app, 2).create(row("b", "{}")).commit(&writer).await;
