@@ -1,10 +1,11 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
 //! queries in which a misspelt name is refused instead of ignored.
 
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
-use axum::extract::{FromRequestParts, RawPathParams};
-use http::request::Parts;
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
+use http::{Uri, request::Parts};
+use percent_encoding::percent_decode_str;
 use rookery_domain::{Error, ErrorCode};
 use serde::de::DeserializeOwned;
 
@@ -52,6 +53,37 @@ pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
     }
 }
 
+/// Takes a parameter that is true or false out of the query of `parts`; false when it is not there.
+///
+/// # Errors
+/// `invalid_request` for any other value, and for a parameter that is there twice.
+pub fn take_flag(parts: &mut Parts, name: &str) -> Result<bool, Error> {
+    let Some(query) = parts.uri.query().filter(|query| query.contains(name)) else {
+        return Ok(false);
+    };
+    let wrong = |why| Error::invalid(format!("query parameter {name}: {why}"));
+    let mut rest = url::form_urlencoded::Serializer::new(String::new());
+    let (mut flag, mut others) = (None, false);
+    for (param, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        if param != name {
+            rest.append_pair(&param, &value);
+            others = true;
+            continue;
+        }
+        let value = value.parse::<bool>().map_err(|_| wrong("must be `true` or `false`"))?;
+        if flag.replace(value).is_some() {
+            return Err(wrong("is there twice"));
+        }
+    }
+    let Some(flag) = flag else { return Ok(false) };
+    let path = parts.uri.path();
+    let target = if others { format!("{path}?{}", rest.finish()) } else { path.to_owned() };
+    let mut uri = std::mem::take(&mut parts.uri).into_parts();
+    uri.path_and_query = Some(target.parse().map_err(|_| wrong("cannot be read"))?);
+    parts.uri = Uri::from_parts(uri).map_err(|_| wrong("cannot be read"))?;
+    Ok(flag)
+}
+
 /// The last parameter of the path, as an id of some kind; another kind of id, or no id at all,
 /// answers like an unknown one.
 #[derive(Debug, Clone, Copy)]
@@ -67,4 +99,37 @@ impl<T: FromStr> FromRequestParts<AppState> for PathId<T> {
         let id = params.iter().last().and_then(|(_, text)| text.parse().ok());
         Ok(Self(id.ok_or_else(unknown)?))
     }
+}
+
+/// What stands for a segment of the path that is no text: nothing has this name.
+const NO_TEXT: &str = "\0";
+
+/// The parameters of the path with these names, decoded. A segment that is no UTF-8 names nothing,
+/// so whoever looks it up answers as for an unknown name.
+pub async fn path<const N: usize>(
+    parts: &mut Parts,
+    state: &AppState,
+    names: [&str; N],
+) -> [Option<String>; N] {
+    if let Ok(params) = RawPathParams::from_request_parts(parts, state).await {
+        let value = |name| params.iter().find(|(param, _)| *param == name).map(|(_, value)| value);
+        return names.map(|name| value(name).map(str::to_owned));
+    }
+    let template = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let value = |name| {
+        let segments = template.split('/').zip(parts.uri.path().split('/'));
+        let mut named = segments.filter(|(segment, _)| parameter(segment) == Some(name));
+        named.next().map(|(_, text)| decoded(text))
+    };
+    names.map(value)
+}
+
+/// The name of a parameter, when the segment of a template is one.
+fn parameter(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+fn decoded(text: &str) -> String {
+    let text = percent_decode_str(text).decode_utf8();
+    text.map_or_else(|_| NO_TEXT.to_owned(), Cow::into_owned)
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    ResponseBuilder,
-    path::{Operation, PathItem},
+    ObjectBuilder, RefOr, Required, ResponseBuilder, Schema, Type,
+    path::{Operation, ParameterBuilder, ParameterIn, PathItem},
+    request_body::RequestBody,
+    schema::SchemaType,
     security::SecurityRequirement,
 };
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -62,6 +64,9 @@ where
     T: Extractors,
 {
     for item in routes.1.paths.values_mut() {
+        if let Some(read) = item.get.as_mut().filter(|_| T::Permission::READS) {
+            take_include_deleted(read);
+        }
         for operation in operations(item) {
             complete::<T::Permission>(operation, errors);
             identify(operation, path);
@@ -80,7 +85,44 @@ fn identify(operation: &mut Operation, path: &str) {
     }
 }
 
+/// What reads an app takes `include_deleted`, whatever else it takes.
+fn take_include_deleted(operation: &mut Operation) {
+    const NAME: &str = "include_deleted";
+    let parameters = operation.parameters.get_or_insert_default();
+    if parameters.iter().any(|p| matches!(p, RefOr::T(parameter) if parameter.name == NAME)) {
+        return;
+    }
+    let flag = ObjectBuilder::new().schema_type(Type::Boolean);
+    let parameter = ParameterBuilder::new()
+        .name(NAME)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some("Also when the app is in the trash: for its owner."))
+        .schema(Some(flag));
+    parameters.push(RefOr::T(parameter.build()));
+}
+
+/// A body that may be left out is described as one that may be `null`, which is not the same.
+fn without_null(body: &mut RequestBody) {
+    for content in body.content.values_mut() {
+        let RefOr::T(content) = content else { continue };
+        let Some(RefOr::T(Schema::OneOf(either))) = &mut content.schema else { continue };
+        let mut kinds = either.items.iter().filter(|schema| !is_null(schema));
+        if let (Some(only), None) = (kinds.next().cloned(), kinds.next()) {
+            content.schema = Some(only);
+        }
+    }
+}
+
+fn is_null(schema: &RefOr<Schema>) -> bool {
+    let RefOr::T(Schema::Object(object)) = schema else { return false };
+    object.schema_type == SchemaType::Type(Type::Null)
+}
+
 fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        without_null(body);
+    }
     let mut security: Vec<_> = P::SCHEMES
         .iter()
         .map(|scheme| SecurityRequirement::new::<_, [&str; 0], &str>(scheme.name(), []))

@@ -1,6 +1,8 @@
-//! Sixty-four at once: exactly as many win as may.
+//! Sixty-four at once: exactly as many win as may, in as many rounds as fit into the time.
 
-use futures::future::join_all;
+use std::time::{Duration, Instant};
+
+use futures::{FutureExt as _, future::join_all};
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
@@ -16,10 +18,19 @@ fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
     won
 }
 
+/// How long rounds are begun.
+const ROUNDS_TIME: Duration = Duration::from_secs(5);
+
+/// The numbers of the rounds: one at least.
+fn rounds() -> impl Iterator<Item = u32> {
+    let began = Instant::now();
+    (0..).take_while(move |round| *round == 0 || began.elapsed() < ROUNDS_TIME)
+}
+
 #[tokio::test]
 async fn a_unique_value_in_any_spelling_has_one_winner() {
     let rows = Rows::start().await;
-    for round in 0..8 {
+    for round in rounds() {
         let spellings = [
             format!("straße{round}"),
             format!(" STRASSE{round}"),
@@ -34,17 +45,45 @@ async fn a_unique_value_in_any_spelling_has_one_winner() {
 }
 
 #[tokio::test]
+async fn a_value_that_is_let_go_while_others_want_it_has_one_holder_at_most() {
+    let rows = Rows::start().await;
+    rows.row("people", "holder", json!({"email": "a"})).await;
+    for round in rounds() {
+        let (from, to) = if round % 2 == 0 { ("a", "b") } else { ("b", "a") };
+        let mut moves: Vec<_> = (0..63)
+            .map(|_| rows.post("people", json!({"data": {"email": from}})))
+            .map(|request| request.boxed_local())
+            .collect();
+        moves.insert(
+            usize::try_from(round % 64).expect("small"),
+            rows.patch("people/holder", json!({"data": {"email": to}})).boxed_local(),
+        );
+        let answers = join_all(moves).await;
+        // Whoever came behind the change has the value, and only the first of them.
+        let created: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+        assert!(created.len() <= 1, "{} rows hold one value", created.len());
+        for row in created {
+            let key = row.json()["key"].as_str().expect("a key").to_owned();
+            rows.delete(&format!("people/{key}")).await.expect(200);
+            rows.delete(&format!("people/{key}/purge")).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_version_is_updated_from_once() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({"n": 0})).await;
-    for version in 1..=8 {
+    let mut version = 1;
+    for _ in rounds() {
         let answers = join_all((0..64).map(|n| {
             let body = json!({"data": {"n": n}, "if_match": version});
             rows.patch("entries/k", body)
         }));
         assert_eq!(won(&answers.await, 200, ErrorCode::Conflict), 1);
+        version += 1;
     }
-    assert_eq!(rows.get("entries/k").await.expect(200)["version"], 9);
+    assert_eq!(rows.get("entries/k").await.expect(200)["version"], version);
 }
 
 #[tokio::test]

@@ -212,13 +212,17 @@ pub(crate) fn writable(record: &AppRecord) -> Result<()> {
     }
 }
 
-/// Checks that the app can be read: a closed one by its owner only.
+/// Checks that the app can be read: a closed or a deleted one by its owner only. Whether the owner
+/// means to look into the trash is asked at the door.
 ///
 /// # Errors
 /// `soft_deleted`, `app_closed`, `app_not_found`.
 pub(crate) fn readable(record: &AppRecord, standing: &Standing) -> Result<()> {
     match record.status {
         AppStatus::Closed if standing.tier == Tier::Owner => Ok(()),
+        AppStatus::Deleted if standing.tier == Tier::Owner && standing.allowlist.is_none() => {
+            Ok(())
+        }
         _ => writable(record),
     }
 }

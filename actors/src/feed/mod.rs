@@ -13,13 +13,17 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, event::Event, principal::Caller, query::cursor::FeedCursor,
+    Error, ErrorCode, Result, app::AppStatus, event::Event, principal::Caller,
+    query::cursor::FeedCursor,
 };
 
 use tokio::time::Instant;
 
 use crate::{
-    app::{read::View, standing::ends_at},
+    app::{
+        read::View,
+        standing::{ends_at, writable},
+    },
     registry::{AppHandle, failed},
 };
 use sight::Sight;
@@ -49,6 +53,8 @@ pub struct FeedQuery {
     pub limit: usize,
     /// Only rows of this collection.
     pub collection: Option<String>,
+    /// The owner follows the app into the trash.
+    pub include_deleted: bool,
 }
 
 /// A page of the feed.
@@ -81,7 +87,7 @@ impl AppHandle {
     /// read has changed; `invalid_request` for a token that is none; those of a read.
     pub async fn feed(&self, caller: &Caller, query: &FeedQuery) -> Result<FeedPage> {
         let key = &self.env().key;
-        let view = self.view(caller).await?;
+        let view = self.followed(caller, query).await?;
         if let Some(name) = &query.collection
             && view.root.shelf(name).is_none()
         {
@@ -91,13 +97,13 @@ impl AppHandle {
             ));
         }
         let Some(token) = &query.since else {
-            let cursor = view.feed_cursor(view.root.seq).to_token(key);
+            let cursor = view.feed_cursor(view.root.seq).to_token(key, self.id());
             return Ok(FeedPage { events: vec![], cursor, more: false });
         };
         if !query.wait.is_zero() && self.apps.inner.stopping.is_cancelled() {
             return Err(Error::unavailable("the service is shutting down"));
         }
-        let mut cursor = FeedCursor::parse(token, key)?;
+        let mut cursor = FeedCursor::parse(token, key, self.id())?;
         drop(view);
         let _presence = (!query.wait.is_zero()).then(|| self.slot.hub.enter());
         let deadline = Instant::now() + query.wait;
@@ -105,13 +111,13 @@ impl AppHandle {
             let published = self.slot.hub.next();
             // Taken before the caller's standing is, so that no loss in between is missed.
             let admin_lost = self.env().orgs.next_loss();
-            let view = self.view(caller).await?;
+            let view = self.followed(caller, query).await?;
             check(&view, cursor, self.slot.floor())?;
             let (events, through, more) = self.look(&view, cursor, query).await?;
             cursor.seq = through;
             let waited = Instant::now() >= deadline;
             if !events.is_empty() || more || waited {
-                return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+                return Ok(FeedPage { events, cursor: cursor.to_token(key, self.id()), more });
             }
             let in_org = view.root.record.org.is_some();
             let look_again = deadline.min(self.end_of(&view, caller).unwrap_or(deadline));
@@ -122,10 +128,19 @@ impl AppHandle {
                 _ = tokio::time::timeout_at(look_again, published) => {}
                 () = admin_lost, if in_org => {}
                 () = stopping.cancelled() => {
-                    return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+                    return Ok(FeedPage { events, cursor: cursor.to_token(key, self.id()), more });
                 }
             }
         }
+    }
+
+    /// What the caller follows; a deleted app only by intent.
+    async fn followed(&self, caller: &Caller, query: &FeedQuery) -> Result<View> {
+        let view = self.view(caller).await?;
+        if !query.include_deleted && view.root.record.status == AppStatus::Deleted {
+            writable(&view.root.record)?;
+        }
+        Ok(view)
     }
 
     /// When what the caller came by ends by itself.

@@ -14,7 +14,7 @@ use rookery_domain::{
 };
 
 use super::{identify, resolve};
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, http::client::RequestContext, state::AppState};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub trait Permission {
     const WHO: &'static str;
     /// The refusals it may answer.
     const CODES: &'static [ErrorCode];
+    /// Whether reading with it takes `include_deleted`.
+    const READS: bool = false;
 }
 
 /// A route for everybody, without a credential.
@@ -118,29 +120,35 @@ pub trait Lifecycle: Send + Sync + 'static {
     const DELETED: bool;
     /// Whether a closed app is let through (else `app_closed`).
     const CLOSED: bool;
+    /// Whether the owner may read a deleted app by saying `include_deleted=true`.
+    const READS: bool;
 }
 
 /// For routes that change an app: it must be live.
 #[derive(Debug, Clone, Copy)]
 pub struct Live;
-/// For routes that read: a closed app may still be read.
+/// For routes that read: a closed app may still be read, and by its owner a deleted one with
+/// `include_deleted`.
 #[derive(Debug, Clone, Copy)]
 pub struct Readable;
-/// For routes about life and death itself (delete, restore, purge, `include_deleted`).
+/// For routes about life and death itself (delete, restore, purge).
 #[derive(Debug, Clone, Copy)]
 pub struct AnyState;
 
 impl Lifecycle for Live {
     const DELETED: bool = false;
     const CLOSED: bool = false;
+    const READS: bool = false;
 }
 impl Lifecycle for Readable {
     const DELETED: bool = false;
     const CLOSED: bool = true;
+    const READS: bool = true;
 }
 impl Lifecycle for AnyState {
     const DELETED: bool = true;
     const CLOSED: bool = true;
+    const READS: bool = false;
 }
 
 /// The owner of the app in the path: its human, or one of the human's agents.
@@ -201,6 +209,8 @@ pub struct RowCaller<L = Live> {
     pub app: AppHandle,
     /// Who asked.
     pub caller: Caller,
+    /// Whether they want to see what is in the trash too.
+    pub include_deleted: bool,
     lifecycle: PhantomData<L>,
 }
 
@@ -214,6 +224,7 @@ macro_rules! permission {
             const OPTIONAL: bool = $optional;
             const WHO: &'static str = $who;
             const CODES: &'static [ErrorCode] = &[$(ErrorCode::$code),*];
+            $(const READS: bool = $l::READS;)?
         }
 
         impl$(<$l: Lifecycle>)? FromRequestParts<AppState> for $name {
@@ -223,13 +234,29 @@ macro_rules! permission {
                 $parts: &mut Parts,
                 $state: &AppState,
             ) -> Result<Self, ApiError> {
-                Ok($body)
+                let granted = $body;
+                RequestContext::check_query($parts)?;
+                Ok(granted)
             }
         }
     };
 }
 
-permission!(Public: "Anybody.", [], [], optional false, |_parts, _state| Self);
+// No check of the query: an identity provider may send along what it likes.
+impl Permission for Public {
+    const SCHEMES: &'static [Scheme] = &[];
+    const WHO: &'static str = "Anybody.";
+    const CODES: &'static [ErrorCode] = &[];
+}
+
+impl FromRequestParts<AppState> for Public {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(_: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        Ok(Self)
+    }
+}
+
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
     |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],
@@ -263,7 +290,7 @@ optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    resolve::in_state::<L>(&app, parts, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
@@ -274,7 +301,7 @@ optional false, |parts, state| {
     let caller = Caller::Agent { agent, owner };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    resolve::in_state::<L>(&app, parts, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
@@ -283,8 +310,8 @@ permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a m
 optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
-    resolve::owner_or_member(&app, account, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let is_owner = resolve::owner_or_member(&app, account, &caller, state).await?;
+    resolve::in_state::<L>(&app, parts, is_owner)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
@@ -294,7 +321,7 @@ optional false, |parts, state| {
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    resolve::in_state::<L>(&app, parts, true)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
@@ -303,14 +330,14 @@ optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
-    resolve::owner_or_member(&app, human, &caller, state).await?;
-    let app = resolve::in_state::<L>(app)?;
+    let is_owner = resolve::owner_or_member(&app, human, &caller, state).await?;
+    resolve::in_state::<L>(&app, parts, is_owner)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",
 [AgentKey HumanSession ServiceCredential],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
-    Self { app, caller, lifecycle: PhantomData }
+    let (app, caller, include_deleted) = resolve::row_caller::<L>(parts, state).await?;
+    Self { app, caller, include_deleted, lifecycle: PhantomData }
 });

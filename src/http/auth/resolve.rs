@@ -1,7 +1,6 @@
 //! The checks behind the permissions, each in the order of precedence: credential, kind, claim,
 //! CSRF, app, its state. Which route asks for which of them is said by `permission`.
 
-use axum::extract::{FromRequestParts as _, RawPathParams};
 use http::request::Parts;
 use rookery_actors::AppHandle;
 use rookery_domain::{
@@ -16,7 +15,7 @@ use super::{
     permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator},
 };
 use crate::{
-    http::{csrf, metering},
+    http::{csrf, metering, params},
     state::AppState,
 };
 
@@ -76,27 +75,40 @@ fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(Hum
 
 /// The app in the path, whoever may see it.
 pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle> {
-    let params = RawPathParams::from_request_parts(parts, state).await;
-    let params = params.map_err(|_| Error::app_not_found())?;
-    let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
-    let (_, id) = id.ok_or_else(Error::app_not_found)?;
-    state.rooms.apps().find(id).await
+    let ids = params::path(parts, state, ["id", "appId"]).await;
+    let id = ids.into_iter().flatten().next().ok_or_else(Error::app_not_found)?;
+    state.rooms.apps().find(&id).await
 }
 
-/// Lets an app through that is in a state which the route works on.
-pub(super) fn in_state<L: Lifecycle>(app: AppHandle) -> Result<AppHandle> {
+/// The parameter by which a read asks for what is in the trash, too.
+const INCLUDE_DELETED: &str = "include_deleted";
+
+/// Lets an app through that is in a state which the route works on, and says whether the request
+/// asks for what is in the trash.
+pub(super) fn in_state<L: Lifecycle>(
+    app: &AppHandle,
+    parts: &mut Parts,
+    is_owner: bool,
+) -> Result<bool> {
+    let reads = L::READS && parts.method.is_safe();
+    let include_deleted = reads && params::take_flag(parts, INCLUDE_DELETED)?;
     match app.record().status {
+        AppStatus::Deleted if include_deleted && is_owner => {}
+        AppStatus::Deleted if include_deleted => return Err(wrong_kind("the app's owner")),
         AppStatus::Deleted if !L::DELETED => {
-            Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"))
+            let message = match reads {
+                true => "the app is in the trash; include_deleted=true shows it",
+                false => "the app is in the trash: restore it first",
+            };
+            return Err(Error::new(ErrorCode::SoftDeleted, message));
         }
         AppStatus::Closed if !L::CLOSED => {
-            Err(Error::new(ErrorCode::AppClosed, "the app is closed"))
+            return Err(Error::new(ErrorCode::AppClosed, "the app is closed"));
         }
-        _ => {
-            metering::credit(&app);
-            Ok(app)
-        }
+        _ => {}
     }
+    metering::credit(app);
+    Ok(include_deleted)
 }
 
 /// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is
@@ -116,14 +128,18 @@ pub(super) async fn owner_only(
     Err(Error::app_not_found())
 }
 
+/// Whether it is the owner that passes, and not a member; for anyone else the app is not there.
 pub(super) async fn owner_or_member(
     app: &AppHandle,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
-) -> Result<()> {
-    if is_owner(app, account, state)? || is_member(app, caller, state).await? {
-        return Ok(());
+) -> Result<bool> {
+    if is_owner(app, account, state)? {
+        return Ok(true);
+    }
+    if is_member(app, caller, state).await? {
+        return Ok(false);
     }
     Err(Error::app_not_found())
 }
@@ -140,23 +156,26 @@ async fn is_member(app: &AppHandle, caller: &Caller, state: &AppState) -> Result
     }
 }
 
-/// The app in the path and who asks it for rows: a service credential of it comes in here too.
+/// The app in the path, who asks it for rows (a service credential of it comes in here too), and
+/// whether they ask for what is in the trash.
 pub(super) async fn row_caller<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
-) -> Result<(AppHandle, Caller)> {
+) -> Result<(AppHandle, Caller, bool)> {
     let identity = required(parts, state).await?;
     if let Identity::Credential { app: only, .. } = identity {
         let app = app(parts, state).await?;
         if app.id() != only {
             return Err(Error::app_not_found());
         }
-        return Ok((in_state::<L>(app)?, identity.caller()));
+        let include_deleted = in_state::<L>(&app, parts, false)?;
+        return Ok((app, identity.caller(), include_deleted));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;
-    owner_or_member(&app, account, &caller, state).await?;
-    Ok((in_state::<L>(app)?, caller))
+    let is_owner = owner_or_member(&app, account, &caller, state).await?;
+    let include_deleted = in_state::<L>(&app, parts, is_owner)?;
+    Ok((app, caller, include_deleted))
 }
 
 pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {

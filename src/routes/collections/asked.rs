@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_actors::{
     AppHandle,
     app::{
-        message::{Op, Reply},
+        message::{Op, Renderer, Reply},
         once::Once,
         render::path_segment,
     },
@@ -42,34 +42,37 @@ pub(crate) struct Asked {
     pub(crate) place: Place,
     /// The participant, of a visitor that has a token.
     pub(crate) participant: Option<Arc<Participant>>,
+    /// Whether a read of the API asks for what is in the trash too.
+    pub(crate) include_deleted: bool,
 }
 
 impl<L: Lifecycle> From<RowCaller<L>> for Asked {
-    fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None }
+    fn from(RowCaller { app, caller, include_deleted, .. }: RowCaller<L>) -> Self {
+        Self { app, caller, place: Place::Api, participant: None, include_deleted }
     }
 }
 
 impl<L: Lifecycle> From<AppOwner<L>> for Asked {
     fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None }
+        Self { app, caller, place: Place::Api, participant: None, include_deleted: false }
     }
 }
 
 impl From<Visitor> for Asked {
     fn from(Visitor { app, caller, participant }: Visitor) -> Self {
-        Self { app, caller, place: Place::Origin, participant: Some(participant) }
+        let participant = Some(participant);
+        Self { app, caller, place: Place::Origin, participant, include_deleted: false }
     }
 }
 
 impl From<AnyVisitor> for Asked {
     fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
-        Self { app, caller, place: Place::Origin, participant }
+        Self { app, caller, place: Place::Origin, participant, include_deleted: false }
     }
 }
 
 /// A write whose first answer may have been given already.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Write<'a> {
     /// What the path names behind the app: `collections`, `batch`, `events`.
     pub(crate) route: &'static str,
@@ -79,6 +82,8 @@ pub(crate) struct Write<'a> {
     pub(crate) key: Option<&'a str>,
     /// The body as it came.
     pub(crate) body: &'a [u8],
+    /// Renders the answer to keep, where the app cannot.
+    pub(crate) render: Option<Renderer>,
 }
 
 impl Asked {
@@ -117,7 +122,7 @@ impl Asked {
             body_hash: Sha256::digest(write.body).into(),
             collection: write.collection.map(Into::into),
             location_base: write.collection.map_or_else(String::new, |name| self.rows_path(name)),
-            render: None,
+            render: write.render,
         };
         self.app.apply_once(caller, op, once, bytes).await
     }

@@ -24,7 +24,7 @@ pub const ERRORS: &[ErrorCode] =
 /// A second time changes nothing; a revoked one is `conflict`, for it never works again.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/resume", tag = "Sharing",
-    request_body = Nothing,
+    request_body = Option<Nothing>,
     params(
         ("id" = String, Path, description = "The app's id or slug"),
         ("credential_id" = String, Path, description = "The credential's id"),
