@@ -14,6 +14,7 @@ mod http;
 mod load;
 mod mail;
 mod matrix;
+mod model;
 mod operator;
 mod ops;
 mod outbound;

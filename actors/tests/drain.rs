@@ -32,13 +32,7 @@ async fn admitted_requests_are_answered_and_durable_before_the_tree_stops() {
 async fn waiting_polls_end_empty_and_new_ones_are_refused() {
     let house = House::open(Faults::default()).await;
     let app = house.app("notes").await;
-    let now = FeedQuery {
-        since: None,
-        wait: Duration::ZERO,
-        limit: 10,
-        collection: None,
-        include_deleted: false,
-    };
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 10, collection: None };
     let cursor = app.feed(&house.caller, &now).await.unwrap().cursor;
     let poll = FeedQuery { since: Some(cursor), wait: Duration::from_secs(50), ..now };
     let polling = {

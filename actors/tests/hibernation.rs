@@ -49,13 +49,7 @@ fn a_follower_keeps_its_app_awake_only_while_it_waits() {
     paused().block_on(async {
         let bench = Bench::start().await;
         let app = bench.app().await;
-        let now = FeedQuery {
-            since: None,
-            wait: Duration::ZERO,
-            limit: 10,
-            collection: None,
-            include_deleted: false,
-        };
+        let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 10, collection: None };
         let cursor = app.feed(&bench.caller, &now).await.unwrap().cursor;
         let poll = FeedQuery { since: Some(cursor), wait: Duration::from_secs(20), ..now };
         let polling = {

@@ -111,13 +111,7 @@ fn a_follower_hears_of_what_a_lost_outcome_turns_out_to_have_been() {
         let app = bench.app().await;
         let since = bench.create(&app, "a").await.map(|_| ());
         since.unwrap();
-        let now = FeedQuery {
-            since: None,
-            wait: Duration::ZERO,
-            limit: 10,
-            collection: None,
-            include_deleted: false,
-        };
+        let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 10, collection: None };
         let cursor = app.feed(&bench.caller, &now).await.unwrap().cursor;
         let poll = FeedQuery { since: Some(cursor), wait: Duration::from_secs(50), ..now };
         bench.store.hold();

@@ -136,13 +136,7 @@ async fn a_feed_loses_its_oldest_events_and_a_cursor_below_them_starts_anew() {
     let options = RuntimeOptions { feed_retention_events: 10, ..RuntimeOptions::default() };
     let house = House::open_with(Faults::default(), options).await;
     let app = house.app("notes").await;
-    let now = FeedQuery {
-        since: None,
-        wait: Duration::ZERO,
-        limit: 100,
-        collection: None,
-        include_deleted: false,
-    };
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 100, collection: None };
     let first = app.feed(&house.caller, &now).await.unwrap().cursor;
     for i in 0..30 {
         house.create(&app, &format!("k{i}")).await.unwrap();

@@ -15,13 +15,7 @@ async fn broken_at(point: Point, fault: Fault) {
     let house = House::open(faults).await;
     let app = house.app("notes").await;
     house.create(&app, "before").await.expect("the first commit is sound");
-    let now = FeedQuery {
-        since: None,
-        wait: Duration::ZERO,
-        limit: 100,
-        collection: None,
-        include_deleted: false,
-    };
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 100, collection: None };
     let cursor = app.feed(&house.caller, &now).await.unwrap().cursor;
     let told = house.create(&app, "broken").await;
     let since = FeedQuery { since: Some(cursor), ..now };

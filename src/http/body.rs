@@ -207,8 +207,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         return Err(Error::invalid("body: a JSON object is needed"));
     }
     // Serde would read an array as the members of an object in their order.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Error::invalid("body: a JSON object is needed, not an array"));
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        rookery_domain::json::parse(bytes)?;
+        return Err(Error::invalid("body: a JSON object is needed"));
     }
     rookery_domain::json::from_slice(bytes)
 }

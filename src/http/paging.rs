@@ -28,6 +28,12 @@ pub struct Paging {
 }
 
 impl Paging {
+    /// As asked for by a route whose query says more than this.
+    #[must_use]
+    pub const fn new(limit: Option<usize>, cursor: Option<String>) -> Self {
+        Self { limit, cursor }
+    }
+
     /// The page that is asked for, of the list at `route` that belongs to `owner`.
     ///
     /// # Errors

@@ -1,25 +1,63 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
-//! queries in which a misspelt name is refused instead of ignored.
+//! queries in which a misspelt name is refused instead of ignored. `include_deleted` belongs to every
+//! route that reads an app, so the permission takes it.
 
 use std::{borrow::Cow, str::FromStr};
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
-use http::{Uri, request::Parts};
+use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rookery_domain::{Error, ErrorCode};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{error::ApiError, state::AppState};
+
+/// The parameter with which the owner of an app reads it in the trash.
+pub const INCLUDE_DELETED: &str = "include_deleted";
 
 /// The query of a request. `T` carries `#[serde(deny_unknown_fields)]`.
 #[derive(Debug, Clone, Copy)]
 pub struct StrictQuery<T>(pub T);
 
+/// No parameter at all: a misspelt or unsupported one must not pass silently.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// Marks a request of which the permission has taken `include_deleted`.
+#[derive(Debug, Clone, Copy)]
+struct TookIncludeDeleted;
+
+/// Whether a request asks to see what is deleted. A value that is no boolean is left for the route
+/// to refuse.
+pub fn take_include_deleted(parts: &mut Parts) -> bool {
+    let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+    let mut given = pairs.filter(|(name, _)| name == INCLUDE_DELETED);
+    let asked = match (given.next(), given.next()) {
+        (Some((_, value)), None) => value.parse::<bool>().ok(),
+        _ => None,
+    };
+    if asked.is_some() {
+        parts.extensions.insert(TookIncludeDeleted);
+    }
+    asked.unwrap_or_default()
+}
+
 impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+        let text = parts.uri.query().unwrap_or_default();
+        match query(text) {
+            // A route that does nothing else with it need not know it.
+            Err(_) if parts.extensions.get::<TookIncludeDeleted>().is_some() => {
+                let pairs = url::form_urlencoded::parse(text.as_bytes());
+                let others = pairs.filter(|(name, _)| name != INCLUDE_DELETED);
+                let mut rest = url::form_urlencoded::Serializer::new(String::new());
+                Ok(Self(query(&rest.extend_pairs(others).finish())?))
+            }
+            parsed => Ok(Self(parsed?)),
+        }
     }
 }
 
@@ -51,37 +89,6 @@ pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
-}
-
-/// Takes a parameter that is true or false out of the query of `parts`; false when it is not there.
-///
-/// # Errors
-/// `invalid_request` for any other value, and for a parameter that is there twice.
-pub fn take_flag(parts: &mut Parts, name: &str) -> Result<bool, Error> {
-    let Some(query) = parts.uri.query().filter(|query| query.contains(name)) else {
-        return Ok(false);
-    };
-    let wrong = |why| Error::invalid(format!("query parameter {name}: {why}"));
-    let mut rest = url::form_urlencoded::Serializer::new(String::new());
-    let (mut flag, mut others) = (None, false);
-    for (param, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if param != name {
-            rest.append_pair(&param, &value);
-            others = true;
-            continue;
-        }
-        let value = value.parse::<bool>().map_err(|_| wrong("must be `true` or `false`"))?;
-        if flag.replace(value).is_some() {
-            return Err(wrong("is there twice"));
-        }
-    }
-    let Some(flag) = flag else { return Ok(false) };
-    let path = parts.uri.path();
-    let target = if others { format!("{path}?{}", rest.finish()) } else { path.to_owned() };
-    let mut uri = std::mem::take(&mut parts.uri).into_parts();
-    uri.path_and_query = Some(target.parse().map_err(|_| wrong("cannot be read"))?);
-    parts.uri = Uri::from_parts(uri).map_err(|_| wrong("cannot be read"))?;
-    Ok(flag)
 }
 
 /// The last parameter of the path, as an id of some kind; another kind of id, or no id at all,

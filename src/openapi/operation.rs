@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    ObjectBuilder, RefOr, Required, ResponseBuilder, Schema, Type,
+    ObjectBuilder, RefOr, ResponseBuilder, Schema, Type,
     path::{Operation, ParameterBuilder, ParameterIn, PathItem},
     request_body::RequestBody,
     schema::SchemaType,
@@ -15,7 +15,10 @@ use utoipa::openapi::{
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::error_content;
-use crate::{http::auth::permission::Permission, state::AppState};
+use crate::{
+    http::{auth::permission::Permission, params::INCLUDE_DELETED},
+    state::AppState,
+};
 
 /// Errors that any operation may answer, whatever it does.
 const COMMON: &[ErrorCode] = &[
@@ -64,8 +67,8 @@ where
     T: Extractors,
 {
     for item in routes.1.paths.values_mut() {
-        if let Some(read) = item.get.as_mut().filter(|_| T::Permission::READS) {
-            take_include_deleted(read);
+        if let Some(get) = item.get.as_mut().filter(|_| T::Permission::READS_TRASH) {
+            take_include_deleted(get);
         }
         for operation in operations(item) {
             complete::<T::Permission>(operation, errors);
@@ -85,21 +88,21 @@ fn identify(operation: &mut Operation, path: &str) {
     }
 }
 
-/// What reads an app takes `include_deleted`, whatever else it takes.
+/// Adds the parameter that the permission takes, unless the route says more about it.
 fn take_include_deleted(operation: &mut Operation) {
-    const NAME: &str = "include_deleted";
     let parameters = operation.parameters.get_or_insert_default();
-    if parameters.iter().any(|p| matches!(p, RefOr::T(parameter) if parameter.name == NAME)) {
-        return;
+    if parameters
+        .iter()
+        .all(|known| !matches!(known, RefOr::T(known) if known.name == INCLUDE_DELETED))
+    {
+        let schema = ObjectBuilder::new().schema_type(Type::Boolean);
+        let parameter = ParameterBuilder::new()
+            .name(INCLUDE_DELETED)
+            .parameter_in(ParameterIn::Query)
+            .description(Some("Also when the app is in the trash: for the owner (`forbidden`)."))
+            .schema(Some(schema));
+        parameters.push(parameter.build().into());
     }
-    let flag = ObjectBuilder::new().schema_type(Type::Boolean);
-    let parameter = ParameterBuilder::new()
-        .name(NAME)
-        .parameter_in(ParameterIn::Query)
-        .required(Required::False)
-        .description(Some("Also when the app is in the trash: for its owner."))
-        .schema(Some(flag));
-    parameters.push(RefOr::T(parameter.build()));
 }
 
 /// A body that may be left out is described as one that may be `null`, which is not the same.

@@ -45,7 +45,7 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     add(seen.draining, "draining", "no new work is taken".to_owned(), "/ops");
     let why = format!("{} down until somebody lifts it", number(apps.quarantined as f64));
     add(apps.quarantined > 0, "apps are quarantined", why, "/ops/restarts");
-    let why = format!("{} wait to start again", number(apps.restarting as f64));
+    let why = format!("{} waiting to start again", number(apps.restarting as f64));
     add(apps.restarting > 0, "apps crash", why, "/ops/restarts");
     let failed = seen.http.failed_per_second;
     add(failed > 0.0, "answers fail", format!("{} 5xx/s", number(failed)), "/ops/hot?by=errors");

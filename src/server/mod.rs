@@ -85,8 +85,14 @@ pub struct Server {
     state: AppState,
     site: SocketAddr,
     ops: SocketAddr,
-    listeners: Vec<JoinHandle<()>>,
+    site_listener: JoinHandle<()>,
+    ops_listener: JoinHandle<()>,
+    /// Cancelled when the operators' listener may go, too.
+    ops_drain: CancellationToken,
 }
+
+/// For running requests on the operators' listener, once everything else has drained.
+const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Starts a server; it serves when this returns.
 ///
@@ -160,12 +166,13 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
         tokio::spawn(custom.keep_clean(domains, drain));
     }
-    let drain = &state.drain;
-    let listeners = vec![
-        tokio::spawn(accept::serve(site_listener, site_edge, limits, drain.clone())),
-        tokio::spawn(accept::serve(ops_listener, ops_edge, limits, drain.clone())),
-    ];
-    Ok(Server { state, site, ops: ops_address, listeners })
+    let drain = state.drain.clone();
+    let site_listener = tokio::spawn(accept::serve(site_listener, site_edge, limits, drain));
+    let ops_drain = CancellationToken::new();
+    let limits = accept::Limits { drain_timeout: OPS_DRAIN_TIMEOUT, ..limits };
+    let serving = accept::serve(ops_listener, ops_edge, limits, ops_drain.clone());
+    let ops_listener = tokio::spawn(serving);
+    Ok(Server { state, site, ops: ops_address, site_listener, ops_listener, ops_drain })
 }
 
 impl Server {
@@ -188,17 +195,18 @@ impl Server {
     }
 
     /// Drains: no new connections, long-polls end, running requests and mail that waits get
-    /// `server.drain_timeout_s`.
+    /// `server.drain_timeout_s`. The operators' listener answers until the rest has drained.
     pub async fn stop(self) {
         let patience = Duration::from_secs(self.state.config.server.drain_timeout_s);
         let deadline = Instant::now() + patience;
         self.state.drain.cancel();
         self.state.rooms.runtime.refuse();
-        for listener in self.listeners {
-            // A listener that panicked has nothing left to drain.
-            let _ = listener.await;
-        }
+        // A listener that panicked has nothing left to drain.
+        let _ = self.site_listener.await;
         self.state.mailer.close(deadline).await;
+        // Until now it said "not ready" to whoever asked.
+        self.ops_drain.cancel();
+        let _ = self.ops_listener.await;
         self.state.rooms.close().await;
         if let Some(traces) = &self.state.traces {
             traces.close().await;

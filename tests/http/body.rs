@@ -23,7 +23,10 @@ async fn a_wrong_body_is_refused_by_the_name_of_the_member() {
         (r#"{"name": "x", "size": 1e400}"#, "JSON"),
         (r#"{"name": "#, "JSON"),
         ("", "body"),
-        ("[]", ""),
+        ("[]", "body: a JSON object is needed"),
+        ("null", "body: a JSON object is needed"),
+        (r#""name""#, "body: a JSON object is needed"),
+        ("name", "JSON"),
     ] {
         let answer = post(&server, body).await;
         let error = answer.error(ErrorCode::InvalidRequest);

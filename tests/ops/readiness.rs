@@ -50,11 +50,29 @@ async fn an_idle_server_proves_its_readiness_with_a_commit_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_draining_server_is_not_ready() {
+async fn a_draining_server_says_that_it_is_not_ready_until_its_last_request_is_answered() {
     let server = TestServer::start().await;
-    let state = server.state();
-    state.ops.readiness.check(state).await.unwrap();
-    state.drain.cancel();
-    let refusal = state.ops.readiness.check(state).await.unwrap_err();
-    assert_eq!(refusal.code, ErrorCode::Unavailable);
+    let ready = format!("http://{}/ready", server.ops_address());
+    let client = reqwest::Client::new();
+    Answer::of(client.get(&ready)).await.expect(200);
+    // A request whose body is still to come: the server waits for it.
+    let mut slow = server.raw().await;
+    let head = "POST /v1/register HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n\
+        content-type: application/json\r\ncontent-length: 16\r\n\r\n";
+    slow.send(head).await;
+    slow.read_until("100 Continue\r\n\r\n").await;
+    let stopping = tokio::spawn(server.stop());
+    let refused = loop {
+        let answer = Answer::of(client.get(&ready)).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    let error = refused.error(ErrorCode::Unavailable);
+    assert!(error["message"].as_str().unwrap().contains("draining"), "{error}");
+    slow.send(r#"{"name": "late"}"#).await;
+    let answer = slow.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 "), "it was answered: {answer}");
+    stopping.await.unwrap();
+    assert!(client.get(&ready).send().await.is_err(), "nobody listens any more");
 }

@@ -165,3 +165,17 @@ async fn user_codes_cannot_be_guessed_on_the_page() {
     server.state().clock.set(START.plus_seconds(61));
     assert_eq!(look(&right).await.status, 200);
 }
+
+#[tokio::test]
+async fn right_codes_that_many_type_at_once_are_no_guesses() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let started = start(&server).await;
+    let decisions = (0..RACERS).map(|racer| {
+        let decision = if racer % 2 == 0 { "approve" } else { "deny" };
+        Answer::of(decide(&server, &human, &started, decision))
+    });
+    let mut statuses: Vec<_> = join_all(decisions).await.iter().map(|one| one.status).collect();
+    statuses.sort_unstable();
+    assert_eq!((statuses[0], statuses[1], statuses[RACERS - 1]), (200, 409, 409));
+}

@@ -130,3 +130,43 @@ async fn the_last_opened_app_comes_first_and_a_deleted_one_not_at_all() {
     assert_eq!(item["status"], "deleted");
     assert!(item["deleted_at"].as_str().unwrap() < item["purge_at"].as_str().unwrap());
 }
+
+#[tokio::test]
+async fn an_admin_finds_the_apps_of_its_organization_once_each() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let org = server.org(&ada).await;
+    let org_id = org.rsplit_once('/').unwrap().1;
+    let mut paths = Vec::new();
+    for slug in ["of-the-rooks", "joined-as-well"] {
+        let body = json!({"html": HTML, "slug": slug, "org_id": org_id});
+        let app = server.tell(&ada, Method::POST, "/v1/apps", body).await.expect(201);
+        paths.push(format!("/v1/apps/{}", app["id"].as_str().unwrap()));
+        let clock = &server.state().clock;
+        clock.set(clock.now().plus_seconds(1));
+    }
+    deploy(&server, &ada.agent, "ada-alone").await;
+    let member = json!({"email": bob.human.email});
+    server.tell(&ada, Method::POST, &format!("{}/members", paths[1]), member).await.expect(201);
+    let seen = async |query: &str| {
+        let list = ask(&server, &bob.human, Method::GET, &format!("{LIST}{query}")).await;
+        let list = list.expect(200);
+        let of = |app: &Value| format!("{} {}", app["slug"], app["role"]).replace('"', "");
+        let apps: Vec<_> = list["items"].as_array().unwrap().iter().map(of).collect();
+        (apps, list["next_cursor"].as_str().map(encoded))
+    };
+
+    server.join(&org, &ada, &bob, "member").await;
+    assert_eq!(seen("").await.0, ["joined-as-well member"]);
+    server.set_role(&org, &ada, &bob, "admin").await.expect(200);
+    assert_eq!(seen("").await.0, ["joined-as-well admin", "of-the-rooks admin"]);
+    let (first, next) = seen("?limit=1").await;
+    assert_eq!(first, ["joined-as-well admin"]);
+    let (second, end) = seen(&format!("?limit=1&cursor={}", next.unwrap())).await;
+    assert_eq!((second, end), (vec!["of-the-rooks admin".to_owned()], None));
+    let favorite = format!("{LIST}/of-the-rooks/favorite");
+    assert_eq!(ask(&server, &bob.human, Method::PUT, &favorite).await.status, 204);
+
+    server.set_role(&org, &ada, &bob, "member").await.expect(200);
+    assert_eq!(seen("").await.0, ["joined-as-well member"]);
+}

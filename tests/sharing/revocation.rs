@@ -43,7 +43,7 @@ async fn a_removed_member_hears_nothing_more() {
     let world = World::start().await;
     let site = world.site("private").await;
     let (human, id, token) = site.member("ada@example.com", None).await;
-    let gone = [ErrorCode::ParticipantTokenInvalid, ErrorCode::Unauthorized];
+    let gone = [ErrorCode::ParticipantTokenInvalid];
     ends(
         &site,
         |query| feed(&site, &token, query),

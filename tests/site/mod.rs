@@ -9,6 +9,8 @@ mod data;
 mod first_run;
 mod home;
 mod member;
+mod orgs;
+mod paging;
 mod settings;
 mod sharing;
 mod sign_in;

@@ -49,7 +49,7 @@ async fn settings_are_those_of_the_api() {
 #[tokio::test]
 async fn an_app_joins_an_organization_of_its_owner() {
     let owned = Owned::with(guestbook()).await;
-    owned.see("/settings").await.hides("Organization");
+    owned.see("/settings").await.hides("name=\"org_id\"");
     let made = owned.server.by(&owned.ada, POST, "/v1/orgs").json(&json!({"name": "Guild"}));
     let org = crate::harness::Answer::of(made).await.expect(201);
     let id = org["id"].as_str().expect("an id");

@@ -69,9 +69,14 @@ pub(crate) struct View {
 impl View {
     /// # Errors
     /// Those of [`standing`] and [`readable`].
-    pub(crate) fn new(env: &Env, root: Arc<Root>, caller: &Caller) -> Result<Self> {
+    pub(crate) fn new(
+        env: &Env,
+        root: Arc<Root>,
+        caller: &Caller,
+        from_trash: bool,
+    ) -> Result<Self> {
         let standing = standing(env, &root, caller, env.clock.now())?;
-        readable(&root.record, &standing)?;
+        readable(&root.record, &standing, from_trash)?;
         Ok(Self { root, standing })
     }
 
@@ -100,7 +105,7 @@ impl View {
 
 impl AppHandle {
     pub(crate) async fn view(&self, caller: &Caller) -> Result<View> {
-        View::new(self.env(), self.root().await?, caller)
+        View::new(self.env(), self.root().await?, caller, self.from_trash)
     }
 
     /// One row by key.

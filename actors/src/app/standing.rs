@@ -212,17 +212,16 @@ pub(crate) fn writable(record: &AppRecord) -> Result<()> {
     }
 }
 
-/// Checks that the app can be read: a closed or a deleted one by its owner only. Whether the owner
-/// means to look into the trash is asked at the door.
+/// Checks that the app can be read: a closed one by its owner only, and one in the trash by the owner
+/// who asks for it `from_trash`.
 ///
 /// # Errors
 /// `soft_deleted`, `app_closed`, `app_not_found`.
-pub(crate) fn readable(record: &AppRecord, standing: &Standing) -> Result<()> {
+pub(crate) fn readable(record: &AppRecord, standing: &Standing, from_trash: bool) -> Result<()> {
+    let owner = standing.tier == Tier::Owner;
     match record.status {
-        AppStatus::Closed if standing.tier == Tier::Owner => Ok(()),
-        AppStatus::Deleted if standing.tier == Tier::Owner && standing.allowlist.is_none() => {
-            Ok(())
-        }
+        AppStatus::Closed if owner => Ok(()),
+        AppStatus::Deleted if owner && from_trash => Ok(()),
         _ => writable(record),
     }
 }

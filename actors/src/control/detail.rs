@@ -12,7 +12,7 @@ use crate::{
         birth::read_manifest,
         root::{CollectionCounts, Root},
     },
-    registry::{AppHandle, failed, slot::SlotState},
+    registry::{AppHandle, SlotState, failed},
 };
 
 /// Everything that an app's detail record shows.

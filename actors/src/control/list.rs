@@ -5,7 +5,7 @@ use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
 use rookery_storage::apps::{self, AppFilter, AppsOf};
 
 use super::Control;
-use crate::registry::{AppHandle, failed, slot::SlotState};
+use crate::registry::{AppHandle, SlotState, failed};
 
 /// Records that storage is asked for at a time.
 const CHUNK: u32 = 200;

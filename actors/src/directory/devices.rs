@@ -91,21 +91,8 @@ impl Directory {
     /// `not_found` for an unknown and an expired code; `rate_limited` after too many wrong ones
     /// from `client`; `unavailable`, `internal`.
     pub async fn device(&self, user_code: &str, client: IpAddr) -> Result<Device> {
-        Ok(self.find_device(user_code, client).await?.1)
-    }
-
-    async fn find_device(&self, code: &str, client: IpAddr) -> Result<(SecretHash, Device)> {
-        let core = &self.core;
-        let now = core.now();
-        let no_such_code = || Error::new(ErrorCode::NotFound, "no such user code");
-        let attempt = core.guesses.begin(core.key.network(client), now)?;
-        let code = UserCode::parse(code).ok_or_else(no_such_code)?;
-        let hash = core.key.code_hash(&code);
-        let found = devices::by_user_code(&core.db, hash.0, now).await;
-        if !matches!(found, Ok(None)) {
-            attempt.give_back();
-        }
-        Ok((hash, found?.ok_or_else(no_such_code)?))
+        let code = UserCode::parse(user_code);
+        self.mutate(async move |core: Arc<Core>| Ok(find(&core, code, client).await?.1)).await
     }
 
     /// Approves or denies an authorization for a human's account.
@@ -119,14 +106,18 @@ impl Directory {
         approve: bool,
         client: IpAddr,
     ) -> Result<Device> {
-        let (hash, device) = self.find_device(user_code, client).await?;
-        let core = &self.core;
-        let decided = devices::decide(&core.db, hash.0, human, approve, core.now()).await?;
-        if !decided {
-            return Err(Error::new(ErrorCode::Conflict, "this request was decided already"));
-        }
-        let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
-        Ok(Device { state, ..device })
+        let code = UserCode::parse(user_code);
+        self.mutate(async move |core: Arc<Core>| {
+            let (hash, device) = find(&core, code, client).await?;
+            let decided = devices::decide(&core.db, hash.0, human, approve, core.now()).await;
+            if !decided.map_err(Error::from)? {
+                let message = "this request was decided already";
+                return Err(Error::new(ErrorCode::Conflict, message).into());
+            }
+            let state = if approve { DeviceState::Approved } else { DeviceState::Denied };
+            Ok(Device { state, ..device })
+        })
+        .await
     }
 
     /// A poll by the device. Once the human has approved, one poll gets the agent.
@@ -153,4 +144,19 @@ impl Directory {
         })
         .await
     }
+}
+
+/// The authorization with this user code. It runs as a change does, one at a time: of many who type
+/// right codes at once, none is taken for a guess.
+async fn find(core: &Core, code: Option<UserCode>, client: IpAddr) -> Result<(SecretHash, Device)> {
+    let now = core.now();
+    let no_such_code = || Error::new(ErrorCode::NotFound, "no such user code");
+    let attempt = core.guesses.begin(core.key.network(client), now)?;
+    let code = code.ok_or_else(no_such_code)?;
+    let hash = core.key.code_hash(&code);
+    let found = devices::by_user_code(&core.db, hash.0, now).await;
+    if !matches!(found, Ok(None)) {
+        attempt.give_back();
+    }
+    Ok((hash, found?.ok_or_else(no_such_code)?))
 }

@@ -13,17 +13,13 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, app::AppStatus, event::Event, principal::Caller,
-    query::cursor::FeedCursor,
+    Error, ErrorCode, Result, event::Event, principal::Caller, query::cursor::FeedCursor,
 };
 
 use tokio::time::Instant;
 
 use crate::{
-    app::{
-        read::View,
-        standing::{ends_at, writable},
-    },
+    app::{read::View, standing::ends_at},
     registry::{AppHandle, failed},
 };
 use sight::Sight;
@@ -53,8 +49,6 @@ pub struct FeedQuery {
     pub limit: usize,
     /// Only rows of this collection.
     pub collection: Option<String>,
-    /// The owner follows the app into the trash.
-    pub include_deleted: bool,
 }
 
 /// A page of the feed.
@@ -87,7 +81,7 @@ impl AppHandle {
     /// read has changed; `invalid_request` for a token that is none; those of a read.
     pub async fn feed(&self, caller: &Caller, query: &FeedQuery) -> Result<FeedPage> {
         let key = &self.env().key;
-        let view = self.followed(caller, query).await?;
+        let view = self.view(caller).await?;
         if let Some(name) = &query.collection
             && view.root.shelf(name).is_none()
         {
@@ -111,7 +105,7 @@ impl AppHandle {
             let published = self.slot.hub.next();
             // Taken before the caller's standing is, so that no loss in between is missed.
             let admin_lost = self.env().orgs.next_loss();
-            let view = self.followed(caller, query).await?;
+            let view = self.view(caller).await?;
             check(&view, cursor, self.slot.floor())?;
             let (events, through, more) = self.look(&view, cursor, query).await?;
             cursor.seq = through;
@@ -132,15 +126,6 @@ impl AppHandle {
                 }
             }
         }
-    }
-
-    /// What the caller follows; a deleted app only by intent.
-    async fn followed(&self, caller: &Caller, query: &FeedQuery) -> Result<View> {
-        let view = self.view(caller).await?;
-        if !query.include_deleted && view.root.record.status == AppStatus::Deleted {
-            writable(&view.root.record)?;
-        }
-        Ok(view)
     }
 
     /// When what the caller came by ends by itself.

@@ -1,4 +1,7 @@
 //! A message from being sent to being answered: it is counted, and it is a span of its trace.
+//! While it is queued or uncommitted, it counts in its app's queue too.
+
+use std::sync::Arc;
 
 use rookery_domain::{
     Error, Result,
@@ -8,12 +11,13 @@ use rookery_domain::{
 use rookery_storage::trace;
 use tokio::time::Instant;
 
-use super::AppHandle;
+use super::{AppHandle, slot::Slot};
 use crate::{
     app::message::Reply,
     observe::{
         Ended,
         counters::{MessageKind, MessageOutcome},
+        meter::Watch,
     },
 };
 
@@ -86,4 +90,29 @@ pub(crate) fn end_span(
     let failed = error.map(|error| error.code).filter(|code| code.status() >= 500);
     let span = (began.into_std(), Instant::now().into_std());
     trace.child().end(name, span, failed.map(|code| code.as_str()), fields);
+}
+
+/// A message that is queued or uncommitted, as it is counted.
+pub(crate) struct Queued {
+    slot: Arc<Slot>,
+    /// Who looks at the app, and the message's number there.
+    seen: Option<(Arc<Watch>, u64)>,
+}
+
+impl Queued {
+    /// A message enters the queue of `slot`'s app; it leaves when this is dropped.
+    pub(crate) fn new(slot: &Arc<Slot>) -> Self {
+        slot.observer.queued(slot.id, 1);
+        let seen = slot.meter.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
+        Self { slot: slot.clone(), seen }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.slot.observer.queued(self.slot.id, -1);
+        if let Some((watch, number)) = &self.seen {
+            watch.left(*number);
+        }
+    }
 }

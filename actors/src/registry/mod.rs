@@ -5,8 +5,10 @@
 //! spans apps and accounts (`control`).
 
 pub(crate) mod counting;
+mod handle;
 pub(crate) mod shards;
 pub(crate) mod slot;
+mod stage;
 mod wake;
 
 use std::{
@@ -23,39 +25,20 @@ use rookery_domain::{
     Error, Result,
     app::{AppRecord, AppStatus},
     id::AppId,
-    meters::Flow,
-    principal::Caller,
-    trace::Trace,
 };
-use rookery_storage::{StorageError, trace};
+use rookery_storage::StorageError;
 use serde::Serialize;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    app::{
-        message::{Answer, Ask, IdempotencyKey, Message, Op, Permits, Reply, Request},
-        root::Root,
-    },
-    env::Env,
-    meters::Collector,
-    observe::{counters::MessageKind, lifecycle::StopCause},
-};
-use counting::Counting;
+use crate::{env::Env, meters::Collector};
+pub use handle::{AppHandle, Observation};
 use shards::Shards;
-pub use slot::SlotState;
-use slot::{Live, Queued, Slot};
+use slot::Slot;
+pub use stage::SlotState;
 
-/// Incarnations that one request is tried on before it is refused.
-const INCARNATIONS_TRIED_MAX: usize = 4;
-/// How long a begun request may take to become durable before its outcome is called unknown.
-const COMMIT_GRACE: Duration = Duration::from_secs(15);
-/// How long an incarnation that handed a request back may take to leave its slot.
-const LEAVE_MAX: Duration = Duration::from_secs(5);
 /// Parts of the registry, so that look-ups of different apps rarely meet.
 const PARTS: usize = 16;
-/// Bytes that one request costs at least, of the global budget.
-const REQUEST_BYTES_MIN: usize = 512;
 
 /// All apps of this process. Cheap to clone.
 #[derive(Clone)]
@@ -74,19 +57,6 @@ pub(crate) struct Inner {
     incarnations: AtomicU64,
     /// Cancelled when no new work is taken any more; waiting polls end then.
     pub(crate) stopping: CancellationToken,
-}
-
-impl std::fmt::Debug for AppHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AppHandle").field(&self.slot.id).finish()
-    }
-}
-
-/// One app, found. Cheap to clone; valid whatever becomes of the app.
-#[derive(Clone)]
-pub struct AppHandle {
-    pub(crate) apps: Apps,
-    pub(crate) slot: Arc<Slot>,
 }
 
 impl Apps {
@@ -205,7 +175,7 @@ impl Apps {
     }
 
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
-        AppHandle { apps: self.clone(), slot }
+        AppHandle { apps: self.clone(), slot, from_trash: false }
     }
 
     fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
@@ -222,213 +192,6 @@ impl Apps {
     pub(crate) fn next_incarnation(&self) -> u64 {
         self.inner.incarnations.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-impl AppHandle {
-    /// The app's id.
-    #[must_use]
-    pub fn id(&self) -> AppId {
-        self.slot.id
-    }
-
-    /// Its record as last published. Wakes nothing.
-    #[must_use]
-    pub fn record(&self) -> Arc<AppRecord> {
-        self.slot.record.load_full()
-    }
-
-    /// Whether an actor runs for it, or why not.
-    #[must_use]
-    pub fn state(&self) -> SlotState {
-        self.slot.state()
-    }
-
-    /// Its published state, if it is live now. Wakes nothing.
-    #[must_use]
-    pub fn peek(&self) -> Option<Arc<Root>> {
-        self.slot.root()
-    }
-
-    /// Its published state; wakes it if need be.
-    ///
-    /// # Errors
-    /// `unavailable`, `app_not_found`.
-    pub async fn root(&self) -> Result<Arc<Root>> {
-        self.slot.touch(self.env().uptime());
-        match self.slot.root() {
-            Some(root) => Ok(root),
-            None => Ok(self.live_in(trace::current().as_ref()).await?.root.load_full()),
-        }
-    }
-
-    /// Wakes the app. True when this call did it; false when it was awake already, or another call
-    /// was waking it.
-    ///
-    /// # Errors
-    /// As [`AppHandle::root`].
-    pub async fn wake(&self) -> Result<bool> {
-        self.slot.touch(self.env().uptime());
-        let mut started = false;
-        self.slot
-            .wake(|| {
-                started = true;
-                wake::start(&self.apps, &self.slot)
-            })
-            .await?;
-        Ok(started)
-    }
-
-    /// Asks the app's actor for `op` and waits until the answer is durable.
-    ///
-    /// `bytes` is what the request's body weighs. Once begun, it runs to its end whatever becomes
-    /// of this future.
-    ///
-    /// # Errors
-    /// What the app's rules answer; `unavailable` when it was certainly not applied (too many
-    /// requests, no space, restarts); `internal` with `details.outcome` when nobody can tell.
-    pub async fn apply(
-        &self,
-        caller: Caller,
-        op: Op,
-        idempotency: Option<IdempotencyKey>,
-        bytes: usize,
-    ) -> Result<Reply> {
-        let mut message = Counting::new(self, MessageKind::of(&op), bytes);
-        let answer = self.ask(caller, op, idempotency, bytes, &mut message).await;
-        message.answered(&answer);
-        answer
-    }
-
-    async fn ask(
-        &self,
-        caller: Caller,
-        op: Op,
-        idempotency: Option<IdempotencyKey>,
-        bytes: usize,
-        message: &mut Counting<'_>,
-    ) -> Result<Reply> {
-        self.slot.touch(self.env().uptime());
-        let deadline = message.began + self.env().options.request_timeout;
-        let queued_at = message.began;
-        let trace = message.trace.clone();
-        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace });
-        let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
-        for _ in 0..INCARNATIONS_TRIED_MAX {
-            let live = self.live_in(message.trace.as_deref());
-            let live = tokio::time::timeout_at(deadline, live)
-                .await
-                .map_err(|_| Error::unavailable("the app took too long to wake"))??;
-            ask.queued_at = Instant::now();
-            let (request, answer) = Request::new(ask, permits);
-            // An actor that is gone hands the message back by dropping it.
-            let _ = live.actor.send_message(Message::Request(Box::new(request)));
-            match tokio::time::timeout_at(deadline + COMMIT_GRACE, answer).await {
-                Ok(Ok(Answer::Done(reply))) => {
-                    let writes = reply.as_ref().map_or(0, Reply::row_writes);
-                    if writes > 0 {
-                        self.meter(Flow::RowWrites, writes);
-                    }
-                    return reply;
-                }
-                Ok(Ok(Answer::Bounced(back, kept))) => {
-                    (ask, permits) = (back, kept);
-                    let gone = self.slot.gone(live.incarnation);
-                    if tokio::time::timeout(LEAVE_MAX, gone).await.is_err() {
-                        // Its supervisor died with it.
-                        self.slot.retire(live.incarnation, StopCause::Ended);
-                    }
-                }
-                // Dropped unsent cannot happen: a port answers as it is dropped.
-                Ok(Err(_)) | Err(_) => return Err(Error::internal(true)),
-            }
-        }
-        Err(Error::unavailable("the app keeps restarting"))
-    }
-
-    /// A place in the app's queue and its share of the global byte budget.
-    fn admit(&self, bytes: usize) -> Result<Permits> {
-        if self.apps.inner.stopping.is_cancelled() {
-            return Err(Error::unavailable("the service is shutting down"));
-        }
-        let mailbox = self.slot.mailbox.clone().try_acquire_owned();
-        let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
-        let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
-        match (mailbox, bytes) {
-            (Ok(mailbox), Ok(bytes)) => {
-                Ok(Permits { _mailbox: mailbox, _bytes: bytes, _queued: Queued::new(&self.slot) })
-            }
-            (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
-            (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),
-        }
-    }
-
-    /// What an operator sees of the app. Wakes nothing and asks no actor.
-    #[must_use]
-    pub fn observe(&self) -> Observation {
-        let live = self.slot.live();
-        let root = live.as_ref().map(|live| live.root.load_full());
-        Observation {
-            state: self.slot.state(),
-            incarnation: live.map(|live| live.incarnation),
-            seq: root.as_ref().map(|root| root.seq),
-            queued: self.slot.queued(),
-            followers: self.slot.hub.present(),
-            rows: root.as_ref().map_or(0, |root| root.totals.live),
-            resident_bytes: root.map_or(0, |root| root.resident_bytes()),
-            idle_ms: self.slot.idle_for(self.env().uptime()).as_millis() as u64,
-            crashes: self.slot.crashes(),
-        }
-    }
-
-    /// Lifts a quarantine or a wait: the next request starts the app. False when there was none.
-    pub fn lift_quarantine(&self) -> bool {
-        self.slot.lift()
-    }
-
-    pub(crate) fn env(&self) -> &Arc<Env> {
-        &self.apps.inner.env
-    }
-
-    pub(crate) async fn live(&self) -> Result<Arc<Live>> {
-        if let Some(live) = self.slot.live() {
-            return Ok(live);
-        }
-        self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
-    }
-
-    /// [`Self::live`]; what waits for a wake is a span of `trace`.
-    async fn live_in(&self, trace: Option<&Trace>) -> Result<Arc<Live>> {
-        let Some(trace) = trace.filter(|_| self.slot.live().is_none()) else {
-            return self.live().await;
-        };
-        let began = Instant::now();
-        let woken = self.live().await;
-        counting::end_span(trace, "wake", began, woken.as_ref().err(), self.id());
-        woken
-    }
-}
-
-/// The observable state of one app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Observation {
-    /// Whether an actor runs, or why not.
-    pub state: SlotState,
-    /// Which incarnation runs.
-    pub incarnation: Option<u64>,
-    /// The number of the newest published event, while an actor runs.
-    pub seq: Option<u64>,
-    /// Requests queued or uncommitted.
-    pub queued: usize,
-    /// Long-polls and streams that wait.
-    pub followers: usize,
-    /// Live rows in memory.
-    pub rows: u64,
-    /// About how many bytes it holds in memory.
-    pub resident_bytes: u64,
-    /// Milliseconds since somebody last asked for it.
-    pub idle_ms: u64,
-    /// Crashes in the present streak.
-    pub crashes: u32,
 }
 
 /// Apps in numbers.

@@ -17,12 +17,12 @@ use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use ractor::ActorRef;
 use rookery_domain::{Error, Result, Timestamp, app::AppRecord, id::AppId};
-use serde::Serialize;
 use tokio::{
     sync::{Mutex as AsyncMutex, Notify, Semaphore},
     time::Instant,
 };
 
+use super::stage::{SlotState, Stage};
 use crate::{
     accounts::{Settled, Share},
     app::{message::Message, root::Root},
@@ -30,8 +30,8 @@ use crate::{
     meters::Meters,
     observe::{
         Observer,
-        lifecycle::{AppState, Decision, Restart, StopCause},
-        meter::{Meter, Watch},
+        lifecycle::{Decision, Restart, StopCause},
+        meter::Meter,
     },
     supervision::policy::{CrashStreak, Verdict},
 };
@@ -48,74 +48,6 @@ pub(crate) struct Live {
 /// The start of an incarnation, awaited by everybody who asked for the app meanwhile.
 pub(crate) type Waking = Shared<BoxFuture<'static, Result<Arc<Live>>>>;
 
-/// What an operator sees of a slot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SlotState {
-    /// No actor, none wanted.
-    Dormant,
-    /// An actor is being started.
-    Waking,
-    /// An actor runs.
-    Live,
-    /// It crashed too often; the next start is allowed in this time.
-    BackingOff(Duration),
-    /// It crashed again and again; it stays down until somebody lifts this.
-    Quarantined {
-        /// What the last crash said.
-        cause: String,
-    },
-    /// Destroyed.
-    Gone,
-}
-
-enum Stage {
-    Dormant,
-    Waking(Waking),
-    Live,
-    BackingOff(Instant),
-    Quarantined(String),
-    Gone,
-}
-
-impl Stage {
-    /// The state as it is counted.
-    const fn counted(&self) -> Option<AppState> {
-        match self {
-            Self::Dormant | Self::Gone => None,
-            Self::Waking(_) => Some(AppState::Waking),
-            Self::Live => Some(AppState::Live),
-            Self::BackingOff(_) => Some(AppState::Restarting),
-            Self::Quarantined(_) => Some(AppState::Quarantined),
-        }
-    }
-}
-
-/// A message that is queued or uncommitted, as it is counted.
-pub(crate) struct Queued {
-    slot: Arc<Slot>,
-    /// Who looks at the app, and the message's number there.
-    seen: Option<(Arc<Watch>, u64)>,
-}
-
-impl Queued {
-    /// A message enters the queue of `slot`'s app; it leaves when this is dropped.
-    pub(crate) fn new(slot: &Arc<Slot>) -> Self {
-        slot.observer.queued(slot.id, 1);
-        let seen = slot.meter.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
-        Self { slot: slot.clone(), seen }
-    }
-}
-
-impl Drop for Queued {
-    fn drop(&mut self) {
-        self.slot.observer.queued(self.slot.id, -1);
-        if let Some((watch, number)) = &self.seen {
-            watch.left(*number);
-        }
-    }
-}
-
 /// The place of one app in the registry.
 pub(crate) struct Slot {
     pub(crate) id: AppId,
@@ -123,7 +55,7 @@ pub(crate) struct Slot {
     pub(crate) hub: Arc<Hub>,
     /// What operators see of it.
     pub(crate) meter: Meter,
-    observer: Arc<Observer>,
+    pub(super) observer: Arc<Observer>,
     started: Instant,
     /// One permit for each message queued or uncommitted.
     pub(crate) mailbox: Arc<Semaphore>,

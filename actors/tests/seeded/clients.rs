@@ -253,7 +253,6 @@ impl Client {
                 wait: Duration::ZERO,
                 limit: 3,
                 collection: None,
-                include_deleted: false,
             };
             match self.app.feed(&self.caller, &query).await {
                 Ok(page) => {

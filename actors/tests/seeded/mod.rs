@@ -182,13 +182,8 @@ async fn check_end(bench: &Bench, apps: &[AppHandle]) {
             let kept = stored.keys().filter(|(collection, _)| collection == name).count();
             assert_eq!(served.len(), kept);
         }
-        let everything = FeedQuery {
-            since: None,
-            wait: std::time::Duration::ZERO,
-            limit: 1,
-            collection: None,
-            include_deleted: false,
-        };
+        let everything =
+            FeedQuery { since: None, wait: std::time::Duration::ZERO, limit: 1, collection: None };
         let _ = app.feed(&bench.caller, &everything).await;
     }
 }

@@ -54,12 +54,12 @@ pub trait Permission {
     const SCHEMES: &'static [Scheme];
     /// Whether it also runs without one.
     const OPTIONAL: bool = false;
+    /// Whether reading with it takes `include_deleted`, for the owner to see an app in the trash.
+    const READS_TRASH: bool = false;
     /// Who that is, in a sentence.
     const WHO: &'static str;
     /// The refusals it may answer.
     const CODES: &'static [ErrorCode];
-    /// Whether reading with it takes `include_deleted`.
-    const READS: bool = false;
 }
 
 /// A route for everybody, without a credential.
@@ -114,21 +114,30 @@ pub struct Account {
 #[derive(Debug, Clone, Copy)]
 pub struct Operator(pub ClaimedAgent);
 
+/// When an app in the trash is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trash {
+    /// Never: `soft_deleted`.
+    Refused,
+    /// When its owner reads it with `include_deleted=true`; else `soft_deleted`.
+    OnRequest,
+    /// Always: the route is about life and death itself.
+    Welcome,
+}
+
 /// Which states of an app a route works on.
 pub trait Lifecycle: Send + Sync + 'static {
-    /// Whether a deleted app is let through (else `soft_deleted`).
-    const DELETED: bool;
+    /// When an app in the trash is let through.
+    const TRASH: Trash;
     /// Whether a closed app is let through (else `app_closed`).
     const CLOSED: bool;
-    /// Whether the owner may read a deleted app by saying `include_deleted=true`.
-    const READS: bool;
 }
 
 /// For routes that change an app: it must be live.
 #[derive(Debug, Clone, Copy)]
 pub struct Live;
-/// For routes that read: a closed app may still be read, and by its owner a deleted one with
-/// `include_deleted`.
+/// For routes that read: a closed app may still be read, and one in the trash by its owner who asks
+/// for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Readable;
 /// For routes about life and death itself (delete, restore, purge).
@@ -136,19 +145,16 @@ pub struct Readable;
 pub struct AnyState;
 
 impl Lifecycle for Live {
-    const DELETED: bool = false;
+    const TRASH: Trash = Trash::Refused;
     const CLOSED: bool = false;
-    const READS: bool = false;
 }
 impl Lifecycle for Readable {
-    const DELETED: bool = false;
+    const TRASH: Trash = Trash::OnRequest;
     const CLOSED: bool = true;
-    const READS: bool = true;
 }
 impl Lifecycle for AnyState {
-    const DELETED: bool = true;
+    const TRASH: Trash = Trash::Welcome;
     const CLOSED: bool = true;
-    const READS: bool = false;
 }
 
 /// The owner of the app in the path: its human, or one of the human's agents.
@@ -209,8 +215,6 @@ pub struct RowCaller<L = Live> {
     pub app: AppHandle,
     /// Who asked.
     pub caller: Caller,
-    /// Whether they want to see what is in the trash too.
-    pub include_deleted: bool,
     lifecycle: PhantomData<L>,
 }
 
@@ -222,9 +226,9 @@ macro_rules! permission {
         impl$(<$l: Lifecycle>)? Permission for $name {
             const SCHEMES: &'static [Scheme] = &[$(Scheme::$scheme),*];
             const OPTIONAL: bool = $optional;
+            $(const READS_TRASH: bool = matches!($l::TRASH, Trash::OnRequest);)?
             const WHO: &'static str = $who;
             const CODES: &'static [ErrorCode] = &[$(ErrorCode::$code),*];
-            $(const READS: bool = $l::READS;)?
         }
 
         impl$(<$l: Lifecycle>)? FromRequestParts<AppState> for $name {
@@ -290,7 +294,7 @@ optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    resolve::in_state::<L>(&app, parts, true)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(OwnerAgent<L>, any L: "An agent of the app's owner.", [AgentKey],
@@ -301,7 +305,7 @@ optional false, |parts, state| {
     let caller = Caller::Agent { agent, owner };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, account, &caller, state).await?;
-    resolve::in_state::<L>(&app, parts, true)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a member.",
@@ -310,8 +314,8 @@ permission!(AppMember<L>, any L: "The app's owner, an agent of the owner, or a m
 optional false, |parts, state| {
     let (account, caller) = resolve::person(parts, state).await?;
     let app = resolve::app(parts, state).await?;
-    let is_owner = resolve::owner_or_member(&app, account, &caller, state).await?;
-    resolve::in_state::<L>(&app, parts, is_owner)?;
+    let owns = resolve::owner_or_member(&app, account, &caller, state).await?;
+    let app = resolve::in_state::<L>(parts, app, owns)?;
     Self { app, caller, lifecycle: PhantomData }
 });
 permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
@@ -321,7 +325,7 @@ optional false, |parts, state| {
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, human, &caller, state).await?;
-    resolve::in_state::<L>(&app, parts, true)?;
+    let app = resolve::in_state::<L>(parts, app, true)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [HumanSession],
@@ -330,14 +334,14 @@ optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
     let caller = Caller::Human { human, share: None };
     let app = resolve::app(parts, state).await?;
-    let is_owner = resolve::owner_or_member(&app, human, &caller, state).await?;
-    resolve::in_state::<L>(&app, parts, is_owner)?;
+    let owns = resolve::owner_or_member(&app, human, &caller, state).await?;
+    let app = resolve::in_state::<L>(parts, app, owns)?;
     Self { app, human, lifecycle: PhantomData }
 });
 permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",
 [AgentKey HumanSession ServiceCredential],
 [Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
-    let (app, caller, include_deleted) = resolve::row_caller::<L>(parts, state).await?;
-    Self { app, caller, include_deleted, lifecycle: PhantomData }
+    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
+    Self { app, caller, lifecycle: PhantomData }
 });

@@ -12,7 +12,7 @@ use rookery_domain::{
 
 use super::{
     Identity, identify,
-    permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator},
+    permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator, Trash},
 };
 use crate::{
     http::{csrf, metering, params},
@@ -80,35 +80,30 @@ pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle
     state.rooms.apps().find(&id).await
 }
 
-/// The parameter by which a read asks for what is in the trash, too.
-const INCLUDE_DELETED: &str = "include_deleted";
-
-/// Lets an app through that is in a state which the route works on, and says whether the request
-/// asks for what is in the trash.
+/// Lets an app through that is in a state which the route works on. Whoever acts as its `owner` may
+/// ask to read it in the trash.
 pub(super) fn in_state<L: Lifecycle>(
-    app: &AppHandle,
     parts: &mut Parts,
-    is_owner: bool,
-) -> Result<bool> {
-    let reads = L::READS && parts.method.is_safe();
-    let include_deleted = reads && params::take_flag(parts, INCLUDE_DELETED)?;
-    match app.record().status {
-        AppStatus::Deleted if include_deleted && is_owner => {}
-        AppStatus::Deleted if include_deleted => return Err(wrong_kind("the app's owner")),
-        AppStatus::Deleted if !L::DELETED => {
-            let message = match reads {
-                true => "the app is in the trash; include_deleted=true shows it",
-                false => "the app is in the trash: restore it first",
-            };
-            return Err(Error::new(ErrorCode::SoftDeleted, message));
+    mut app: AppHandle,
+    owner: bool,
+) -> Result<AppHandle> {
+    let reads = L::TRASH == Trash::OnRequest && parts.method.is_safe();
+    let from_trash = reads && params::take_include_deleted(parts);
+    match (app.record().status, L::TRASH) {
+        (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => app = app.from_trash(),
+        (AppStatus::Deleted, Trash::OnRequest) if from_trash => {
+            return Err(wrong_kind("the app's owner while the app is in the trash"));
         }
-        AppStatus::Closed if !L::CLOSED => {
+        (AppStatus::Deleted, Trash::Refused | Trash::OnRequest) => {
+            return Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"));
+        }
+        (AppStatus::Closed, _) if !L::CLOSED => {
             return Err(Error::new(ErrorCode::AppClosed, "the app is closed"));
         }
         _ => {}
     }
-    metering::credit(app);
-    Ok(include_deleted)
+    metering::credit(&app);
+    Ok(app)
 }
 
 /// Whoever acts as the owner passes; a member's own session is told so; for anyone else the app is
@@ -128,18 +123,16 @@ pub(super) async fn owner_only(
     Err(Error::app_not_found())
 }
 
-/// Whether it is the owner that passes, and not a member; for anyone else the app is not there.
+/// Whoever acts as the owner passes, and so does a member; tells whether it is the former.
 pub(super) async fn owner_or_member(
     app: &AppHandle,
     account: HumanId,
     caller: &Caller,
     state: &AppState,
 ) -> Result<bool> {
-    if is_owner(app, account, state)? {
-        return Ok(true);
-    }
-    if is_member(app, caller, state).await? {
-        return Ok(false);
+    let owner = is_owner(app, account, state)?;
+    if owner || is_member(app, caller, state).await? {
+        return Ok(owner);
     }
     Err(Error::app_not_found())
 }
@@ -156,26 +149,23 @@ async fn is_member(app: &AppHandle, caller: &Caller, state: &AppState) -> Result
     }
 }
 
-/// The app in the path, who asks it for rows (a service credential of it comes in here too), and
-/// whether they ask for what is in the trash.
+/// The app in the path and who asks it for rows: a service credential of it comes in here too.
 pub(super) async fn row_caller<L: Lifecycle>(
     parts: &mut Parts,
     state: &AppState,
-) -> Result<(AppHandle, Caller, bool)> {
+) -> Result<(AppHandle, Caller)> {
     let identity = required(parts, state).await?;
     if let Identity::Credential { app: only, .. } = identity {
         let app = app(parts, state).await?;
         if app.id() != only {
             return Err(Error::app_not_found());
         }
-        let include_deleted = in_state::<L>(&app, parts, false)?;
-        return Ok((app, identity.caller(), include_deleted));
+        return Ok((in_state::<L>(parts, app, false)?, identity.caller()));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;
-    let is_owner = owner_or_member(&app, account, &caller, state).await?;
-    let include_deleted = in_state::<L>(&app, parts, is_owner)?;
-    Ok((app, caller, include_deleted))
+    let owner = owner_or_member(&app, account, &caller, state).await?;
+    Ok((in_state::<L>(parts, app, owner)?, caller))
 }
 
 pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator> {

@@ -3,14 +3,14 @@
 use axum::{Json, extract::State};
 use rookery_actors::{Directory, directory::Human};
 use rookery_domain::{Error, ErrorCode, Timestamp, human_name::HumanName, id::HumanId};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, nullable},
     },
     state::AppState,
 };
@@ -63,18 +63,13 @@ impl Profile {
 pub struct ProfilePatch {
     /// The new name, one line of at most 100 characters; null or empty clears it, and an absent
     /// one stays.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<String>)]
     name: Option<Option<String>>,
 }
 
 impl RequestBody for ProfilePatch {
     const BOUND: BodyBound = BodyBound::Small;
-}
-
-/// Tells a member that is `null` from one that is absent.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 /// Shows the human its profile.

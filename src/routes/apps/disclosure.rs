@@ -8,7 +8,10 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AppOwner, Readable},
+    http::{
+        auth::permission::{AppOwner, Readable},
+        params::{NoParams, StrictQuery},
+    },
     pages::{
         disclosure::DisclosurePage,
         shell::{self, Shell},
@@ -28,6 +31,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn disclosure(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
+    _: StrictQuery<NoParams>,
 ) -> ApiResult<Response> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let shell = Shell::new(&state.origins.site_origin(), None);

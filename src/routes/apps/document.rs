@@ -13,6 +13,7 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
+        params::{NoParams, StrictQuery},
     },
     pages::assets::strong_etag,
     state::AppState,
@@ -37,6 +38,7 @@ const READ_ONLY: &str = "default-src 'none'; sandbox";
 pub async fn document(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
+    _: StrictQuery<NoParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let record = owner.app.record();

@@ -12,6 +12,7 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
+        params::{NoParams, StrictQuery},
         reply::RawJson,
     },
     pages::assets::strong_etag,
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::SoftDeleted];
+pub const ERRORS: &[ErrorCode] = &[];
 
 /// Shows an app.
 ///
@@ -35,6 +36,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::SoftDeleted];
 pub async fn get(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
+    _: StrictQuery<NoParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let body = to_json(&AppRecordBody::of(&state, &owner.app).await?);

@@ -9,9 +9,9 @@ use rookery_actors::{
         once::Once,
         render::path_segment,
     },
-    directory::Participant,
+    directory::{Participant, ParticipantKind},
 };
-use rookery_domain::{Result, principal::Caller};
+use rookery_domain::{Error, ErrorCode, Result, principal::Caller};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -42,32 +42,30 @@ pub(crate) struct Asked {
     pub(crate) place: Place,
     /// The participant, of a visitor that has a token.
     pub(crate) participant: Option<Arc<Participant>>,
-    /// Whether a read of the API asks for what is in the trash too.
-    pub(crate) include_deleted: bool,
 }
 
 impl<L: Lifecycle> From<RowCaller<L>> for Asked {
-    fn from(RowCaller { app, caller, include_deleted, .. }: RowCaller<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None, include_deleted }
+    fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
+        Self { app, caller, place: Place::Api, participant: None }
     }
 }
 
 impl<L: Lifecycle> From<AppOwner<L>> for Asked {
     fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None, include_deleted: false }
+        Self { app, caller, place: Place::Api, participant: None }
     }
 }
 
 impl From<Visitor> for Asked {
     fn from(Visitor { app, caller, participant }: Visitor) -> Self {
         let participant = Some(participant);
-        Self { app, caller, place: Place::Origin, participant, include_deleted: false }
+        Self { app, caller, place: Place::Origin, participant }
     }
 }
 
 impl From<AnyVisitor> for Asked {
     fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
-        Self { app, caller, place: Place::Origin, participant, include_deleted: false }
+        Self { app, caller, place: Place::Origin, participant }
     }
 }
 
@@ -107,6 +105,18 @@ impl Asked {
                 Err(token_invalid())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// What somebody is told whom the app refuses in the middle of a wait. A member's visits end a
+    /// moment after the membership: also between the two it is no stranger.
+    pub(crate) fn shown_out(&self, refusal: Error) -> Error {
+        let signed_in = |visitor: &Arc<Participant>| visitor.kind == ParticipantKind::Human;
+        match refusal.code {
+            ErrorCode::Unauthorized if self.participant.as_ref().is_some_and(signed_in) => {
+                token_invalid()
+            }
+            _ => refusal,
         }
     }
 

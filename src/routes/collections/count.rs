@@ -4,17 +4,12 @@ use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::ErrorCode;
 
-use super::{
-    answer,
-    asked::Asked,
-    parameters::{CollectionPath, NoParams},
-    schema::CountRecord,
-};
+use super::{answer, asked::Asked, parameters::CollectionPath, schema::CountRecord};
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::{Readable, RowCaller},
-        params::StrictQuery,
+        params::{NoParams, StrictQuery},
     },
 };
 

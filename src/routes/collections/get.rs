@@ -56,7 +56,7 @@ pub(crate) async fn get(
     params: &GetParams,
     cached: &IfNoneMatch,
 ) -> ApiResult<Response> {
-    let include_deleted = asked.include_deleted || params.include_deleted.unwrap_or_default();
+    let include_deleted = params.include_deleted.unwrap_or_default();
     let (app, caller) = (&asked.app, &asked.caller);
     let seen = app.row(caller, &path.collection, &path.key, include_deleted).await?;
     Ok(cached.answer(&answer::etag(seen.row.version), || {

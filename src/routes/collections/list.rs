@@ -63,7 +63,7 @@ pub(crate) async fn list(
     cached: &IfNoneMatch,
 ) -> ApiResult<Response> {
     let (app, caller) = (&asked.app, &asked.caller);
-    let query = query(params, asked.include_deleted)?;
+    let query = query(params)?;
     if !cached.is_empty() {
         // Whoever has the page already costs no look at a row.
         let etag = app.rows_etag(caller, collection, &query).await?;
@@ -75,11 +75,11 @@ pub(crate) async fn list(
     Ok(cached.answer(&page.etag, || answer::json(StatusCode::OK, page.body)))
 }
 
-fn query(params: ListParams, include_deleted: bool) -> Result<ListQuery> {
+fn query(params: ListParams) -> Result<ListQuery> {
     Ok(ListQuery {
         rows: RowQuery::parse(params.filter.as_deref(), params.sort.as_deref())?,
         limit: PageLimit::parse(params.limit.as_deref())?,
         cursor: params.cursor,
-        include_deleted: include_deleted || params.include_deleted.unwrap_or_default(),
+        include_deleted: params.include_deleted.unwrap_or_default(),
     })
 }

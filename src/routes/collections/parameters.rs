@@ -88,11 +88,6 @@ pub(crate) struct GetParams {
     pub(crate) include_deleted: Option<bool>,
 }
 
-/// No parameter at all: a misspelt or unsupported one must not pass silently.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoParams {}
-
 /// Which version a write has seen.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

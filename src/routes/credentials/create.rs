@@ -1,6 +1,6 @@
 //! `POST /v1/apps/:id/credentials`: makes a service credential.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use axum::response::{IntoResponse as _, Response};
 use rookery_actors::app::{
@@ -8,14 +8,17 @@ use rookery_actors::app::{
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    Error, ErrorCode,
     access::Operation,
     credentials::{CollectionRights, Mode, Rights, Scope, check_name},
     id::CredentialId,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use utoipa::ToSchema;
 
 use super::record::CredentialBody;
@@ -61,11 +64,36 @@ pub struct NewCredentialBody {
 }
 
 /// A collection that a credential names.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Named {
     Name(String),
     Rights(NewCollectionRights),
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NamedVisitor)
+    }
+}
+
+/// Unlike the derived reader of an untagged enum it says which member is wrong.
+struct NamedVisitor;
+
+impl<'de> Visitor<'de> for NamedVisitor {
+    type Value = Named;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a collection's name, or an object with `name`")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Named, E> {
+        Ok(Named::Name(name.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Named, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(members)).map(Named::Rights)
+    }
 }
 
 /// What a credential is to do in one collection.
@@ -87,7 +115,7 @@ pub struct NewCollectionRights {
 impl RequestBody for NewCredentialBody {
     const BOUND: BodyBound = BodyBound::Small;
 
-    fn check(&self, _: &Limits) -> Result<()> {
+    fn check(&self, _: &Limits) -> rookery_domain::Result<()> {
         if let Some(name) = &self.name {
             check_name(name)?;
         }

@@ -5,6 +5,5 @@ pub mod create;
 pub mod list;
 pub mod pause;
 pub mod record;
-pub mod resume;
 pub mod revoke;
 pub mod rotate;

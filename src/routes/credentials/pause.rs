@@ -1,4 +1,5 @@
-//! `POST /v1/apps/:id/credentials/:credentialId/pause`: stops a credential, until it is resumed.
+//! `POST /v1/apps/:id/credentials/:credentialId/pause` and `.../resume`: stops a credential, and lets
+//! it work again.
 
 use axum::{Json, extract::State};
 use rookery_actors::app::access_ops::AccessOp;
@@ -15,7 +16,7 @@ use crate::{
     state::AppState,
 };
 
-/// Errors of this route.
+/// Errors of both routes.
 pub const ERRORS: &[ErrorCode] =
     &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
@@ -40,5 +41,28 @@ pub async fn pause(
 ) -> ApiResult<Json<CredentialBody>> {
     let AppOwner { app, caller, .. } = owner;
     let op = AccessOp::PauseCredential { id };
+    Ok(Json(change(&state, &app, caller, id, op).await?))
+}
+
+/// Lets a paused credential work again.
+///
+/// A second time changes nothing; a revoked one is `conflict`, for it never works again.
+#[utoipa::path(
+    post, path = "/v1/apps/{id}/credentials/{credential_id}/resume", tag = "Sharing",
+    request_body = Option<Nothing>,
+    params(
+        ("id" = String, Path, description = "The app's id or slug"),
+        ("credential_id" = String, Path, description = "The credential's id"),
+    ),
+    responses((status = 200, description = "The credential after it", body = CredentialBody)),
+)]
+pub async fn resume(
+    owner: AppOwner,
+    State(state): State<AppState>,
+    PathId(id): PathId<CredentialId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Json<CredentialBody>> {
+    let AppOwner { app, caller, .. } = owner;
+    let op = AccessOp::ResumeCredential { id };
     Ok(Json(change(&state, &app, caller, id, op).await?))
 }

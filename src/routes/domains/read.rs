@@ -6,7 +6,10 @@ use rookery_domain::ErrorCode;
 use super::{Enabled, not_found, record::DomainsBody};
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AppOwner, Readable},
+    http::{
+        auth::permission::{AppOwner, Readable},
+        params::{NoParams, StrictQuery},
+    },
     state::AppState,
 };
 
@@ -25,6 +28,7 @@ pub async fn read(
     owner: AppOwner<Readable>,
     Enabled(custom): Enabled,
     State(state): State<AppState>,
+    _: StrictQuery<NoParams>,
 ) -> ApiResult<Json<DomainsBody>> {
     let domains = &state.rooms.domains;
     let found = custom.refreshed(domains, owner.app.id()).await?;

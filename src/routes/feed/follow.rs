@@ -117,7 +117,7 @@ pub(crate) async fn follow(
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
     asked.app.meter(Flow::FeedPolls, 1);
-    let mut query = query(params, asked.include_deleted)?;
+    let mut query = query(params)?;
     if headers.stream {
         query.since = headers.last_event_id.or(query.since);
         return stream::open(asked, state, context, query).await;
@@ -126,7 +126,7 @@ pub(crate) async fn follow(
     Ok(answer::json(StatusCode::OK, body(&page)))
 }
 
-fn query(params: FeedParams, include_deleted: bool) -> Result<FeedQuery> {
+fn query(params: FeedParams) -> Result<FeedQuery> {
     let wait = params.wait.map_or(WAIT_DEFAULT, Duration::from_secs);
     if wait > WAIT_MAX {
         let max = WAIT_MAX.as_secs();
@@ -137,7 +137,6 @@ fn query(params: FeedParams, include_deleted: bool) -> Result<FeedQuery> {
         wait,
         limit: PageLimit::parse(params.limit.as_deref())?.get(),
         collection: params.collection,
-        include_deleted,
     })
 }
 
@@ -160,7 +159,7 @@ async fn poll(
     };
     // Whoever was shown out meanwhile is told that, and not how the app looks to a stranger.
     asked.check_still_here(state).await?;
-    Ok(page?)
+    Ok(page.map_err(|refusal| asked.shown_out(refusal))?)
 }
 
 fn body(page: &FeedPage) -> String {

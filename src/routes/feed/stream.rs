@@ -76,7 +76,7 @@ impl Stream {
             page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
         };
         let here = self.asked.check_still_here(&self.state).await;
-        let page = here.and(page);
+        let page = here.and(page).map_err(|refusal| self.asked.shown_out(refusal));
         match page {
             Ok(page) => {
                 let mut frames = frames(&page);

@@ -4,6 +4,5 @@ pub mod list;
 pub mod pause;
 pub mod record;
 pub mod rename;
-pub mod resume;
 pub mod revoke_key;
 pub mod rotate_key;

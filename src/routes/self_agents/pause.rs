@@ -1,4 +1,4 @@
-//! `POST /v1/self/agents/:id/pause`: stops an agent, reversibly.
+//! `POST /v1/self/agents/:id/pause` and `.../resume`: stops an agent, and lets it go on.
 
 use axum::{Json, extract::State};
 use rookery_domain::{ErrorCode, id::AgentId};
@@ -14,7 +14,7 @@ use crate::{
     state::AppState,
 };
 
-/// Errors of this route.
+/// Errors of both routes.
 pub const ERRORS: &[ErrorCode] =
     &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
@@ -33,5 +33,23 @@ pub async fn pause(
     _body: OptionalJson<Nothing>,
 ) -> ApiResult<Json<OwnAgent>> {
     let agent = state.rooms.directory.pause_agent(caller.human, id).await?;
+    Ok(Json(OwnAgent::of(&agent)))
+}
+
+/// Resumes a paused agent. What is revoked stays revoked.
+///
+/// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
+#[utoipa::path(
+    post, path = "/v1/self/agents/{id}/resume", tag = "Account", request_body = Option<Nothing>,
+    params(("id" = String, Path, description = "The agent's id")),
+    responses((status = 200, description = "The agent", body = OwnAgent)),
+)]
+pub async fn resume(
+    caller: HumanSession,
+    State(state): State<AppState>,
+    PathId(id): PathId<AgentId>,
+    _body: OptionalJson<Nothing>,
+) -> ApiResult<Json<OwnAgent>> {
+    let agent = state.rooms.directory.resume_agent(caller.human, id).await?;
     Ok(Json(OwnAgent::of(&agent)))
 }

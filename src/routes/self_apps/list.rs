@@ -2,34 +2,64 @@
 
 use axum::extract::State;
 use rookery_actors::control::AppList;
-use rookery_domain::{ErrorCode, id::AppId};
+use rookery_domain::{
+    ErrorCode,
+    id::{AppId, OrgId},
+};
 use rookery_storage::apps::AppsOf;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::record::{OwnApp, Shelf};
 use crate::{
     error::ApiResult,
-    http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
+    http::{
+        auth::{org::check_admin, permission::HumanSession},
+        paging::Paging,
+        params::StrictQuery,
+        reply::Page,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::Forbidden];
 
-/// Lists the apps that the human owns or has joined, newest first; those in the trash have a list of
-/// their own.
+/// Which apps, and how many.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct OwnApps {
+    /// The apps of this organization instead of the human's own; for its admins.
+    #[param(value_type = Option<String>)]
+    org_id: Option<OrgId>,
+    /// Apps on the page, 1 to 200; 50 when absent.
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the apps that the human owns, has joined, or acts for as an admin of their organization,
+/// newest first; those in the trash have a list of their own.
 ///
-/// `role` says whether it is `owner` or `member`; whoever only acts for an app's organization finds
-/// it by `GET /v1/apps?org_id=`.
+/// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's apps
+/// for its admins.
 #[utoipa::path(
-    get, path = "/v1/self/apps", tag = "Account", params(Paging),
+    get, path = "/v1/self/apps", tag = "Account", params(OwnApps),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
 )]
 pub async fn list_own_apps(
     caller: HumanSession,
     State(state): State<AppState>,
-    StrictQuery(query): StrictQuery<Paging>,
+    StrictQuery(OwnApps { org_id, limit, cursor }): StrictQuery<OwnApps>,
 ) -> ApiResult<Page<OwnApp>> {
-    let of = AppsOf::Joined(caller.human);
+    let query = Paging::new(limit, cursor);
+    if let Some(org) = org_id {
+        check_admin(&state, caller.human, org)?;
+        let route = "/v1/self/apps?org_id";
+        return page(&state, caller, route, AppsOf::Org(org), AppList::default(), query).await;
+    }
+    let of = AppsOf::Seen(caller.human);
     page(&state, caller, "/v1/self/apps", of, AppList::default(), query).await
 }
 
@@ -42,7 +72,11 @@ pub(super) async fn page(
     wanted: AppList,
     query: Paging,
 ) -> ApiResult<Page<OwnApp>> {
-    let page = query.of(route, caller.human.uuid(), state)?;
+    let whose = match of {
+        AppsOf::Org(org) => org.uuid(),
+        AppsOf::Owner(_) | AppsOf::Seen(_) => caller.human.uuid(),
+    };
+    let page = query.of(route, whose, state)?;
     let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
     let (apps, more) = state.rooms.control().list(of, wanted, page.limit).await?;
     let next_cursor = apps.last().filter(|_| more).map(|app| {

@@ -11,6 +11,7 @@ use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
     notice::Notice,
+    paging::{ITEMS_MAX, Pager, Trail},
     records::List,
     see_other,
     words::At,
@@ -19,9 +20,6 @@ use crate::{
     error::{self, ApiResult},
     http::session_cookie,
 };
-
-/// Sessions that the page shows.
-const SESSIONS_MAX: usize = 100;
 
 #[derive(Deserialize)]
 struct Profile {
@@ -48,7 +46,8 @@ struct Session {
 struct AccountPage {
     frame: Frame,
     profile: Profile,
-    sessions: List<Session>,
+    sessions: Vec<Session>,
+    pager: Pager,
     /// With which a browser asks to be told things.
     push_key: String,
 }
@@ -105,7 +104,7 @@ async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
         }
         Action::EndSession { session } => {
             api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;
-            Ok(desk.go("/account", "session-ended")?)
+            Ok(desk.again("/account", "session-ended")?)
         }
         Action::EndAll => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
@@ -126,13 +125,20 @@ fn signed_out(desk: &Desk) -> ApiResult<Response> {
 }
 
 async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
-    let sessions = format!("/v1/self/sessions?limit={SESSIONS_MAX}");
+    let trail = Trail::of(desk, "sessions");
+    let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
     let (profile, sessions, push) = tokio::try_join!(
         desk.api.get::<Profile>("/v1/self/profile"),
         desk.api.get::<List<Session>>(&sessions),
         desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
     )?;
     let frame = desk.frame(Section::Account).with(notice);
-    let page = AccountPage { frame, profile, sessions, push_key: push.public_key };
+    let page = AccountPage {
+        frame,
+        profile,
+        pager: trail.pager("sessions", "/account", sessions.next_cursor),
+        sessions: sessions.items,
+        push_key: push.public_key,
+    };
     Ok(desk.page(status, &page)?)
 }

@@ -11,22 +11,19 @@ use serde_json::{Value, json};
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
-    home::Paging,
     notice::Notice,
+    paging::{ITEMS_MAX, ONLY, Pager, Trail},
     records::{Agent, List},
     words::At,
 };
 use crate::error::{self, ApiResult};
-
-/// Agents on a page.
-const AGENTS_MAX: usize = 50;
 
 #[derive(Template)]
 #[template(path = "site/agents.html")]
 struct AgentsPage {
     frame: Frame,
     agents: Vec<Agent>,
-    next_cursor: Option<String>,
+    pager: Pager,
     claim: Option<Claim>,
     new_key: Option<NewKey>,
     site_url: String,
@@ -123,7 +120,7 @@ async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
             "renamed"
         }
     };
-    Ok(desk.go("/agents", done)?)
+    Ok(desk.again("/agents", done)?)
 }
 
 async fn view(
@@ -132,7 +129,8 @@ async fn view(
     notice: Option<Notice>,
     once: Once,
 ) -> ApiResult<Response> {
-    let path = desk.query::<Paging>()?.path("/v1/self/agents", AGENTS_MAX);
+    let trail = Trail::of(desk, ONLY);
+    let path = trail.path("/v1/self/agents", ITEMS_MAX);
     let List { items, next_cursor } = desk.api.get::<List<Agent>>(&path).await?;
     let mut frame = desk.frame(Section::Agents);
     frame.notice = notice.or(frame.notice);
@@ -143,7 +141,7 @@ async fn view(
     let page = AgentsPage {
         frame,
         agents: items,
-        next_cursor,
+        pager: trail.pager("agents", "/agents", next_cursor),
         claim: once.claim,
         new_key,
         site_url: desk.state.public_url.clone(),

@@ -32,14 +32,14 @@ use crate::{
 /// Parts of the site, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// The human's apps, and an app's own pages.
+    /// The human's apps, the deleted ones too, and an app's own pages.
     Apps,
     /// The human's agents.
     Agents,
     /// What the account uses.
     Usage,
-    /// Deleted apps.
-    Trash,
+    /// The human's organizations.
+    Orgs,
     /// The human itself.
     Account,
 }
@@ -67,7 +67,7 @@ impl Frame {
             Section::Apps => "apps",
             Section::Agents => "agents",
             Section::Usage => "usage",
-            Section::Trash => "trash",
+            Section::Orgs => "orgs",
             Section::Account => "account",
         };
         here == name
@@ -166,6 +166,12 @@ impl Desk {
         crate::http::params::query(&self.query)
     }
 
+    /// The page's query, as it was asked for.
+    #[must_use]
+    pub fn asked(&self) -> &str {
+        &self.query
+    }
+
     /// Reads the form of a page, of `bytes_max` bytes at most.
     ///
     /// # Errors
@@ -189,6 +195,19 @@ impl Desk {
     pub fn go(&self, path: &str, done: &str) -> Result<Response> {
         let mark = if path.contains('?') { '&' } else { '?' };
         see_other(&format!("{path}{mark}done={done}"))
+    }
+
+    /// The same, where lists stay at the pages that they were turned to.
+    ///
+    /// # Errors
+    /// `internal`, for a path that is no header's value.
+    pub fn again(&self, path: &str, done: &str) -> Result<Response> {
+        let pairs = url::form_urlencoded::parse(self.query.as_bytes());
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs.filter(|(name, _)| name != "done"))
+            .append_pair("done", done)
+            .finish();
+        see_other(&format!("{path}?{query}"))
     }
 
     /// Where a form wants to go afterwards: a path of this site, else `otherwise`.

@@ -5,12 +5,12 @@ use askama::Template;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use url::form_urlencoded::byte_serialize;
 
 use super::{
     desk::{Desk, Frame, Section},
     first_run::Steps,
     notice::Notice,
+    paging::{ONLY, Pager, Trail},
     records::{App, List},
 };
 use crate::error::ApiResult;
@@ -30,38 +30,12 @@ struct HomePage {
     own: Vec<App>,
     /// Those of others, but for the favorites.
     shared: Vec<App>,
-    /// Leads to the page behind this one.
-    next: Option<String>,
-    /// Whether there is a page before this one.
-    later: bool,
+    pager: Pager,
     /// Apps that others offer to the human.
     offers: usize,
     /// How far a new account is; nobody else is shown the steps.
     steps: Option<Steps>,
     site_url: String,
-}
-
-/// Which page of a list.
-#[derive(Deserialize, Default)]
-pub(super) struct Paging {
-    cursor: Option<String>,
-}
-
-impl Paging {
-    /// Whether it is not the first one.
-    pub(super) const fn is_later(&self) -> bool {
-        self.cursor.is_some()
-    }
-
-    /// The API's path of a list, with `limit` items a page.
-    pub(super) fn path(&self, list: &str, limit: usize) -> String {
-        let mut path = format!("{list}?limit={limit}");
-        if let Some(cursor) = &self.cursor {
-            path.push_str("&cursor=");
-            path.extend(byte_serialize(cursor.as_bytes()));
-        }
-        path
-    }
 }
 
 /// Something that is only counted.
@@ -75,8 +49,8 @@ pub(super) async fn view(
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
     let api = &desk.api;
-    let paging: Paging = desk.query()?;
-    let all = paging.path("/v1/self/apps", APPS_MAX);
+    let trail = Trail::of(desk, ONLY);
+    let all = trail.path("/v1/self/apps", APPS_MAX);
     let recent = format!("/v1/self/apps/recent?limit={RECENT_MAX}");
     let (apps, recent, offers, agents) = tokio::try_join!(
         api.get::<List<App>>(&all),
@@ -84,7 +58,7 @@ pub(super) async fn view(
         api.get_if_allowed::<List<Any>>("/v1/self/transfers?limit=20"),
         api.get::<List<Any>>("/v1/self/agents?limit=1"),
     )?;
-    let later = paging.is_later();
+    let later = trail.is_later();
     let none_own = !later && !apps.items.iter().any(App::is_own);
     let steps = none_own.then_some(Steps { agent: !agents.items.is_empty(), app: None });
     let (favorites, others): (Vec<App>, Vec<App>) =
@@ -96,8 +70,7 @@ pub(super) async fn view(
         recent: if later { Vec::new() } else { recent.items },
         own,
         shared,
-        next: apps.next_cursor,
-        later,
+        pager: trail.pager("apps", "/", apps.next_cursor),
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
         site_url: desk.state.public_url.clone(),

@@ -1,5 +1,6 @@
 //! The site for humans: welcome, sign-in, the human's side of device authorization, the
-//! development mailbox; and for who is signed in: apps, agents, an app's own pages, the account.
+//! development mailbox; and for who is signed in: apps, agents, organizations, an app's own pages,
+//! the account.
 //!
 //! Each page is a module with its handlers beside the typed template that it fills. A page decides
 //! nothing: it asks the API inside the process (`api`) and shows what that answers. The pages that
@@ -18,6 +19,8 @@ pub mod first_run;
 pub mod home;
 pub mod mailbox;
 pub mod notice;
+pub mod orgs;
+pub mod paging;
 pub mod records;
 pub mod sign_in;
 pub mod sign_out;

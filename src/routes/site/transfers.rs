@@ -9,15 +9,12 @@ use serde::Deserialize;
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
-    home::Paging,
     notice::Notice,
+    paging::{ITEMS_MAX, ONLY, Pager, Trail},
     records::List,
     words::At,
 };
 use crate::error::{self, ApiResult};
-
-/// Offers on a page.
-const OFFERS_MAX: usize = 50;
 
 /// What the form sends.
 #[derive(Deserialize)]
@@ -64,7 +61,7 @@ struct Profile {
 struct TransfersPage {
     frame: Frame,
     offers: Vec<Offer>,
-    next_cursor: Option<String>,
+    pager: Pager,
     /// Whether the human's address is proven; only such a one is offered anything.
     verified: bool,
 }
@@ -114,7 +111,8 @@ const fn explain(code: ErrorCode) -> Option<&'static str> {
 }
 
 async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
-    let path = desk.query::<Paging>()?.path("/v1/self/transfers", OFFERS_MAX);
+    let trail = Trail::of(desk, ONLY);
+    let path = trail.path("/v1/self/transfers", ITEMS_MAX);
     let (offers, profile) = tokio::try_join!(
         desk.api.get::<List<Offer>>(&path),
         desk.api.get::<Profile>("/v1/self/profile"),
@@ -122,7 +120,7 @@ async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiRes
     let page = TransfersPage {
         frame: desk.frame(Section::Apps).with(notice),
         offers: offers.items,
-        next_cursor: offers.next_cursor,
+        pager: trail.pager("offers", "/transfers", offers.next_cursor),
         verified: profile.email_verified,
     };
     Ok(desk.page(status, &page)?)

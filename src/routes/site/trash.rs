@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::{
     desk::{Desk, Frame, Section},
-    home::Paging,
+    paging::{ONLY, Pager, Trail},
     records::{App, List},
 };
 use crate::error::ApiResult;
@@ -19,10 +19,7 @@ const APPS_MAX: usize = 100;
 struct TrashPage {
     frame: Frame,
     apps: Vec<App>,
-    /// Leads to the page behind this one.
-    next: Option<String>,
-    /// Whether there is a page before this one.
-    later: bool,
+    pager: Pager,
 }
 
 /// The page.
@@ -31,14 +28,13 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 async fn view(desk: &Desk) -> ApiResult<Response> {
-    let paging: Paging = desk.query()?;
-    let path = paging.path("/v1/self/apps/deleted", APPS_MAX);
+    let trail = Trail::of(desk, ONLY);
+    let path = trail.path("/v1/self/apps/deleted", APPS_MAX);
     let apps: List<App> = desk.api.get(&path).await?;
     let page = TrashPage {
-        frame: desk.frame(Section::Trash),
+        frame: desk.frame(Section::Apps),
         apps: apps.items,
-        next: apps.next_cursor,
-        later: paging.is_later(),
+        pager: trail.pager("deleted apps", "/trash", apps.next_cursor),
     };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

@@ -8,8 +8,10 @@ use utoipa::ToSchema;
 use super::MonthBody;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::HumanSession, params::StrictQuery},
-    routes::collections::parameters::NoParams,
+    http::{
+        auth::permission::HumanSession,
+        params::{NoParams, StrictQuery},
+    },
     state::AppState,
 };
 

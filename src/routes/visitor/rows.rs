@@ -10,15 +10,14 @@ use crate::{
         auth::visitor::{AnyVisitor, Visitor},
         body::{ExactJson, OptionalJson},
         conditional::{IfMatch, IfNoneMatch},
-        params::StrictQuery,
+        params::{NoParams, StrictQuery},
     },
     routes::collections::{
         batch_delete, batch_write,
         bodies::{BatchDeleteBody, BatchWriteBody, DeleteBody, UpdateBody, WriteBody},
         count, create, delete, deleted, get, list,
         parameters::{
-            CollectionPath, GetParams, ListParams, NoParams, PageParams, RowPath, VersionParams,
-            WriteHeaders,
+            CollectionPath, GetParams, ListParams, PageParams, RowPath, VersionParams, WriteHeaders,
         },
         purge, restore,
         schema::{

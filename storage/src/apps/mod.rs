@@ -135,8 +135,8 @@ pub enum AppsOf {
     Owner(HumanId),
     /// Those that belong to an organization.
     Org(OrgId),
-    /// Those that a human owns or is a member of.
-    Joined(HumanId),
+    /// Those that a human owns, acts for as an admin of their organization, or is a member of.
+    Seen(HumanId),
 }
 
 impl From<HumanId> for AppsOf {
@@ -184,13 +184,21 @@ pub async fn list(
              limit $7",
             org.uuid(),
         ),
-        AppsOf::Joined(human) => (
+        AppsOf::Seen(human) => (
             "select * from (
                  select * from apps where owner = $1
                  union all
                  select apps.* from members join apps on apps.id = members.app_id
                  where members.human = $1 and members.removed_at is null and apps.owner <> $1
-             ) as joined
+                 union all
+                 select apps.* from org_members join apps on apps.org_id = org_members.org_id
+                 where org_members.human = $1 and org_members.removed_at is null
+                   and org_members.role = 1 and apps.owner <> $1
+                   and not exists (
+                       select 1 from members
+                       where members.app_id = apps.id and members.human = $1
+                         and members.removed_at is null)
+             ) as seen
              where status <> 3
                and (created_at < $2 or (created_at = $2 and id < $3))
                and (status = $4 or $4 is null)

@@ -129,18 +129,18 @@ contract! {
             let found = list(db, of, &AppFilter::default(), 10).await.unwrap();
             found.iter().map(|app| app.slug.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(slugs(AppsOf::Joined(guest)).await, ["foreign"]);
+        assert_eq!(slugs(AppsOf::Seen(guest)).await, ["foreign"]);
         assert_eq!(slugs(AppsOf::Owner(guest)).await, [""; 0]);
-        assert!(slugs(AppsOf::Joined(owner)).await.contains(&"own".to_owned()));
+        assert!(slugs(AppsOf::Seen(owner)).await.contains(&"own".to_owned()));
         write(test, &store, stranger, vec![joined(&member(guest, None, 0))]).await;
-        let newest = list(db, AppsOf::Joined(guest), &AppFilter::default(), 1).await.unwrap();
+        let newest = list(db, AppsOf::Seen(guest), &AppFilter::default(), 1).await.unwrap();
         let after = Some((newest[0].created_at, newest[0].id));
         let rest = AppFilter { after, ..AppFilter::default() };
-        let rest = list(db, AppsOf::Joined(guest), &rest, 10).await.unwrap();
+        let rest = list(db, AppsOf::Seen(guest), &rest, 10).await.unwrap();
         assert_eq!(rest.len(), 1);
         assert_ne!(rest[0].id, newest[0].id);
         write(test, &store, foreign, vec![left(&member(guest, None, 0))]).await;
-        assert_eq!(slugs(AppsOf::Joined(guest)).await, ["stranger"]);
+        assert_eq!(slugs(AppsOf::Seen(guest)).await, ["stranger"]);
     }
 
     async fn grant_links_are_listed_newest_first_and_not_when_revoked(test: &TestDb) {

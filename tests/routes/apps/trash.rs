@@ -1,100 +1,110 @@
-//! A deleted app: its owner reads it by saying so, nobody else does, and nothing changes it.
+//! `include_deleted=true` on everything that reads an app: its owner sees it in the trash, nobody else
+//! does, and nothing is changed there.
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
-use crate::harness::{
-    Answer, TestServer,
-    apps::{App, Owner, guestbook},
+use crate::{
+    harness::{Answer, Human, TestServer, apps::App},
+    sharing::world::World,
 };
 
-/// What reads of an app there are, below its path.
-const READS: [&str; 14] = [
-    "",
-    "/collections/entries",
-    "/collections/entries/k",
-    "/collections/entries/count",
-    "/collections/entries/deleted",
-    "/collections/entries/retention",
-    "/feed",
-    "/document",
-    "/disclosure",
-    "/roles",
-    "/members",
-    "/grants",
-    "/credentials",
-    "/usage",
+/// What reads an app, and what the owner is told of one without a transfer.
+const READS: [(&str, u16); 18] = [
+    ("", 200),
+    ("/members", 200),
+    ("/grants?limit=5", 200),
+    ("/credentials", 200),
+    ("/roles", 200),
+    ("/disclosure", 200),
+    ("/transfer", 404),
+    ("/document", 200),
+    ("/types.d.ts", 200),
+    ("/analytics", 200),
+    ("/usage", 200),
+    ("/screenshot", 200),
+    ("/collections/safe", 200),
+    ("/collections/safe/kept", 200),
+    ("/collections/safe/count", 200),
+    ("/collections/safe/deleted", 200),
+    ("/collections/safe/retention", 200),
+    ("/feed", 200),
 ];
 
-async fn deleted(server: &TestServer, owner: &Owner) -> App {
-    let manifest = json!({"manifest": guestbook(),
-        "input_data": {"entries": [{"key": "k", "data": {"a": 1}}]}});
-    let app = server.deploy(owner, manifest).await;
-    let path = app.path("");
-    assert_eq!(Answer::of(server.call(Method::DELETE, &path, owner)).await.status, 204);
-    app
+/// Those of them that a member may ask a live app for.
+const MEMBERS_TOO: [&str; 3] = ["/analytics", "/usage", "/collections/board/count"];
+
+fn asked(path: &str) -> String {
+    let and = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{and}include_deleted=true")
+}
+
+async fn see(server: &TestServer, who: &Human, app: &App, path: &str) -> Answer {
+    Answer::of(server.by(who, Method::GET, &app.path(path))).await
 }
 
 #[tokio::test]
-async fn every_read_of_a_deleted_app_is_its_owners_on_request() {
-    let server = TestServer::start().await;
-    let owner = server.owner("ann").await;
-    let app = deleted(&server, &owner).await;
-    for below in READS {
-        let path = app.path(below);
-        server.get_as(&owner, &path).await.error(ErrorCode::SoftDeleted);
-        let refused = format!("{path}?include_deleted=false");
-        server.get_as(&owner, &refused).await.error(ErrorCode::SoftDeleted);
-        for wrong in ["?include_deleted=1", "?include_deleted=true&include_deleted=true"] {
-            let wrong = format!("{path}{wrong}");
-            server.get_as(&owner, &wrong).await.error(ErrorCode::InvalidRequest);
-        }
-        let read = server.get_as(&owner, &format!("{path}?include_deleted=true")).await;
-        assert_eq!(read.status, 200, "{below}: {}", read.text);
+async fn the_owner_reads_an_app_in_the_trash_and_nobody_else_does() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let server = &world.server;
+    let (member, ..) = site.member("ada@example.com", None).await;
+    let stranger = server.human("eve@example.com").await;
+    let row = json!({"key": "kept", "data": {"n": 1}});
+    site.post("/collections/safe", row).await.expect(201);
+    let credential = json!({"collections": ["safe"], "operations": ["read"]});
+    let credential = site.post("/credentials", credential).await.expect(201);
+    let token = credential["token"].as_str().unwrap();
+
+    for (path, status) in READS {
+        assert_eq!(site.get(&asked(path)).await.status, status, "live: {path}");
     }
-    let list = app.path("/collections/entries?limit=5&include_deleted=true&sort=key");
-    let list = server.get_as(&owner, &list).await.expect(200);
-    assert_eq!(list["items"][0]["key"], "k");
-    let since = list["feed_cursor"].as_str().expect("a cursor");
-    let feed = app.path(&format!("/feed?include_deleted=true&wait=0&since={since}"));
-    server.get_as(&owner, &feed).await.expect(200);
-    let feed = app.path(&format!("/feed?wait=0&since={since}"));
-    server.get_as(&owner, &feed).await.error(ErrorCode::SoftDeleted);
+    for path in MEMBERS_TOO {
+        assert_eq!(see(server, &member, &site.app, &asked(path)).await.status, 200, "live: {path}");
+    }
+    assert_eq!(site.delete("").await.status, 204);
+
+    for (path, status) in READS {
+        site.get(path).await.error(ErrorCode::SoftDeleted);
+        let seen = site.get(&asked(path)).await;
+        assert_eq!(seen.status, status, "in the trash: {path}: {}", seen.text);
+        assert_eq!(see(server, &world.owner, &site.app, &asked(path)).await.status, status);
+        see(server, &member, &site.app, &asked(path)).await.error(ErrorCode::Forbidden);
+        see(server, &stranger, &site.app, &asked(path)).await.error(ErrorCode::AppNotFound);
+    }
+    let rows = site.get(&asked("/collections/safe")).await.expect(200);
+    assert_eq!(rows["items"][0]["key"], "kept");
+    let rows = server.get_as(token, &site.path(&asked("/collections/safe"))).await;
+    rows.error(ErrorCode::Forbidden);
 }
 
 #[tokio::test]
-async fn nobody_else_reads_a_deleted_app_and_nobody_changes_it() {
-    let server = TestServer::start().await;
-    let owner = server.owner("ann").await;
-    let member = server.human("bob@example.org").await;
-    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
-    let invite = json!({"email": "bob@example.org"});
-    server.send(Method::POST, &owner, &app.path("/members"), &invite).await.expect(201);
-    let minted = json!({"name": "robot", "mode": "following", "operations": ["read"]});
-    let minted = server.send(Method::POST, &owner, &app.path("/credentials"), &minted).await;
-    let token = minted.expect(201)["token"].as_str().expect("a token").to_owned();
-    let path = app.path("");
-    assert_eq!(Answer::of(server.call(Method::DELETE, &path, &owner)).await.status, 204);
-
-    let rows = app.path("/collections/entries?include_deleted=true");
-    let asked = Answer::of(server.by(&member, Method::GET, &rows)).await;
-    asked.error(ErrorCode::Forbidden);
-    let asked = Answer::of(server.request(Method::GET, &rows).bearer_auth(&token)).await;
-    asked.error(ErrorCode::Forbidden);
-    let stranger = server.owner("eve").await;
-    server.get_as(&stranger, &rows).await.error(ErrorCode::AppNotFound);
-
-    for (method, below, body) in [
-        (Method::POST, "/collections/entries", json!({"data": {}})),
-        (Method::PATCH, "/collections/entries/k", json!({"data": {}})),
-        (Method::POST, "/wake", json!({})),
-        (Method::PATCH, "", json!({"timezone": "UTC"})),
+async fn nothing_is_changed_in_the_trash_whatever_is_asked() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    assert_eq!(site.delete("").await.status, 204);
+    for (path, body) in [
+        ("/collections/board", json!({"data": {}})),
+        ("/members", json!({"email": "ada@example.com"})),
+        ("/wake", json!({})),
     ] {
-        let plain = server.send(method.clone(), &owner, &app.path(below), &body).await;
-        plain.error(ErrorCode::SoftDeleted);
-        let path = app.path(&format!("{below}?include_deleted=true"));
-        let asked = server.send(method, &owner, &path, &body).await;
-        asked.error(ErrorCode::SoftDeleted);
+        site.post(&asked(path), body).await.error(ErrorCode::SoftDeleted);
     }
+    for (path, code) in [
+        ("/members?include_deleted=false", ErrorCode::SoftDeleted),
+        ("/members?include_deleted=", ErrorCode::SoftDeleted),
+        ("/members?include_deleted=true&limits=1", ErrorCode::InvalidRequest),
+        ("/roles?include_deleted=true&limit=1", ErrorCode::InvalidRequest),
+    ] {
+        site.get(path).await.error(code);
+    }
+    let restored = Answer::of(site.request(Method::POST, "/restore")).await;
+    assert_eq!(restored.status, 200);
+    for path in
+        ["/members?include_deleted=yes", "/members?include_deleted=true&include_deleted=true"]
+    {
+        site.get(path).await.error(ErrorCode::InvalidRequest);
+    }
+    site.get("/members?include_deleted=false").await.expect(200);
 }

@@ -237,6 +237,40 @@ async fn the_apps_of_an_organization_are_listed_for_its_admins() {
 }
 
 #[tokio::test]
+async fn a_human_lists_an_organizations_apps_with_what_it_is_to_them() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let eve = server.person("eve").await;
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &bob, "admin").await;
+    let of_ada = app(&server, &ada, Some(&org)).await;
+    let of_bob = app(&server, &bob, Some(&org)).await;
+    app(&server, &bob, None).await;
+    let list = async |who: &Person, query: &str| {
+        server.ask(who, GET, &format!("/v1/self/apps{query}"), Value::Null).await
+    };
+    let roles = |body: &Value| -> Vec<(String, String)> {
+        let text = |app: &Value, name: &str| app[name].as_str().unwrap().to_owned();
+        let items = body["items"].as_array().unwrap().iter();
+        items.map(|app| (text(app, "id"), text(app, "role"))).collect()
+    };
+    let role = |app: &str, role: &str| (id_of(app).to_owned(), role.to_owned());
+    let query = format!("?org_id={}", id_of(&org));
+    let whole = list(&bob, &query).await.expect(200);
+    assert_eq!(roles(&whole), [role(&of_bob, "owner"), role(&of_ada, "admin")]);
+    let first = list(&bob, &format!("{query}&limit=1")).await.expect(200);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = list(&bob, &format!("{query}&limit=1&cursor={cursor}")).await.expect(200);
+    assert_eq!(roles(&rest), [role(&of_ada, "admin")]);
+    list(&bob, &format!("?cursor={cursor}")).await.error(ErrorCode::InvalidRequest);
+
+    list(&eve, &query).await.error(ErrorCode::NotFound);
+    server.join(&org, &ada, &eve, "member").await;
+    list(&eve, &query).await.error(ErrorCode::Forbidden);
+    list(&ada, "?org_id=x").await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
 async fn an_admin_sees_the_organizations_apps_among_those_it_opened_until_it_is_none() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.person("ada").await, server.person("bob").await);

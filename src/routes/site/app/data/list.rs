@@ -15,13 +15,12 @@ use crate::{
     routes::site::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
+        paging::{ITEMS_MAX, ONLY, Pager, Trail},
         see_other,
         words::At,
     },
 };
 
-/// Rows on a page.
-const ROWS: usize = 25;
 /// Columns of the table, beside the key and the time.
 const COLUMNS_MAX: usize = 6;
 
@@ -36,7 +35,6 @@ struct Query {
     value: String,
     /// A field; `-` before it for descending.
     sort: String,
-    cursor: String,
 }
 
 impl Query {
@@ -57,22 +55,20 @@ impl Query {
         Some(json!({self.field.trim(): {op: value}}).to_string())
     }
 
-    fn path(&self, app: &str, collection: &str) -> String {
-        let mut query = Serializer::new(String::new());
-        query.append_pair("limit", &ROWS.to_string());
+    fn path(&self, app: &str, collection: &str, trail: &Trail) -> String {
+        let path = trail.path(&collection_path(app, collection), ITEMS_MAX);
+        let mut query = Serializer::new(path);
         if let Some(filter) = self.filter() {
             query.append_pair("filter", &filter);
         }
-        for (name, value) in [("sort", &self.sort), ("cursor", &self.cursor)] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
+        if !self.sort.is_empty() {
+            query.append_pair("sort", &self.sort);
         }
-        format!("{}?{}", collection_path(app, collection), query.finish())
+        query.finish()
     }
 
-    /// The page's address with another order or position.
-    fn address(&self, page: &str, sort: &str, cursor: &str) -> String {
+    /// The address of the first page in another order.
+    fn sorted(&self, page: &str, sort: &str) -> String {
         let mut query = Serializer::new(String::new());
         for (name, value) in [
             ("filter", &*self.filter),
@@ -80,7 +76,6 @@ impl Query {
             ("op", &self.op),
             ("value", &self.value),
             ("sort", sort),
-            ("cursor", cursor),
         ] {
             if !value.is_empty() {
                 query.append_pair(name, value);
@@ -140,8 +135,7 @@ struct DataPage {
     fields: BTreeSet<String>,
     headings: Vec<Heading>,
     lines: Vec<Line>,
-    next: Option<String>,
-    first: Option<String>,
+    pager: Pager,
     feed_cursor: String,
     deleted: String,
     ops: &'static [(&'static str, &'static str)],
@@ -190,7 +184,8 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
     let app = place.app.id.to_string();
     let query: Query = desk.query()?;
-    let (rows, refused) = match desk.api.get::<Rows>(&query.path(&app, &collection)).await {
+    let trail = Trail::of(desk, ONLY);
+    let (rows, refused) = match desk.api.get::<Rows>(&query.path(&app, &collection, &trail)).await {
         Ok(rows) => (rows, None),
         // A filter that is none, a list that the owner may not read: said above an empty table.
         Err(ApiError { error, .. }) if matches!(error.code.status(), 400 | 403) => {
@@ -225,9 +220,8 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         lines: rows.items.iter().zip(&members).map(line).collect(),
         fields: members.iter().flat_map(|members| members.keys().cloned()).collect(),
         headings,
-        next: rows.next_cursor.as_deref().map(|next| query.address(&page, &query.sort, next)),
-        first: (!query.cursor.is_empty()).then(|| query.address(&page, &query.sort, "")),
-        here: query.address(&page, &query.sort, &query.cursor),
+        pager: trail.pager("rows", &page, rows.next_cursor),
+        here: trail.here(&page),
         deleted: deleted.map(|one| one.deleted_count.to_string()).unwrap_or_default(),
         feed_cursor: rows.feed_cursor,
         page,
@@ -256,5 +250,5 @@ fn heading(query: &Query, page: &str, name: &str) -> Heading {
         None if query.sort == name => ("ascending", format!("-{name}")),
         _ => ("none", name.to_owned()),
     };
-    Heading { name: name.to_owned(), href: query.address(page, &sort, ""), sorted }
+    Heading { name: name.to_owned(), href: query.sorted(page, &sort), sorted }
 }

@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
-use serde::Deserialize;
 
 use super::{collection_page, collection_path, record::Row, row_page, text::cell};
 use crate::{
@@ -11,18 +10,11 @@ use crate::{
     routes::site::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
+        paging::{ITEMS_MAX, ONLY, Pager, Trail},
         records::List,
         words::At,
     },
 };
-
-/// Rows on a page.
-const ROWS: usize = 50;
-
-#[derive(Deserialize, Default)]
-struct Query {
-    cursor: Option<String>,
-}
 
 struct Line {
     key: String,
@@ -39,7 +31,7 @@ struct TrashPage {
     collection: String,
     list: String,
     lines: Vec<Line>,
-    next_cursor: Option<String>,
+    pager: Pager,
 }
 
 /// The page.
@@ -49,12 +41,8 @@ pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 
 async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
-    let Query { cursor } = desk.query()?;
-    let mut path = format!("{}/deleted?limit={ROWS}", collection_path(id, &collection));
-    if let Some(cursor) = cursor {
-        path.push_str("&cursor=");
-        path.extend(url::form_urlencoded::byte_serialize(cursor.as_bytes()));
-    }
+    let trail = Trail::of(desk, ONLY);
+    let path = trail.path(&format!("{}/deleted", collection_path(id, &collection)), ITEMS_MAX);
     let rows: List<Row> = desk.api.get(&path).await?;
     let line = |row: &Row| Line {
         key: row.key.clone(),
@@ -62,11 +50,12 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         summary: serde_json::from_str(row.data.get()).map(|data| cell(&data)).unwrap_or_default(),
         deleted_at: row.deleted_at.clone(),
     };
+    let list = collection_page(id, &collection);
     let page = TrashPage {
         frame,
         lines: rows.items.iter().map(line).collect(),
-        list: collection_page(id, &collection),
-        next_cursor: rows.next_cursor,
+        pager: trail.pager("deleted rows", &format!("{list}/trash"), rows.next_cursor),
+        list,
         collection,
         place,
     };

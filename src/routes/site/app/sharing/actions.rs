@@ -37,7 +37,9 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
         Err(error) => Err(error.into()),
     };
     desk.answer(match ended {
-        Ok(Ended::Done(done)) => desk.go(&format!("/apps/{id}/sharing"), done).map_err(Into::into),
+        Ok(Ended::Done(done)) => {
+            desk.again(&format!("/apps/{id}/sharing"), done).map_err(Into::into)
+        }
         Ok(Ended::Shown(once)) => view(&desk, &id, StatusCode::OK, None, Some(once)).await,
         Err(failed) if failed.error.code.status() < 500 => {
             let status = error::status(failed.error.code);

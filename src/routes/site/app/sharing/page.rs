@@ -12,12 +12,10 @@ use crate::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
         notice::Notice,
+        paging::{ITEMS_MAX, Pager, Trail},
         records::List,
     },
 };
-
-/// Members, links and credentials that the page shows, each.
-const SHOWN_MAX: usize = 200;
 
 /// What a credential can be allowed.
 const OPERATIONS: &[(&str, &str)] = &[
@@ -33,10 +31,13 @@ const OPERATIONS: &[(&str, &str)] = &[
 struct SharingPage {
     frame: Frame,
     place: Place,
-    members: List<Member>,
+    members: Vec<Member>,
+    more_members: Pager,
     roles: Vec<Role>,
-    grants: List<Grant>,
-    credentials: List<Credential>,
+    grants: Vec<Grant>,
+    more_grants: Pager,
+    credentials: Vec<Credential>,
+    more_credentials: Pager,
     offer: Option<Offer>,
     once: Option<Once>,
     operations: &'static [(&'static str, &'static str)],
@@ -56,8 +57,11 @@ pub(super) async fn view(
     once: Option<Once>,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Sharing).await?;
-    let list = |what: &str| format!("/v1/apps/{id}/{what}?limit={SHOWN_MAX}");
-    let (members, grants, credentials) = (list("members"), list("grants"), list("credentials"));
+    let trails = ["members", "grants", "credentials"].map(|list| Trail::of(desk, list));
+    let list = |trail: &Trail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
+    let members = list(&trails[0], "members");
+    let grants = list(&trails[1], "grants");
+    let credentials = list(&trails[2], "credentials");
     let (roles, offer) = (format!("/v1/apps/{id}/roles"), format!("/v1/apps/{id}/transfer"));
     let api = &desk.api;
     let (members, roles, grants, credentials, offer) = tokio::try_join!(
@@ -67,13 +71,17 @@ pub(super) async fn view(
         api.get::<List<Credential>>(&credentials),
         api.get_if_allowed::<Offer>(&offer),
     )?;
+    let here = format!("/apps/{id}/sharing");
     let page = SharingPage {
         frame: frame.with(notice),
         place,
-        members,
+        more_members: trails[0].pager("members", &here, members.next_cursor),
+        members: members.items,
         roles: roles.items,
-        grants,
-        credentials,
+        more_grants: trails[1].pager("grant links", &here, grants.next_cursor),
+        grants: grants.items,
+        more_credentials: trails[2].pager("credentials", &here, credentials.next_cursor),
+        credentials: credentials.items,
         offer,
         once,
         operations: OPERATIONS,

@@ -1,0 +1,158 @@
+//! What an app's actor is asked, and what it answers.
+//!
+//! A request names its [`Caller`], never a role: the actor resolves that against its newest
+//! state. Requests that an actor leaves behind when it stops or crashes bounce back to whoever
+//! sent them, whole, and are sent to the next incarnation.
+
+mod idempotency;
+mod op;
+mod reply;
+
+use rookery_domain::{Error, Result, principal::Caller, trace::Trace};
+use rookery_storage::commit::Outcome;
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::Instant,
+};
+
+use crate::registry::counting::Queued;
+
+pub use idempotency::{IdempotencyKey, Render, Renderer, StoredAnswer};
+pub use op::{Acceptance, AppOp, DeleteRow, NewRow, Op, UpsertRow, WriteRow};
+pub use reply::{Reply, RowFate, RowReply, Tombstone};
+
+/// What arrives in an app actor's mailbox.
+pub(crate) enum Message {
+    /// Somebody wants something.
+    Request(Box<Request>),
+    /// Seal the open group: sent by the actor to itself, behind whatever is queued already.
+    Seal,
+    /// The group with this number ended.
+    Settled(u64, Outcome),
+    /// Stop, if nothing is pending and nobody waits.
+    Rest,
+    /// Begin nothing more, finish what is begun, and stop.
+    Restart,
+    /// Panic (a test's injected fault).
+    #[cfg(feature = "faults")]
+    Panic,
+}
+
+/// What is asked, apart from who waits for the answer.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) caller: Caller,
+    pub(crate) op: Op,
+    pub(crate) idempotency: Option<IdempotencyKey>,
+    /// From then on it is not begun any more.
+    pub(crate) deadline: Instant,
+    /// When it was sent to the present incarnation.
+    pub(crate) queued_at: Instant,
+    /// Its span, when somebody traces the request.
+    pub(crate) trace: Option<Box<Trace>>,
+}
+
+/// How a request ended.
+pub(crate) enum Answer {
+    /// With this answer.
+    Done(Result<Reply>),
+    /// The actor stopped before it began: ask the next incarnation. The place in the queue is
+    /// kept.
+    Bounced(Box<Ask>, Permits),
+}
+
+/// One message's content, with whoever waits for it and its place in the queue.
+pub(crate) struct Request {
+    ask: Option<Box<Ask>>,
+    port: Option<oneshot::Sender<Answer>>,
+    permits: Option<Permits>,
+}
+
+/// A request's place in the queue: one of the app's mailbox, and its bytes of the global budget.
+/// Travels with the request into its group and is given back when that is settled.
+pub(crate) struct Permits {
+    pub(crate) _mailbox: OwnedSemaphorePermit,
+    pub(crate) _bytes: OwnedSemaphorePermit,
+    pub(crate) _queued: Queued,
+}
+
+impl Request {
+    /// A request and the end at which its answer arrives.
+    pub(crate) fn new(ask: Box<Ask>, permits: Permits) -> (Self, oneshot::Receiver<Answer>) {
+        let (port, receiver) = oneshot::channel();
+        (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
+    }
+
+    /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.
+    pub(crate) fn begin(mut self) -> Option<(Box<Ask>, ReplyPort)> {
+        let ask = self.ask.take()?;
+        let port = ReplyPort {
+            port: self.port.take(),
+            _permits: self.permits.take(),
+            stage: Stage::Deciding,
+        };
+        Some((ask, port))
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let (Some(ask), Some(port), Some(permits)) =
+            (self.ask.take(), self.port.take(), self.permits.take())
+        {
+            // Whoever asked may have left.
+            let _ = port.send(Answer::Bounced(ask, permits));
+        }
+    }
+}
+
+/// How far a begun request has come: what to say of it if its actor dies now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its own rules are running: they are what failed.
+    Deciding,
+    /// Decided, not yet with the writer: certainly not applied.
+    Open,
+    /// With the writer.
+    Sealed,
+}
+
+/// Answers one request, exactly once: also when it is dropped.
+pub(crate) struct ReplyPort {
+    port: Option<oneshot::Sender<Answer>>,
+    _permits: Option<Permits>,
+    stage: Stage,
+}
+
+impl ReplyPort {
+    /// The decision stands, uncommitted.
+    pub(crate) fn decided(&mut self) {
+        self.stage = Stage::Open;
+    }
+
+    /// The writer has it.
+    pub(crate) fn sealed(&mut self) {
+        self.stage = Stage::Sealed;
+    }
+
+    /// Answers.
+    pub(crate) fn send(mut self, answer: Result<Reply>) {
+        if let Some(port) = self.port.take() {
+            // Whoever asked may have left; what was decided stands all the same.
+            let _ = port.send(Answer::Done(answer));
+        }
+    }
+}
+
+impl Drop for ReplyPort {
+    fn drop(&mut self) {
+        if let Some(port) = self.port.take() {
+            let error = match self.stage {
+                Stage::Deciding => Error::internal(false),
+                Stage::Open => Error::unavailable("the app restarted before this was applied"),
+                Stage::Sealed => Error::internal(true),
+            };
+            let _ = port.send(Answer::Done(Err(error)));
+        }
+    }
+}

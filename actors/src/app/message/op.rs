@@ -1,0 +1,220 @@
+//! The operations on an app: what a request asks for, not who asks or who waits.
+
+use std::{sync::Arc, time::Duration};
+
+use rookery_domain::{
+    challenge::Evidence,
+    id::{HumanId, OrgId, ParticipantId, TransferId},
+    json::Object,
+    manifest::Visibility,
+    retention::RetentionPatch,
+    row::Row,
+};
+
+use super::super::{access_ops::AccessOp, deploy::DeployPlan};
+use crate::accounts::Account;
+
+/// One operation on an app.
+#[derive(Debug, Clone)]
+pub enum Op {
+    /// Create a row, or answer with the one at the key.
+    Create {
+        /// The collection.
+        collection: Box<str>,
+        /// The row.
+        item: NewRow,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
+    },
+    /// Create a row, or update the one that holds the same value of a unique field.
+    Upsert {
+        /// The collection.
+        collection: Box<str>,
+        /// The row.
+        item: UpsertRow,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
+    },
+    /// Change a row's data.
+    Update {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+        /// A merge patch (RFC 7396), or the whole new data.
+        data: Object,
+        /// `data` replaces instead of being merged.
+        replace: bool,
+        /// The version the caller has seen.
+        if_match: Option<u32>,
+    },
+    /// Move a row to the trash.
+    Delete {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        target: DeleteRow,
+    },
+    /// Bring a row back from the trash.
+    Restore {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+        /// Its content, read from storage by the sender; fits only if the version still does.
+        trashed: Option<Arc<Row>>,
+    },
+    /// Destroy a row's content.
+    Purge {
+        /// The collection.
+        collection: Box<str>,
+        /// The row's key.
+        key: Box<str>,
+    },
+    /// Create or upsert many rows.
+    BatchWrite {
+        /// The collection.
+        collection: Box<str>,
+        /// The rows, in order.
+        items: Vec<WriteRow>,
+        /// All or none.
+        atomic: bool,
+        /// What came as the answer to a challenge.
+        challenge: Option<Evidence>,
+    },
+    /// Move many rows to the trash.
+    BatchDelete {
+        /// The collection.
+        collection: Box<str>,
+        /// The rows, in order.
+        items: Vec<DeleteRow>,
+        /// All or none.
+        atomic: bool,
+    },
+    /// Send a custom event.
+    Emit {
+        /// Its declared type.
+        kind: Box<str>,
+        /// Its data.
+        data: Object,
+    },
+    /// Let a visitor in by a grant link: counts a use of it.
+    RedeemGrant {
+        /// SHA-256 of the link's token.
+        token: [u8; 32],
+        /// The visitor that it makes.
+        visitor: ParticipantId,
+    },
+    /// Something about the app itself.
+    App(AppOp),
+}
+
+/// A row to create.
+#[derive(Debug, Clone)]
+pub struct NewRow {
+    /// Its key; drawn when absent.
+    pub key: Option<Box<str>>,
+    /// Its data.
+    pub data: Object,
+}
+
+/// A row to create, or to merge into the one that holds the same value of `on`.
+#[derive(Debug, Clone)]
+pub struct UpsertRow {
+    /// A unique field of the collection.
+    pub on: Box<str>,
+    /// Its data.
+    pub data: Object,
+}
+
+/// One entry of a batch.
+#[derive(Debug, Clone)]
+pub enum WriteRow {
+    /// As [`Op::Create`].
+    Create(NewRow),
+    /// As [`Op::Upsert`].
+    Upsert(UpsertRow),
+}
+
+/// A row to delete.
+#[derive(Debug, Clone)]
+pub struct DeleteRow {
+    /// Its key.
+    pub key: Box<str>,
+    /// The version the caller has seen.
+    pub if_match: Option<u32>,
+}
+
+/// An operation on the app as a whole. The owner's routes and the workers send these.
+#[derive(Debug, Clone)]
+pub enum AppOp {
+    /// Deploy a version.
+    Deploy(Arc<DeployPlan>),
+    /// Change settings.
+    Settings {
+        /// New visibility.
+        visibility: Option<Visibility>,
+        /// The share token to use when this makes the app `link`: its hash and sealed form.
+        share: Option<([u8; 32], Arc<str>)>,
+        /// New timezone.
+        timezone: Option<Arc<str>>,
+        /// The organization that it shall belong to, or that it shall belong to none.
+        org: Option<Option<OrgId>>,
+    },
+    /// Give the app to whoever has accepted the offer of it.
+    HandOver(Acceptance),
+    /// Put another share token in force, while visibility is `link`: its hash and sealed form.
+    RotateShare([u8; 32], Arc<str>),
+    /// Change who may do what beside the owner.
+    Access(AccessOp),
+    /// Let the app reach any internet service, or keep it to what its manifest names.
+    Unrestricted(bool),
+    /// Turn migration mode on for so long, or off.
+    Migration(Option<Duration>),
+    /// Set or clear the owner's retention override of a collection.
+    Retention {
+        /// The collection.
+        collection: Box<str>,
+        /// What changes, per axis.
+        patch: RetentionPatch,
+    },
+    /// Move the app to the trash.
+    Delete,
+    /// Bring it back.
+    Restore,
+    /// Take it down.
+    Close,
+    /// Take it down and have it destroyed after the time in the trash: its account is gone.
+    Abandon,
+    /// Record that `POST wake` woke it.
+    Woken,
+    /// Prune rows beyond their retention bounds.
+    Prune,
+    /// Purge these rows of the trash, which have been there long enough: collection, key and the
+    /// version that was seen there.
+    PurgeTrash(Vec<(Box<str>, Box<str>, u32)>),
+    /// Mark it as being destroyed: the last thing it ever does.
+    Destroy,
+}
+
+/// An offer that its addressee has accepted.
+#[derive(Clone)]
+pub struct Acceptance {
+    /// The offer.
+    pub transfer: TransferId,
+    /// Who offered; it must act as the app's owner still.
+    pub offered_by: HumanId,
+    /// The new owner.
+    pub to: HumanId,
+    /// Its account, which will count the app's rows.
+    pub account: Arc<Account>,
+}
+
+impl std::fmt::Debug for Acceptance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acceptance")
+            .field("transfer", &self.transfer)
+            .field("to", &self.to)
+            .finish_non_exhaustive()
+    }
+}

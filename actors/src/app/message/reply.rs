@@ -1,0 +1,89 @@
+//! What operations answer.
+
+use std::sync::Arc;
+
+use rookery_domain::{
+    Result, Timestamp, app::AppRecord, event::Event, manifest::Retention, row::Row,
+};
+
+use super::{
+    super::{access_ops::AccessReply, deploy::DeployReport},
+    idempotency::StoredAnswer,
+};
+
+/// What an operation answers.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// A row, after the operation.
+    Row(RowReply),
+    /// What is left of a purged row.
+    Purged(Tombstone),
+    /// Results of a batch, one for each entry in order.
+    Batch(Vec<Result<RowReply>>),
+    /// The event that was written.
+    Event(Arc<Event>),
+    /// The app's record, after the operation.
+    App(Arc<AppRecord>),
+    /// The app's record with its new owner.
+    HandedOver(Arc<AppRecord>),
+    /// After a change of permissions.
+    Access(AccessReply),
+    /// What a deploy did, or why it did not.
+    Deployed(Box<DeployReport>),
+    /// Bounds in force after a retention change.
+    Retention(Retention),
+    /// Rows that a worker's operation touched.
+    Count(u64),
+    /// A first answer, replayed for its idempotency key.
+    Replayed(StoredAnswer),
+}
+
+impl Reply {
+    /// Rows that were written for it; workers' operations, which nobody asked for, count none.
+    pub(crate) fn row_writes(&self) -> u64 {
+        let wrote = |row: &RowReply| row.fate != RowFate::Existed;
+        match self {
+            Self::Row(row) => u64::from(wrote(row)),
+            Self::Purged(_) => 1,
+            Self::Batch(results) => {
+                results.iter().filter(|result| result.as_ref().is_ok_and(wrote)).count() as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// A row and how it came about.
+#[derive(Debug, Clone)]
+pub struct RowReply {
+    /// The row as it is now.
+    pub row: Arc<Row>,
+    /// How it came about.
+    pub fate: RowFate,
+}
+
+/// How the row of a reply came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowFate {
+    /// It is new.
+    Created,
+    /// It was there already; nothing was written.
+    Existed,
+    /// It was written.
+    Updated,
+    /// It went to the trash then.
+    Deleted(Timestamp),
+    /// It came back from the trash.
+    Restored,
+}
+
+/// What a purge leaves: no content.
+#[derive(Debug, Clone)]
+pub struct Tombstone {
+    /// The row's key.
+    pub key: Box<str>,
+    /// Its last version.
+    pub version: u32,
+    /// When it was destroyed.
+    pub purged_at: Timestamp,
+}

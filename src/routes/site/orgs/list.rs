@@ -1,0 +1,74 @@
+//! `/orgs`: the organizations that the human is in, and the form that makes one.
+
+use askama::Template;
+use axum::{body::Body, response::Response};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Org;
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::{Desk, Frame, Section},
+        notice::Notice,
+        paging::{ITEMS_MAX, ONLY, Pager, Trail},
+        records::List,
+    },
+};
+
+#[derive(Template)]
+#[template(path = "site/orgs/list.html")]
+struct OrgsPage {
+    frame: Frame,
+    orgs: Vec<Org>,
+    pager: Pager,
+    /// A name that was refused, to be set right.
+    name: String,
+}
+
+/// What the form sends.
+#[derive(Deserialize)]
+struct Form {
+    name: String,
+}
+
+/// The page.
+pub async fn page(desk: Desk) -> Response {
+    desk.answer(view(&desk, StatusCode::OK, None, String::new()).await)
+}
+
+/// Makes an organization, and goes there.
+pub async fn create(desk: Desk, body: Body) -> Response {
+    let form = match desk.form::<Form>(body, FORM_BYTES_MAX).await {
+        Ok(form) => form,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    let made = desk.api.send::<Org>(Method::POST, "/v1/orgs", &json!({"name": form.name})).await;
+    desk.answer(match made {
+        Ok(org) => desk.go(&format!("/orgs/{}", org.id), "org-created").map_err(Into::into),
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            view(&desk, status, Some(Notice::refused(&failed.error)), form.name).await
+        }
+        Err(failed) => Err(failed),
+    })
+}
+
+async fn view(
+    desk: &Desk,
+    status: StatusCode,
+    notice: Option<Notice>,
+    name: String,
+) -> ApiResult<Response> {
+    let trail = Trail::of(desk, ONLY);
+    let orgs: List<Org> = desk.api.get(&trail.path("/v1/orgs", ITEMS_MAX)).await?;
+    let page = OrgsPage {
+        frame: desk.frame(Section::Orgs).with(notice),
+        pager: trail.pager("organizations", "/orgs", orgs.next_cursor),
+        orgs: orgs.items,
+        name,
+    };
+    Ok(desk.page(status, &page)?)
+}

@@ -1,0 +1,150 @@
+//! `/orgs/:id`: one organization, who is in it, and its apps; for its admins the forms that change
+//! it. Deleting one is not among them: the API does not, and one without members is nobody's.
+
+use askama::Template;
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::{
+    Error,
+    id::{HumanId, OrgId},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Org;
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::{Desk, Frame, Section},
+        fields::Fields,
+        notice::Notice,
+        paging::{ITEMS_MAX, Pager, Trail},
+        records::{App, List},
+        words::At,
+    },
+};
+
+/// Somebody in the organization.
+#[derive(Deserialize)]
+struct Member {
+    human_id: HumanId,
+    email: Option<String>,
+    name: Option<String>,
+    role: String,
+    created_at: At,
+}
+
+impl Member {
+    /// What to call them.
+    fn label(&self) -> &str {
+        self.name.as_deref().or(self.email.as_deref()).unwrap_or("Without a name")
+    }
+}
+
+#[derive(Template)]
+#[template(path = "site/orgs/one.html")]
+struct OrgPage {
+    frame: Frame,
+    org: Org,
+    /// Who looks.
+    me: HumanId,
+    members: Vec<Member>,
+    more_members: Pager,
+    /// Its apps; none for who is no admin, to whom they are not there.
+    apps: Option<Vec<App>>,
+    more_apps: Pager,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id, StatusCode::OK, None).await)
+}
+
+/// Does what a form of the page asks for.
+pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+    let done = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => perform(&desk, &id, &fields).await,
+        Err(error) => Err(error.into()),
+    };
+    desk.answer(match done {
+        Ok("org-left") => desk.go("/orgs", "org-left").map_err(Into::into),
+        Ok(done) => desk.again(&format!("/orgs/{id}"), done).map_err(Into::into),
+        Err(failed) if failed.error.code.status() < 500 => {
+            let status = error::status(failed.error.code);
+            view(&desk, &id, status, Some(Notice::refused(&failed.error))).await
+        }
+        Err(failed) => Err(failed),
+    })
+}
+
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+    let api = &desk.api;
+    let org: OrgId = id.parse().map_err(|_| unknown())?;
+    let org = format!("/v1/orgs/{org}");
+    let one = || -> Result<String, Error> {
+        let member = fields.one("member").parse::<HumanId>();
+        let member = member.map_err(|_| Error::invalid("the form names no member"))?;
+        Ok(format!("{org}/members/{member}"))
+    };
+    match fields.one("action") {
+        "rename" => {
+            api.send::<Value>(Method::PATCH, &org, &json!({"name": fields.one("name")})).await?;
+            Ok("renamed")
+        }
+        "add-member" => {
+            let member = json!({"email": fields.one("email"), "role": fields.some("role")});
+            api.send::<Value>(Method::POST, &format!("{org}/members"), &member).await?;
+            Ok("org-member-added")
+        }
+        "set-role" => {
+            let role = json!({"role": fields.one("role")});
+            api.send::<Value>(Method::PATCH, &one()?, &role).await?;
+            Ok("saved")
+        }
+        "remove-member" => {
+            api.act(Method::DELETE, &one()?).await?;
+            Ok("org-member-removed")
+        }
+        "leave" => {
+            api.act(Method::DELETE, &format!("{org}/members/{}", desk.human)).await?;
+            Ok("org-left")
+        }
+        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+    }
+}
+
+fn unknown() -> Error {
+    Error::new(rookery_domain::ErrorCode::NotFound, "no such organization")
+}
+
+async fn view(
+    desk: &Desk,
+    id: &str,
+    status: StatusCode,
+    notice: Option<Notice>,
+) -> ApiResult<Response> {
+    let id: OrgId = id.parse().map_err(|_| unknown())?;
+    let (members, apps) = (Trail::of(desk, "members"), Trail::of(desk, "apps"));
+    let api = &desk.api;
+    let (path, own) = (format!("/v1/orgs/{id}"), apps.path("/v1/self/apps", ITEMS_MAX));
+    let (listed, own) =
+        (members.path(&format!("{path}/members"), ITEMS_MAX), format!("{own}&org_id={id}"));
+    let (org, found, held) = tokio::try_join!(
+        api.get::<Org>(&path),
+        api.get::<List<Member>>(&listed),
+        api.get_if_allowed::<List<App>>(&own),
+    )?;
+    let (held, next) = held.map_or((None, None), |list| (Some(list.items), list.next_cursor));
+    let here = format!("/orgs/{id}");
+    let page = OrgPage {
+        frame: desk.frame(Section::Orgs).with(notice),
+        org,
+        me: desk.human,
+        more_members: members.pager("members", &here, found.next_cursor),
+        members: found.items,
+        apps: held,
+        more_apps: apps.pager("apps", &here, next),
+    };
+    Ok(desk.page(status, &page)?)
+}
