@@ -14,7 +14,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 /// Seconds in `Retry-After` where the cause does not say.
-const RETRY_AFTER_S_DEFAULT: u64 = 1;
+pub(crate) const RETRY_AFTER_S_DEFAULT: u64 = 1;
 
 /// What handlers answer.
 pub type ApiResult<T> = Result<T, ApiError>;

@@ -82,6 +82,8 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/apps/{id}/usage", pages::app::usage::page)
         .get("/apps/{id}/settings", pages::app::settings::page)
         .post("/apps/{id}/settings", pages::app::settings::act)
+        .get("/apps/{id}/domains", pages::app::domains::page)
+        .post("/apps/{id}/domains", pages::app::domains::act)
         .get("/apps/{id}/versions", pages::app::versions::list::page)
         .get("/apps/{id}/versions/{number}", pages::app::versions::one::page)
         .post("/apps/{id}/versions/{number}", pages::app::versions::roll_back::submit)

@@ -4,6 +4,7 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 mod accounts;
+pub mod leave;
 pub mod org;
 pub mod permission;
 mod resolve;
@@ -16,11 +17,12 @@ use futures::{
 use http::{HeaderMap, header, request::Parts};
 use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    ErrorCode, Result,
     id::{AgentId, AppId, CredentialId, HumanId, KeyId, SessionId},
     principal::Caller,
-    secret::SecretKind,
+    secret::{Secret, SecretKind},
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::state::AppState;
 
@@ -104,6 +106,15 @@ pub trait Authenticator: Send + Sync + 'static {
     /// `unavailable`, when the app does not answer.
     fn is_member<'a>(&'a self, app: &'a AppHandle, human: HumanId) -> BoxFuture<'a, Result<bool>>;
 
+    /// What is cancelled when a key or a session may have ended, for requests that wait with it;
+    /// `None` when it has ended already.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    fn watch(&self, _: &Secret) -> Result<Option<CancellationToken>> {
+        Ok(Some(CancellationToken::new()))
+    }
+
     /// The account's address, once it is verified.
     fn verified_email(&self, human: HumanId) -> Option<String>;
 }
@@ -135,13 +146,17 @@ impl Authenticator for Nobody {
 enum Presented<'a> {
     Bearer(&'a str),
     Session(&'a str),
-    /// An `Authorization` header that is no bearer.
+    /// An `Authorization` header that is no bearer, or more than one.
     Malformed,
     Nothing,
 }
 
 fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
+    let mut credentials = headers.get_all(header::AUTHORIZATION).iter();
+    if let Some(value) = credentials.next() {
+        if credentials.next().is_some() {
+            return Presented::Malformed;
+        }
         let scheme_and_secret = value.to_str().ok().and_then(|text| text.split_once(' '));
         return match scheme_and_secret {
             Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => {
@@ -171,7 +186,6 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Whose the request is; `None` when it presents nothing.
 async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
-    let refused = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
     let https = state.public_url.starts_with("https:");
     let found = match presented(&parts.headers, https) {
         Presented::Bearer(secret) => match state.authenticator.bearer(secret)? {
@@ -184,7 +198,7 @@ async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
         Presented::Malformed => None,
         Presented::Nothing => return Ok(None),
     };
-    found.map(Some).ok_or_else(refused)
+    found.map(Some).ok_or_else(resolve::invalid)
 }
 
 /// The credential with this token, if it works now. Its own app says so, whichever app the request

@@ -40,6 +40,7 @@ use super::{
     conditional::IfNoneMatch,
     headers, linger, metering,
     rate_limit::{Limiter, Standing},
+    refused,
     request_id::{self, RequestIds},
     request_log::{Line, RequestLog},
     route_table::RouteTable,
@@ -49,7 +50,7 @@ use crate::{
     error::ApiError,
     pages::{
         origin::{HostMatch, Origins},
-        paths::WITHOUT_SLASH,
+        paths::{WITHOUT_SLASH, is_navigation},
         policy::sandbox_preflight_headers,
     },
     routes::site::api::InnerRoutes,
@@ -160,6 +161,12 @@ impl Edge {
 
         let cached = method.is_safe().then(|| IfNoneMatch::of(&parts.headers));
         let cached = cached.filter(|cached| !cached.is_empty());
+        // To a browser that loads a page an error is one; to everything else it is the envelope.
+        let loads_page = self.app_routes.is_some()
+            && !api
+            && !uri.path().starts_with(PARTICIPANT_PREFIX)
+            && is_navigation(&parts.headers);
+
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut metered = None;
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
@@ -196,7 +203,10 @@ impl Edge {
         if let Some(cached) = cached {
             cached.settle(&mut response);
         }
-        let code = self.state.envelope.seal(&mut response, &request_id);
+        let code = match loads_page {
+            true => refused::show(&self.state, &mut response, &request_id),
+            false => self.state.envelope.seal(&mut response, &request_id),
+        };
         if self.token.is_some() && response.status() == StatusCode::UNAUTHORIZED {
             let browsers = HeaderValue::from_static("Basic realm=\"rookery operators\"");
             response.headers_mut().append(header::WWW_AUTHENTICATE, browsers);

@@ -19,6 +19,7 @@ pub mod paging;
 pub mod params;
 pub mod participant_cookie;
 pub mod rate_limit;
+pub mod refused;
 pub mod reply;
 pub mod request_id;
 pub mod request_log;

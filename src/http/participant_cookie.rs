@@ -5,7 +5,13 @@ use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::directory::Participant;
 use rookery_domain::{Timestamp, secret::Secret};
 
-use super::auth::visitor::PARTICIPANT_COOKIE;
+use super::auth::visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_PLAIN};
+
+/// What it is called.
+#[must_use]
+pub const fn name(https: bool) -> &'static str {
+    if https { PARTICIPANT_COOKIE } else { PARTICIPANT_COOKIE_PLAIN }
+}
 
 /// Gives the browser the token for as long as it is good.
 pub fn set(
@@ -26,7 +32,8 @@ pub fn clear(headers: &mut HeaderMap, https: bool) {
 fn write(headers: &mut HeaderMap, value: &str, max_age_s: i64, https: bool) {
     let secure = if https { "; Secure" } else { "" };
     let cookie = format!(
-        "{PARTICIPANT_COOKIE}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}"
+        "{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}",
+        name = name(https),
     );
     // The name and a token's alphabet are ASCII.
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {

@@ -67,13 +67,15 @@ fn components() -> Components {
     };
     let session = ApiKeyValue::with_description(
         SESSION_COOKIE,
-        "The session of a signed-in human. Requests that change something need `Origin`.",
+        "The session of a signed-in human; `service_session` over plain http. Requests that change \
+         something need `Origin`.",
     );
     let participant = "The token of a visitor of one app, `rk_part_...`.";
     let token = ApiKeyValue::with_description(PARTICIPANT_HEADER.as_str(), participant);
     let cookie = ApiKeyValue::with_description(
         PARTICIPANT_COOKIE,
-        "The same token. Requests that change something need the app's own `Origin`.",
+        "The same token; `service_participant` over plain http. Requests that change something \
+         need the app's own `Origin`.",
     );
     ComponentsBuilder::new()
         .schema("ErrorBody", ErrorBody::schema())

@@ -113,6 +113,15 @@ impl StatusPage {
         page.with_action("Sign in again", sign_in)
     }
 
+    /// The address asks for something that cannot be. `home` is the address to go back to.
+    #[must_use]
+    pub fn misled(shell: Shell, home: String) -> Self {
+        let text = "Something is missing in it, or is not what belongs there. Try the link once more, \
+                    or ask for it anew.";
+        let page = Self::new(shell, StatusCode::BAD_REQUEST, "This address does not work", text);
+        page.with_action("Go to the start", home)
+    }
+
     /// The request was refused because of who sent it, or from where.
     #[must_use]
     pub fn forbidden(shell: Shell) -> Self {

@@ -49,7 +49,9 @@ pub(super) async fn serve(
             accepted = accept(&listener, &slots) => accepted,
         };
         match accepted {
-            Ok((stream, peer, slot)) => connection(stream, peer, slot, &edge, limits, &graceful),
+            Ok((stream, peer, slot)) => {
+                connection(stream, peer, slot, &edge, limits, (&graceful, &drain));
+            }
             Err(error) => {
                 tracing::warn!(error = %error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -78,25 +80,38 @@ fn connection(
     slot: OwnedSemaphorePermit,
     edge: &Arc<Edge>,
     limits: Limits,
-    graceful: &GracefulShutdown,
+    (graceful, drain): (&GracefulShutdown, &CancellationToken),
 ) {
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
     let edge = Arc::clone(edge);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let edge = Arc::clone(&edge);
-        async move { Ok::<_, Infallible>(edge.handle(request, peer).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
-        .max_buf_size(HEAD_BYTES_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    let connection = graceful.watch(connection);
+    let (watcher, drain) = (graceful.watcher(), drain.clone());
     tokio::spawn(async move {
+        if !speaks(&stream, limits, &drain).await {
+            return;
+        }
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let edge = Arc::clone(&edge);
+            // Boxed, because hyper keeps room for it while a connection is idle, too.
+            Box::pin(async move { Ok::<_, Infallible>(edge.handle(request, peer).await) })
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .max_headers(HEADERS_MAX)
+            .serve_connection(TokioIo::new(stream), service);
         // The client left, or sent no HTTP: its affair, not ours.
-        let _ = connection.await;
+        let _ = watcher.watch(connection).await;
         drop(slot);
     });
+}
+
+/// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one that
+/// is opened and never used costs a tenth of one that speaks.
+async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
+    tokio::select! {
+        () = drain.cancelled() => false,
+        first = timeout(limits.header_timeout, stream.readable()) => matches!(first, Ok(Ok(()))),
+    }
 }

@@ -237,6 +237,16 @@ pub async fn record_signup_source(
     Ok(inserted == 1)
 }
 
+/// How a human heard of the service; `None` while it has not said so.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn signup_source(db: &Db, id: HumanId) -> Result<Option<String>> {
+    let row: Option<(String,)> =
+        db.optional("select source from signup_sources where human = $1", args![id]).await?;
+    Ok(row.map(|(source,)| source))
+}
+
 /// Records whether marketing mail is welcome; `None` when there is no such open account.
 ///
 /// # Errors

@@ -113,7 +113,9 @@ test('an invitation leads a stranger into the app, and to what a member sees of 
   await guest.page.getByText(host.app.slug).first().waitFor();
   await signIn(guest.page, 'invited@example.org', null, null);
   await guest.page.getByText('Your first app is running. Sign here').waitFor();
-  await guest.page.goto(`${SITE_URL}/apps/${host.app.id}`);
+  await guest.page.goto(SITE_URL);
+  const shared = guest.page.getByRole('region', { name: 'Shared with me' });
+  await shared.getByRole('link', { name: host.app.slug }).click();
   await guest.page.getByRole('heading', { level: 1, name: host.app.slug }).waitFor();
   assert.equal(await guest.page.getByRole('link', { name: 'Settings' }).count(), 0);
   await host.context.close();

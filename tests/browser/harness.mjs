@@ -4,10 +4,10 @@ import { FakeService } from './fake.mjs';
 
 export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium';
 
-export const launch = () => chromium.launch({
+export const launch = (...more) => chromium.launch({
   executablePath: EXECUTABLE,
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--no-first-run'],
+    '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
 });
 
 // Runs `body({page, thrown})` on a fresh visitor's page of `url`; fails on any error the page threw.

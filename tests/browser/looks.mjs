@@ -3,13 +3,11 @@
 // little to load. Pictures go to screenshots/ (git-ignored), for eyes to look at.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { launch } from './harness.mjs';
 import { SITE_URL, call, newcomer } from './people.mjs';
+import { findings, picture, unfold } from './sound.mjs';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
 const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark']];
 const PAGE_BYTES_MAX = 100_000;
 
@@ -18,7 +16,6 @@ let world;
 const ROLE = { guest: { title: 'Guest of honour' } };
 
 before(async () => {
-  mkdirSync(PICTURES, { recursive: true });
   browser = await launch();
   world = await newcomer(browser, 'looks@example.org');
   const { key, app, page } = world;
@@ -39,6 +36,9 @@ before(async () => {
   await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest', max_uses: 5 } });
   await call('POST', `/v1/apps/${app.id}/credentials`, { key,
     body: { name: 'nightly import', collections: ['entries'], operations: ['read', 'create'] } });
+  for (let links = 0; links < 25; links += 1) await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest' } });
+  world.org = (await call('POST', '/v1/orgs', { key, body: { name: 'The rooks of the old tower' } })).id;
+  await call('PATCH', `/v1/apps/${app.id}`, { key, body: { org_id: world.org } });
   const away = await call('POST', '/v1/apps', { key, body: { html: '<h1>Old</h1>', slug: 'old-things' } });
   await call('DELETE', `/v1/apps/${away.id}`, { key });
   // Somebody looks at the app, so that there is something to report.
@@ -48,25 +48,16 @@ before(async () => {
 });
 after(async () => { await browser.close(); });
 
-const signedOut = ['/', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
+const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
 const signedIn = () => {
   const app = `/apps/${world.app.id}`;
-  return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', app,
+  return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', '/orgs', `/orgs/${world.org}`, app,
     `${app}/data/entries`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
     `${app}/data/entries/rows/guest-0`, `${app}/data/entries/rows/guest-2`, `${app}/versions`,
     `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`, '/usage?by=hour',
-    `${app}/settings`];
+    `${app}/settings`, `${app}/domains`];
 };
-const nameOf = (path) => path.replace(world.app.id, 'app').replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';
-
-const findings = async (page) => {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`);
-};
-
-// Opens the parts of a page that are folded, so that they are looked at, too.
-const unfold = (page) => page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
+const nameOf = (path) => path.replace(world.app.id, 'app').replace(world.org, 'org').replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';
 
 const look = async (context, paths, look, who) => {
   const problems = [];
@@ -78,10 +69,8 @@ const look = async (context, paths, look, who) => {
     network.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
     await page.goto(SITE_URL + path, { waitUntil: 'load' });
     if (bytes > PAGE_BYTES_MAX) problems.push(`${path} loads ${bytes} bytes`);
-    await page.screenshot({ path: `${PICTURES}site-${who}-${nameOf(path)}-${look}.png`, fullPage: true });
+    await picture(page, `site-${who}-${nameOf(path)}-${look}`);
     await unfold(page);
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (overflow > 0) problems.push(`${path} is ${overflow}px wider than the screen`);
     for (const finding of await findings(page)) problems.push(`${path}: ${finding}`);
     await page.close();
   }

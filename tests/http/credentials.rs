@@ -56,6 +56,17 @@ async fn a_bad_bearer_does_not_fall_through_to_a_good_cookie() {
 }
 
 #[tokio::test]
+async fn a_good_bearer_beside_a_bad_one_is_none() {
+    let server = started().await;
+    server.directory.agent("key", None);
+    for pair in [["Bearer key", "Bearer forged"], ["Bearer forged", "Bearer key"]] {
+        let request = server.request(Method::GET, "/v1/probe/agent");
+        let request = request.header("authorization", pair[0]).header("authorization", pair[1]);
+        Answer::of(request).await.error(ErrorCode::Unauthorized);
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_changes_something_must_come_from_the_site() {
     let server = started().await;
     server.directory.human("cookie");

@@ -9,6 +9,8 @@ use crate::harness::{Answer, START, TestServer};
 
 /// Agents that race for one code.
 const RACERS: usize = 64;
+/// Races in turn.
+const ROUNDS: usize = 16;
 
 #[tokio::test]
 async fn an_agent_registers_and_sees_its_secret_once() {
@@ -104,16 +106,19 @@ async fn unknown_spent_and_expired_codes_have_one_answer() {
 async fn of_many_agents_that_claim_with_one_code_at_once_one_wins() {
     let server = TestServer::start().await;
     let human = server.human("ada@example.org").await;
-    let code = server.claim_code(&human).await;
-    let agents = join_all((0..RACERS).map(|_| server.unclaimed_agent())).await;
-    let answers = join_all(agents.iter().map(|agent| server.claim(agent, &code))).await;
-    let won = answers.iter().filter(|answer| answer.status == 200).count();
-    assert_eq!(won, 1);
-    for answer in answers.iter().filter(|answer| answer.status != 200) {
-        answer.error(ErrorCode::NotFound);
+    let mut agents = join_all((0..RACERS).map(|_| server.unclaimed_agent())).await;
+    for round in 1..=ROUNDS {
+        let code = server.claim_code(&human).await;
+        let answers = join_all(agents.iter().map(|agent| server.claim(agent, &code))).await;
+        let won: Vec<_> = (0..RACERS).filter(|&at| answers[at].status == 200).collect();
+        assert_eq!(won.len(), 1);
+        for answer in answers.iter().filter(|answer| answer.status != 200) {
+            answer.error(ErrorCode::NotFound);
+        }
+        let list = Answer::of(server.by(&human, Method::GET, "/v1/self/agents")).await.expect(200);
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(round));
+        agents[won[0]] = server.unclaimed_agent().await;
     }
-    let list = Answer::of(server.by(&human, Method::GET, "/v1/self/agents")).await.expect(200);
-    assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]

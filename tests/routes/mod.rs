@@ -11,7 +11,7 @@ mod closing;
 mod collections;
 mod conditional;
 mod device;
-mod domains;
+pub mod domains;
 mod events;
 mod feed;
 mod follow;

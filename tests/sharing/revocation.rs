@@ -141,3 +141,71 @@ async fn a_rotated_share_link_ends_the_feeds_of_who_came_by_the_old_one() {
     ends(&site, |query| feed(&site, &token, query), take, &ended).await;
     site.see(&token, "/s/feed?wait=0").await.error(ErrorCode::ParticipantTokenInvalid);
 }
+
+#[tokio::test]
+async fn a_key_that_is_stopped_takes_its_feeds_with_it() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    for verb in ["pause", "revoke-key", "rotate-key", "delete"] {
+        let agent = world.server.agent(&world.owner).await;
+        let follow = |query: &str| {
+            world.server.call(Method::GET, &site.path(&format!("/feed{query}")), &agent.key)
+        };
+        let take = async || {
+            let stopped = match verb {
+                "delete" => {
+                    let path = format!("/v1/keys/{}", agent.key_id);
+                    world.server.by_agent(&agent, Method::DELETE, &path)
+                }
+                verb => {
+                    let path = format!("/v1/self/agents/{}/{verb}", agent.id);
+                    world.server.by(&world.owner, Method::POST, &path)
+                }
+            };
+            let stopped = Answer::of(stopped).await;
+            assert!(stopped.status < 300, "{verb}: {}", stopped.text);
+        };
+        ends(&site, follow, take, &[ErrorCode::Unauthorized]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_ends_takes_its_feeds_with_it() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let (logout, all) = ((Method::POST, "/v1/auth/logout"), (Method::DELETE, "/v1/self/sessions"));
+    for (method, path) in [logout, all] {
+        let human = world.server.human(&world.owner.email).await;
+        let follow = |query: &str| {
+            world.server.by(&human, Method::GET, &site.path(&format!("/feed{query}")))
+        };
+        let take = async || {
+            let ended = Answer::of(world.server.by(&human, method.clone(), path)).await;
+            assert_eq!(ended.status, 204, "{}", ended.text);
+        };
+        ends(&site, follow, take, &[ErrorCode::Unauthorized]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_poll_outlives_the_end_of_a_sibling_key() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let agent = world.server.agent(&world.owner).await;
+    let sibling = Answer::of(world.server.by_agent(&agent, Method::POST, "/v1/keys")).await;
+    let sibling = text(&sibling.expect(201), "secret");
+    let follow = |query: &str| {
+        Answer::of(world.server.call(Method::GET, &site.path(&format!("/feed{query}")), &sibling))
+    };
+    let since = text(&follow("?wait=0").await.expect(200), "cursor");
+    let stop = async {
+        site.until_followed().await;
+        let path = format!("/v1/keys/{}", agent.key_id);
+        let stopped = Answer::of(world.server.by_agent(&agent, Method::DELETE, &path)).await;
+        assert_eq!(stopped.status, 204);
+        site.row("board", "after").await;
+    };
+    let query = format!("?since={since}&wait=60");
+    let (poll, ()) = tokio::join!(follow(&query), stop);
+    assert_eq!(poll.expect(200)["events"][0]["key"], "after");
+}

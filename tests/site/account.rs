@@ -29,6 +29,31 @@ async fn name_and_mail_are_the_humans_to_change() {
 }
 
 #[tokio::test]
+async fn a_new_account_is_asked_once_how_it_heard_of_the_service() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    for page in ["/", "/account"] {
+        server.see(&ada, page).await.says("How did you hear of us?");
+    }
+    let empty = [("action", "heard"), ("source", ""), ("back", "/")];
+    let refused = server.submit(&ada, "/account", &empty).await;
+    assert_eq!(refused.status, 400);
+    refused.says("role=\"alert\"").says("How did you hear of us?");
+    let answer = [("action", "heard"), ("source", "A friend"), ("back", "/")];
+    assert_eq!(server.submit(&ada, "/account", &answer).await.led_to(), "/?done=heard");
+    server.see(&ada, "/?done=heard").await.says("Thank you").hides("How did you hear");
+    server.see(&ada, "/account").await.hides("How did you hear");
+    let profile = Answer::of(server.by(&ada, GET, "/v1/self/profile")).await.expect(200);
+    assert_eq!(profile["signup_source"], "A friend");
+    assert_eq!(server.submit(&ada, "/account", &answer).await.status, 409);
+    // Whoever has an app already is not asked where it works.
+    let bob = server.human("bob@example.org").await;
+    let agent = server.agent(&bob).await;
+    server.deploy(&agent.key, serde_json::json!({})).await;
+    server.see(&bob, "/").await.hides("How did you hear");
+}
+
+#[tokio::test]
 async fn sessions_end_one_by_one_or_all_at_once() {
     let server = TestServer::start().await;
     let here = server.human("ada@example.org").await;

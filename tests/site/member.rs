@@ -23,8 +23,22 @@ async fn a_member_sees_a_shared_app_and_nothing_of_its_owners() {
     let page = owned.page("");
     let mark = owned.server.submit(&bob, &page, &[("action", "favorite"), ("back", "/")]).await;
     assert_eq!(mark.led_to(), "/");
+    // Home has it among what others share, or among the favorites while it is one.
+    let home = owned.server.see(&bob, "/").await;
+    home.says("Favorites").says(&owned.app.slug).hides("Shared with me").hides("My apps");
+    owned.server.submit(&bob, &page, &[("action", "unfavorite"), ("back", "/")]).await.led_to();
+    let home = owned.server.see(&bob, "/").await;
+    home.says("Shared with me").says(&owned.app.slug).hides("Favorites").hides("My apps");
+    assert_eq!(owned.server.submit(&bob, &page, &[("action", "open")]).await.status, 303);
     let delete = owned.server.submit(&bob, &owned.page(""), &[("action", "delete")]).await;
     assert_eq!(delete.status, 403);
+
+    // Whoever is no member any more finds nothing of it.
+    let listed = owned.read("/members").await;
+    let id = listed["items"][1]["human_id"].as_str().expect("an id").to_owned();
+    owned.submit("/sharing", &[("action", "remove-member"), ("member", &id)]).await.led_to();
+    owned.server.see(&bob, "/").await.hides(&owned.app.slug).hides("Shared with me");
+    assert_eq!(owned.server.see(&bob, &page).await.status, 404);
 }
 
 #[tokio::test]

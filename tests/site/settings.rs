@@ -26,6 +26,19 @@ async fn settings_are_those_of_the_api() {
     owned.submit(page, &[("action", "migration"), ("on", "false")]).await.led_to();
     assert_eq!(owned.read("").await["migration_mode"]["on"], false);
 
+    // The owner in person lifts what its page may reach; not while the app is public.
+    let lift = |on: &'static str| [("action", "unrestricted"), ("on", on)];
+    owned.submit(page, &[("action", "visibility"), ("visibility", "public")]).await.led_to();
+    let refused = owned.submit(page, &lift("true")).await;
+    assert_eq!(refused.status, 409);
+    refused.says("role=\"alert\"").says("Let it reach anything");
+    owned.submit(page, &[("action", "visibility"), ("visibility", "private")]).await.led_to();
+    owned.submit(page, &lift("true")).await.led_to();
+    assert_eq!(owned.read("").await["unrestricted"], true);
+    owned.see(page).await.says("Any address on the internet");
+    owned.submit(page, &lift("false")).await.led_to();
+    assert_eq!(owned.read("").await["unrestricted"], false);
+
     let bounds = [
         ("action", "retention"),
         ("collection", "entries"),

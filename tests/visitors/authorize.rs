@@ -126,12 +126,14 @@ async fn a_grant_works_once_for_a_minute_and_in_its_own_app() {
 async fn of_many_that_redeem_one_grant_at_once_one_gets_in() {
     let world = World::start().await;
     let site = secret(&world).await;
-    let grant = grant(&world, &world.owner, "secret").await;
-    let attempts = (0..64).map(|_| callback(&site, &grant));
-    let answers = futures::future::join_all(attempts).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
-    for answer in answers.iter().filter(|answer| answer.status != 303) {
-        answer.error(ErrorCode::GrantInvalid);
+    for _ in 0..16 {
+        let grant = grant(&world, &world.owner, "secret").await;
+        let attempts = (0..64).map(|_| callback(&site, &grant));
+        let answers = futures::future::join_all(attempts).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
+        for answer in answers.iter().filter(|answer| answer.status != 303) {
+            answer.error(ErrorCode::GrantInvalid);
+        }
     }
 }
 

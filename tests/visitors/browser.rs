@@ -7,6 +7,7 @@ use rookery_testkit::not_run;
 use serde_json::{Value, json};
 
 use super::world::{HTML, World};
+use crate::routes::domains::Hosted;
 
 const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>";
 
@@ -51,7 +52,36 @@ async fn a_real_browser_meets_apps_as_people_and_attackers_do() {
         .env("CHALLENGED_URL", format!("{}/", challenged.origin()))
         .env("HOSTILE_URL", format!("{}/", hostile.origin()))
         .env("OWNER", &world.owner.email);
-    // The server runs on this test's own thread, which must stay free for it.
+    finish(browser).await;
+}
+
+#[tokio::test]
+async fn a_real_browser_is_carried_to_an_app_at_a_name_of_its_own() {
+    if let Some(package) = missing_package() {
+        not_run("tests/visitors/browser.rs", package);
+        return;
+    }
+    let here = Hosted::start().await;
+    let owner = here.server.owner("ann").await;
+    let app = here.server.deploy(&owner, json!({"html": PRIVATE, "visibility": "private"})).await;
+    for name in ["www.example.com", "shop.example.com"] {
+        here.proven(&owner, &app, name).await;
+    }
+    here.outside.activate();
+    let mut browser = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run"));
+    let at = |name: &str| format!("{}/", here.origin(name));
+    browser
+        .args(["--live", &at("www.example.com"), "domains.mjs"])
+        .env("SITE_URL", here.server.public_url())
+        .env("ALIAS_URL", at("shop.example.com"))
+        .env("APP_ID", &app.id)
+        .env("OWNER", "ann@example.org");
+    finish(browser).await;
+}
+
+/// Runs the scripts, and fails with what they say. The server runs on this test's own thread, which
+/// must stay free for it.
+async fn finish(mut browser: Command) {
     let ran = tokio::task::spawn_blocking(move || browser.output());
     let ran = ran.await.expect("the runner runs").expect("the runner starts");
     let text = String::from_utf8_lossy(&ran.stdout);

@@ -50,7 +50,15 @@ async fn the_cookie_is_out_of_reach_of_scripts_and_bound_to_the_apps_origin() {
     let world = World::start_with(https).await;
     let site = world.public("garden", json!({})).await;
     let cookie = enter(&site).await.header("set-cookie").to_owned();
+    assert!(cookie.starts_with("__Host-service_participant=rk_part_"), "{cookie}");
     assert!(cookie.ends_with("; Secure"), "{cookie}");
+    let kept = cookie.split("; ").next().unwrap();
+    let me = site.get_with("/s/session", kept).await.expect(200);
+    assert!(me["id"].is_string(), "{me}");
+    // A name without the prefix may have been set by another app below the same domain.
+    let planted = kept.trim_start_matches("__Host-");
+    let nobody = site.get_with("/s/session", planted).await.expect(200);
+    assert!(nobody["id"].is_null(), "{nobody}");
 }
 
 #[tokio::test]

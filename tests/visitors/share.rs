@@ -86,3 +86,19 @@ async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
     let answer = site.get_with(&format!("/s/callback?grant={grant}"), &linked).await;
     assert_eq!(site.open("/", &cookie_of(&answer)).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_good_link_to_an_app_in_the_trash_says_so() {
+    let world = World::start().await;
+    let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
+    let token = site.set_visibility(Visibility::Link).await.expect("a token");
+    let path = format!("/s/share/{token}");
+    let below = |method: Method, verb: &str| {
+        Answer::of(world.server.by(&world.owner, method, &format!("/v1/apps/secret{verb}")))
+    };
+    assert_eq!(below(Method::DELETE, "").await.status, 204);
+    site.get(&path).await.error(ErrorCode::SoftDeleted);
+    assert_eq!(site.open(&path, "").await.status, 410);
+    assert_eq!(below(Method::POST, "/restore").await.status, 200);
+    assert_eq!(site.get(&path).await.status, 303);
+}

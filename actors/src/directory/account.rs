@@ -65,6 +65,14 @@ impl Directory {
         Err(Error::new(ErrorCode::Conflict, "the question was answered before"))
     }
 
+    /// How a human heard of the service; `None` while it has not said so.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn signup_source(&self, human: HumanId) -> Result<Option<String>> {
+        Ok(humans::signup_source(&self.core.db, human).await?)
+    }
+
     /// Closes an account whose address is `email`: its sessions and its agents' keys are refused
     /// from the very next request on, name and address are forgotten, and it leaves its
     /// organizations. Apps are not touched here.

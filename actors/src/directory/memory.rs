@@ -24,7 +24,7 @@ use rookery_storage::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{org_book::OrgBook, sign_in::SESSION_TTL_S};
+use super::{endings::Ending, org_book::OrgBook, sign_in::SESSION_TTL_S};
 
 /// No use is on record.
 const NEVER: i64 = i64::MIN;
@@ -52,6 +52,7 @@ pub(super) struct AgentEntry {
 pub(super) struct KeyEntry {
     key: Key,
     used_at: AtomicI64,
+    pub(super) ending: Arc<Ending>,
 }
 
 /// A session and when it was used last.
@@ -63,6 +64,7 @@ pub(super) struct SessionEntry {
     seen_at: AtomicI64,
     /// When the browser was last given the cookie.
     cookie_at: AtomicI64,
+    pub(super) ending: Ending,
 }
 
 impl Memory {
@@ -96,14 +98,18 @@ impl Memory {
 
     /// Adds a key to its agent, which must be here.
     pub(super) fn add_key(&mut self, key: Key) {
+        self.keep_key(key, Arc::default());
+    }
+
+    fn keep_key(&mut self, key: Key, ending: Arc<Ending>) {
         let Some(agent) = self.agents.get_mut(&key.agent) else { return };
         let used_at = AtomicI64::new(key.last_used_at.map_or(NEVER, |at| at.0));
-        let entry = Arc::new(KeyEntry { key, used_at });
+        let entry = Arc::new(KeyEntry { key, used_at, ending });
         self.keys.insert(SecretHash(entry.key.hash), Arc::clone(&entry));
         agent.keys.push(entry);
     }
 
-    /// Replaces all keys of an agent.
+    /// Replaces all keys of an agent. Those that stay active do not end.
     pub(super) fn put_keys(&mut self, agent: AgentId, keys: Vec<Key>) {
         let Some(entry) = self.agents.get_mut(&agent) else { return };
         let before = std::mem::take(&mut entry.keys);
@@ -113,7 +119,10 @@ impl Memory {
         for mut key in keys {
             let known = before.iter().find(|old| old.key.id == key.id);
             key.last_used_at = known.and_then(|old| old.used_at()).or(key.last_used_at);
-            self.add_key(key);
+            let active = [Some(key.state), known.map(|old| old.key.state)];
+            let stays = active == [Some(KeyState::Active); 2];
+            let ending = known.filter(|_| stays).map(|old| Arc::clone(&old.ending));
+            self.keep_key(key, ending.unwrap_or_default());
         }
     }
 
@@ -123,6 +132,7 @@ impl Memory {
             human: session.human,
             seen_at: AtomicI64::new(session.seen_at.0),
             cookie_at: AtomicI64::new(session.created_at.0),
+            ending: Ending::default(),
         };
         self.sessions.insert(SecretHash(session.hash), Arc::new(entry));
     }

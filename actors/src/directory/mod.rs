@@ -14,6 +14,7 @@ mod claims;
 mod core;
 mod credentials;
 mod devices;
+mod endings;
 mod guesses;
 mod identities;
 mod invitations;

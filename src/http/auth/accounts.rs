@@ -2,7 +2,8 @@
 
 use futures::{FutureExt as _, future::BoxFuture};
 use rookery_actors::{AppHandle, Directory};
-use rookery_domain::{Result, id::HumanId};
+use rookery_domain::{Result, id::HumanId, secret::Secret};
+use tokio_util::sync::CancellationToken;
 
 use super::{Authenticator, Identity};
 
@@ -23,6 +24,10 @@ impl Authenticator for Directory {
 
     fn is_member<'a>(&'a self, app: &'a AppHandle, human: HumanId) -> BoxFuture<'a, Result<bool>> {
         Self::is_member(self, app, human).boxed()
+    }
+
+    fn watch(&self, secret: &Secret) -> Result<Option<CancellationToken>> {
+        Self::watch(self, secret)
     }
 
     fn verified_email(&self, human: HumanId) -> Option<String> {

@@ -24,6 +24,10 @@ async fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     identify(parts, state).await?.ok_or_else(missing)
 }
 
+pub(super) fn invalid() -> Error {
+    Error::new(ErrorCode::Unauthorized, "the credential is not valid")
+}
+
 pub(super) fn wrong_kind(wanted: &str) -> Error {
     Error::new(ErrorCode::Forbidden, format!("this route is for {wanted}"))
 }

@@ -27,12 +27,15 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, csrf, metering},
+    http::{client::RequestContext, csrf, metering, participant_cookie},
     state::AppState,
 };
 
-/// The cookie of a participant token.
-pub const PARTICIPANT_COOKIE: &str = "service_participant";
+/// The cookie of a participant token over https: bound to the host by its prefix, so that one app
+/// cannot plant it on another's origin.
+pub const PARTICIPANT_COOKIE: &str = "__Host-service_participant";
+/// The cookie of a participant token over plain http on localhost, where the prefix is not allowed.
+pub const PARTICIPANT_COOKIE_PLAIN: &str = "service_participant";
 /// The header of a participant token. It beats the cookie and never falls through to it.
 pub const PARTICIPANT_HEADER: HeaderName = HeaderName::from_static("x-service-participant-token");
 
@@ -100,7 +103,7 @@ impl Arriving {
     ) -> Result<Self> {
         let app = state.rooms.apps().find(slug).await?;
         metering::credit(&app);
-        let (token, by_cookie) = token(headers, state.origins.is_path_mode());
+        let (token, by_cookie) = token(headers, state);
         let presented = match token {
             None => Presented::Nothing,
             Some(None) => Presented::Unknown,
@@ -224,14 +227,14 @@ impl Arriving {
 
 /// The token that a request presents, and whether it came in a cookie: `None` for none at all,
 /// `Some(None)` for one that is no text.
-fn token(headers: &HeaderMap, path_mode: bool) -> (Option<Option<&str>>, bool) {
+fn token<'a>(headers: &'a HeaderMap, state: &AppState) -> (Option<Option<&'a str>>, bool) {
     if let Some(value) = headers.get(PARTICIPANT_HEADER) {
         return (Some(value.to_str().ok()), false);
     }
-    if path_mode {
+    if state.origins.is_path_mode() {
         return (None, false);
     }
-    let value = cookie(headers, PARTICIPANT_COOKIE);
+    let value = cookie(headers, participant_cookie::name(state.is_https()));
     (value.map(Some), value.is_some())
 }
 

@@ -42,5 +42,5 @@ pub async fn set_marketing_consent(
 ) -> ApiResult<Json<Profile>> {
     let directory = &state.rooms.directory;
     let human = directory.set_marketing_consent(caller.human, body.marketing_consent).await?;
-    Ok(Json(Profile::of(&human)))
+    Ok(Json(Profile::of(&state, &human).await?))
 }

@@ -36,6 +36,8 @@ pub struct Profile {
     display_name: String,
     /// Whether mail about the product is welcome.
     marketing_consent: bool,
+    /// How the human heard of the service; null until it has said so.
+    signup_source: Option<String>,
     /// When the account was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -43,17 +45,21 @@ pub struct Profile {
 
 impl Profile {
     /// The profile of a human.
-    #[must_use]
-    pub fn of(human: &Human) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn of(state: &AppState, human: &Human) -> Result<Self, Error> {
+        let signup_source = state.rooms.directory.signup_source(human.id).await?;
+        Ok(Self {
             id: human.id,
             email: human.email.clone(),
             email_verified: human.email_verified_at.is_some(),
             name: human.name.clone(),
             display_name: Directory::display_name(human),
             marketing_consent: human.marketing_consent,
+            signup_source,
             created_at: human.created_at,
-        }
+        })
     }
 }
 
@@ -83,7 +89,7 @@ pub async fn read_profile(
 ) -> ApiResult<Json<Profile>> {
     let human = state.rooms.directory.human(caller.human)?;
     let human = human.ok_or_else(|| Error::internal(false))?;
-    Ok(Json(Profile::of(&human)))
+    Ok(Json(Profile::of(&state, &human).await?))
 }
 
 /// Changes the human's name.
@@ -99,5 +105,5 @@ pub async fn update_profile(
     let Some(name) = body.name else { return read_profile(caller, state).await };
     let name = HumanName::parse("name", name.as_deref().unwrap_or_default())?;
     let human = state.rooms.directory.rename_human(caller.human, name).await?;
-    Ok(Json(Profile::of(&human)))
+    Ok(Json(Profile::of(&state, &human).await?))
 }

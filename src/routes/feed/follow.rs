@@ -18,7 +18,10 @@ use super::stream;
 use crate::{
     error::{ApiError, ApiResult},
     http::{
-        auth::permission::{Readable, RowCaller},
+        auth::{
+            leave::Leave,
+            permission::{Readable, RowCaller},
+        },
         client::RequestContext,
         params::StrictQuery,
     },
@@ -104,13 +107,14 @@ pub(crate) async fn follow_feed(
     context: RequestContext,
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
+    leave: Leave,
 ) -> ApiResult<Response> {
-    follow(caller.into(), state, &context, params, headers).await
+    follow((caller.into(), leave), state, &context, params, headers).await
 }
 
-/// The feed for any caller.
+/// The feed for any caller, for as long as its leave lasts.
 pub(crate) async fn follow(
-    asked: Asked,
+    (asked, leave): (Asked, Leave),
     state: AppState,
     context: &RequestContext,
     params: FeedParams,
@@ -120,9 +124,9 @@ pub(crate) async fn follow(
     let mut query = query(params)?;
     if headers.stream {
         query.since = headers.last_event_id.or(query.since);
-        return stream::open(asked, state, context, query).await;
+        return stream::open((asked, leave), state, context, query).await;
     }
-    let page = poll(&asked, &state, context.address, query).await?;
+    let page = poll((&asked, &leave), &state, context.address, query).await?;
     Ok(answer::json(StatusCode::OK, body(&page)))
 }
 
@@ -142,7 +146,7 @@ fn query(params: FeedParams) -> Result<FeedQuery> {
 
 /// One long poll. When the server drains, it ends with what is there.
 async fn poll(
-    asked: &Asked,
+    (asked, leave): (&Asked, &Leave),
     state: &AppState,
     address: IpAddr,
     query: FeedQuery,
@@ -151,6 +155,7 @@ async fn poll(
     let _waiting = waits.then(|| state.feed_waiters.enter(address)).transpose()?;
     let page = tokio::select! {
         biased;
+        refusal = leave.over(state) => Err(refusal),
         page = asked.app.feed(&asked.caller, &query) => page,
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };

@@ -12,7 +12,7 @@ use rookery_domain::Error;
 use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
-    http::{client::RequestContext, waiters::Waiting},
+    http::{auth::leave::Leave, client::RequestContext, waiters::Waiting},
     routes::collections::asked::Asked,
     state::AppState,
 };
@@ -25,6 +25,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 /// One open stream.
 struct Stream {
     asked: Asked,
+    leave: Leave,
     state: AppState,
     request_id: HeaderValue,
     query: FeedQuery,
@@ -34,7 +35,7 @@ struct Stream {
 
 /// Opens a stream. What is wrong with the request is answered before it begins.
 pub(super) async fn open(
-    asked: Asked,
+    (asked, leave): (Asked, Leave),
     state: AppState,
     context: &RequestContext,
     mut query: FeedQuery,
@@ -49,7 +50,7 @@ pub(super) async fn open(
     query.since = Some(first.cursor);
     query.wait = COMMENT_EVERY;
     let request_id = context.request_id.clone();
-    let open = Stream { asked, state, request_id, query, ended: false, _waiting: waiting };
+    let open = Stream { asked, leave, state, request_id, query, ended: false, _waiting: waiting };
     let rest = stream::unfold((Some(frames), open), |(first, mut open)| async move {
         let chunk = match first {
             Some(frames) => frames,
@@ -73,6 +74,7 @@ impl Stream {
         let page = tokio::select! {
             biased;
             () = self.state.drain.cancelled() => return None,
+            refusal = self.leave.over(&self.state) => Err(refusal),
             page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
         };
         let here = self.asked.check_still_here(&self.state).await;

@@ -6,10 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{Method, Uri};
 use rookery_actors::{AppHandle, SlotState};
 use rookery_domain::{
-    Error, ErrorCode,
-    app::{AppRecord, AppStatus},
-    manifest::Visibility,
-    redirect::ReturnPath,
+    Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath,
 };
 
 use crate::{
@@ -153,13 +150,4 @@ pub fn authorize_address(state: &AppState, slug: &str, back: &ReturnPath) -> Str
         .append_pair("return_to", back.as_str())
         .finish();
     format!("{}/authorize?{query}", state.origins.site_origin())
-}
-
-/// The refusal of a visit to an app in this state, as the same page that its documents get.
-impl Refusal {
-    /// Why nobody is let in to `app` now, whoever they are.
-    #[must_use]
-    pub fn of_state(app: &AppRecord) -> Option<Self> {
-        check_state(app.status).err()
-    }
 }

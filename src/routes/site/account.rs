@@ -29,6 +29,7 @@ struct Profile {
     name: Option<String>,
     display_name: String,
     marketing_consent: bool,
+    signup_source: Option<String>,
     created_at: At,
 }
 
@@ -64,6 +65,7 @@ struct PushKey {
 enum Action {
     Rename { name: String },
     Consent { welcome: String },
+    Heard { source: String, back: Option<String> },
     EndSession { session: SessionId },
     EndAll,
     Close { confirm_email: String },
@@ -101,6 +103,11 @@ async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
             let consent = json!({"marketing_consent": welcome == "yes"});
             api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
             Ok(desk.go("/account", "saved")?)
+        }
+        Action::Heard { source, back } => {
+            let source = json!({"source": source});
+            api.send::<Value>(Method::POST, "/v1/self/signup-source", &source).await?;
+            Ok(desk.go(&desk.back(back.as_deref(), "/account"), "heard")?)
         }
         Action::EndSession { session } => {
             api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;

@@ -35,7 +35,14 @@ struct HomePage {
     offers: usize,
     /// How far a new account is; nobody else is shown the steps.
     steps: Option<Steps>,
+    /// Whether to ask how the human heard of the service: once, of a new account.
+    asks: bool,
     site_url: String,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    signup_source: Option<String>,
 }
 
 /// Something that is only counted.
@@ -61,6 +68,10 @@ pub(super) async fn view(
     let later = trail.is_later();
     let none_own = !later && !apps.items.iter().any(App::is_own);
     let steps = none_own.then_some(Steps { agent: !agents.items.is_empty(), app: None });
+    let asks = match steps {
+        Some(_) => api.get::<Profile>("/v1/self/profile").await?.signup_source.is_none(),
+        None => false,
+    };
     let (favorites, others): (Vec<App>, Vec<App>) =
         apps.items.into_iter().partition(|app| app.favorite);
     let (own, shared) = others.into_iter().partition(App::is_own);
@@ -73,6 +84,7 @@ pub(super) async fn view(
         pager: trail.pager("apps", "/", apps.next_cursor),
         offers: offers.map_or(0, |offers| offers.items.len()),
         steps,
+        asks,
         site_url: desk.state.public_url.clone(),
     };
     Ok(desk.page(status, &page)?)

@@ -41,6 +41,8 @@ pub struct App {
     pub owner: Owner,
     /// The organization whose admins act as its owner.
     pub org_id: Option<String>,
+    /// The name of its own that serves it.
+    pub domain: Option<String>,
     /// Its collections.
     pub collections: Vec<Collection>,
     /// What counts towards its quotas.

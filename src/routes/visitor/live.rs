@@ -6,7 +6,10 @@ use axum::{Json, extract::State, response::Response};
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::{AnyVisitor, Visitor},
+        auth::{
+            leave::Leave,
+            visitor::{AnyVisitor, Visitor},
+        },
         body::ExactJson,
         client::RequestContext,
         idempotency::IdempotencyKey,
@@ -39,7 +42,7 @@ pub(crate) async fn follow_feed(
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
-    follow::follow(visitor.into(), state, &context, params, headers).await
+    follow::follow((visitor.into(), Leave::default()), state, &context, params, headers).await
 }
 
 /// Sends a custom event

@@ -45,12 +45,15 @@ contract! {
     async fn of_32_answers_to_the_signup_question_the_first_stays(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
+        assert_eq!(humans::signup_source(db, ada).await.unwrap(), None);
         let answers = at_once(32, |_| {
             let db = db.clone();
             async move { humans::record_signup_source(&db, ada, "a friend", NOW).await.unwrap() }
         })
         .await;
         assert_eq!(answers.into_iter().filter(|first| *first).count(), 1);
+        let said = humans::signup_source(db, ada).await.unwrap();
+        assert_eq!(said.as_deref(), Some("a friend"));
     }
 
     async fn a_favorite_is_marked_and_unmarked_any_number_of_times(test: &TestDb) {

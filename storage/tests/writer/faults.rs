@@ -4,13 +4,13 @@
 use rookery_domain::{event::EventType, id::AppId};
 use rookery_storage::{
     LaneStatus, StorageError, Writer, WriterOptions,
-    commit::{AppWrite, Outcome, RowState},
+    commit::{Abort, AppWrite, Outcome, RowState},
     faults::{self, Fault, Faults, Point},
     idempotency,
 };
 
 use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
-use crate::support::{NOW, TestDb, contract, on_postgres, row};
+use crate::support::{NOW, TestDb, contract, on_postgres, on_sqlite, row};
 
 /// A group with something in every table.
 async fn everything(test: &TestDb, app: AppId) -> Draft {
@@ -227,5 +227,22 @@ fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
         assert!(matches!(third, Outcome::Aborted(_)), "{third:?}");
         let again = Draft::new(apps[2], 1).create(row("a", "{}")).commit(&writer).await;
         assert_eq!(again, Outcome::Committed);
+    });
+}
+
+#[test]
+fn a_full_disk_has_the_log_moved_to_the_file_at_once() {
+    on_sqlite(async |test| {
+        let app = deploy(test, "notes").await;
+        let writer =
+            start_with(&test.db, Faults::listed([(Point::AtCommit, 2, Fault::Full)])).await;
+        let first = Draft::new(app, 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(first, Outcome::Committed);
+        let refused = Draft::new(app, 2).create(row("b", "{}")).commit(&writer).await;
+        assert_eq!(refused, Outcome::Aborted(Abort::Full));
+        // It is committed after what followed the refusal.
+        let again = Draft::new(app, 2).create(row("b", "{}")).commit(&writer).await;
+        assert_eq!(again, Outcome::Committed);
+        assert_eq!(writer.health().checkpoints, 1, "long before its turn");
     });
 }

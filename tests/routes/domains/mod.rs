@@ -15,13 +15,13 @@ use crate::harness::{
 };
 
 /// A server with its counterparts.
-struct Hosted {
-    server: TestServer,
-    outside: Outside,
+pub struct Hosted {
+    pub server: TestServer,
+    pub outside: Outside,
 }
 
 impl Hosted {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_with(TestServer::builder()).await
     }
 
@@ -53,7 +53,7 @@ impl Hosted {
     }
 
     /// Sets the TXT record that a binding asks for.
-    fn publish(&self, binding: &Value) {
+    pub fn publish(&self, binding: &Value) {
         let records = binding["dns_records"].as_array().expect("records");
         let wanted = records.iter().find(|record| record["purpose"] == "verification");
         let wanted = wanted.expect("a record for the proof");
@@ -63,7 +63,7 @@ impl Hosted {
     }
 
     /// Binds a domain and proves control over it.
-    async fn proven(&self, owner: &Owner, app: &App, domain: &str) {
+    pub async fn proven(&self, owner: &Owner, app: &App, domain: &str) {
         self.publish(&self.bind(owner, app, domain).await.expect(201));
         self.read(owner, app).await.expect(200);
     }
@@ -75,7 +75,7 @@ impl Hosted {
     }
 
     /// The origin of a custom domain here.
-    fn origin(&self, domain: &str) -> String {
+    pub fn origin(&self, domain: &str) -> String {
         self.server.state().origins.domain_origin(domain)
     }
 }

@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod analytics;
 pub mod data;
+pub mod domains;
 pub mod overview;
 pub mod place;
 pub mod settings;

@@ -1,5 +1,6 @@
-//! `/apps/:id/settings`: who reaches an app, when its days begin, whose organization it is in, how
-//! long its rows are kept, silent writes.
+//! `/apps/:id/settings`: who reaches an app, what its page reaches, when its days begin, whose
+//! organization it is in, how long its rows are kept, silent writes. Its own names have a page of
+//! their own (`domains`).
 
 use askama::Template;
 use axum::{body::Body, extract::Path, response::Response};
@@ -112,6 +113,10 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
         "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
         "timezone" => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
         "organization" => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
+        "unrestricted" => {
+            let on = json!({"on": fields.one("on") == "true"});
+            (Method::POST, format!("{app}/unrestricted"), on)
+        }
         "migration" => {
             let on = fields.one("on") == "true";
             let mut mode = Map::from_iter([("on".to_owned(), Value::Bool(on))]);

@@ -19,9 +19,9 @@ use rusqlite::Connection;
 use super::super::Shared;
 use crate::{db::SqliteDb, error::StorageError};
 
-/// Frames (pages) in the log from which on the lane has it begin anew: 16 MiB. A longer log makes
-/// every read of a page slower.
-const LOG_FRAMES_MAX: u64 = 4_096;
+/// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
+/// every read of a page slower, and holds space that a full disk would need.
+const LOG_FRAMES_MAX: u64 = 2_048;
 
 /// Bytes that a frame of the log adds to its page.
 const FRAME_HEADER_BYTES: u64 = 24;

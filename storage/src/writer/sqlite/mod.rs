@@ -25,9 +25,10 @@ use self::{
 };
 use super::{
     Shared,
+    batch::Stage,
     queue::{LaneStatus, Queue},
 };
-use crate::{db::SqliteDb, error::StorageError, faults};
+use crate::{commit::Abort, db::SqliteDb, error::StorageError, faults};
 
 /// Commits between two runs of the checkpointer: each page that was written several times
 /// meanwhile is moved once.
@@ -133,10 +134,15 @@ fn run(
             continue;
         }
         let result = session.commit(&mut batch);
+        let is_full = batch.stage == Stage::Aborted(Abort::Full);
         batch.finish();
         result.map_err(Ended::Broken)?;
         commits += 1;
-        let share = if commits < CHECKPOINT_EVERY_COMMITS {
+        let share = if is_full {
+            // The log may hold the space that is missing, and would hold it for as long as nothing
+            // is committed.
+            Share::Rest
+        } else if commits < CHECKPOINT_EVERY_COMMITS {
             checkpointer.look()
         } else {
             commits = 0;

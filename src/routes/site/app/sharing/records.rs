@@ -49,6 +49,8 @@ pub struct Grant {
     pub max_uses: Option<Count>,
     /// Visitors that it has made.
     pub uses: Count,
+    /// When it was made.
+    pub created_at: At,
     /// When it ends.
     pub expires_at: Option<At>,
 }

@@ -1,0 +1,166 @@
+//! `/apps/:id/domains`: an app's own names. Looking at the page is what asks the DNS and the edge
+//! provider, as reading them by the API is; so the names have a page, and settings a link to it.
+
+use askama::Template;
+use axum::{body::Body, extract::Path, response::Response};
+use http::{Method, StatusCode};
+use rookery_domain::{Error, ErrorCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::form_urlencoded::byte_serialize;
+
+use super::place::{Place, Tab};
+use crate::{
+    error::{self, ApiResult},
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::{Desk, Frame},
+        fields::Fields,
+        notice::Notice,
+        words::At,
+    },
+};
+
+/// The domains of an app.
+#[derive(Deserialize, Default)]
+struct Domains {
+    items: Vec<Domain>,
+}
+
+/// A domain.
+#[derive(Deserialize)]
+struct Domain {
+    domain: String,
+    role: String,
+    status: String,
+    dns_records: Vec<Record>,
+    certificate_status: Option<String>,
+    errors: Vec<String>,
+    created_at: At,
+    verified_at: Option<At>,
+}
+
+/// A DNS record to set.
+#[derive(Deserialize)]
+struct Record {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+    value: String,
+    purpose: String,
+}
+
+impl Domain {
+    /// How far it is, in words.
+    fn state(&self) -> &'static str {
+        match self.status.as_str() {
+            "pending_verification" => "Waiting for the TXT record",
+            "taken" => "Belongs to another app",
+            "pending_edge" => "Proven; requests do not arrive yet",
+            _ => "Works",
+        }
+    }
+
+    /// What it does for the app, in words.
+    fn does(&self) -> &'static str {
+        match self.role.as_str() {
+            "serving" => "Serves the app",
+            "alias" => "Leads to the one that serves",
+            _ => "Not proven yet",
+        }
+    }
+}
+
+impl Record {
+    /// What it is for, in words.
+    fn reason(&self) -> &'static str {
+        match self.purpose.as_str() {
+            "verification" => "proves that the name is yours",
+            "edge" => "for the certificate",
+            _ => "leads visitors here",
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "site/app/domains.html")]
+struct DomainsPage {
+    frame: Frame,
+    place: Place,
+    /// Whether the service has custom domains at all.
+    enabled: bool,
+    domains: Vec<Domain>,
+    /// A name that was refused, to be set right.
+    typed: String,
+}
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
+    desk.answer(view(&desk, &id, StatusCode::OK, None, "").await)
+}
+
+/// Binds a domain, or removes one.
+pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    desk.answer(match perform(&desk, &id, &fields).await {
+        Ok(done) => desk.go(&format!("/apps/{id}/domains"), done).map_err(Into::into),
+        // Without an edge provider the page says so, whatever was asked for.
+        Err(failed)
+            if failed.error.code.status() < 500
+                || failed.error.code == ErrorCode::CustomDomainsNotEnabled =>
+        {
+            let status = error::status(failed.error.code);
+            let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
+            view(&desk, &id, status, Some(Notice::refused(&failed.error)), typed).await
+        }
+        Err(failed) => Err(failed),
+    })
+}
+
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+    let path = format!("/v1/apps/{id}/domain");
+    match fields.one("action") {
+        "add" => {
+            let body = json!({"domain": fields.one("domain")});
+            desk.api.send::<Value>(Method::POST, &path, &body).await?;
+            Ok("domain-added")
+        }
+        "remove" => {
+            // Without a name the API removes them all.
+            let name: String = byte_serialize(fields.one("domain").as_bytes()).collect();
+            desk.api.act(Method::DELETE, &format!("{path}?domain={name}")).await?;
+            Ok("domain-removed")
+        }
+        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+    }
+}
+
+async fn view(
+    desk: &Desk,
+    id: &str,
+    status: StatusCode,
+    notice: Option<Notice>,
+    typed: &str,
+) -> ApiResult<Response> {
+    let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
+    let found = desk.api.get::<Domains>(&format!("/v1/apps/{id}/domain")).await;
+    let (enabled, domains) = match found {
+        Ok(domains) => (true, domains),
+        Err(failed) => match failed.error.code {
+            ErrorCode::DomainNotFound => (true, Domains::default()),
+            ErrorCode::CustomDomainsNotEnabled => (false, Domains::default()),
+            _ => return Err(failed),
+        },
+    };
+    let page = DomainsPage {
+        frame: frame.with(notice),
+        place,
+        enabled,
+        domains: domains.items,
+        typed: typed.to_owned(),
+    };
+    Ok(desk.page(status, &page)?)
+}

@@ -1,0 +1,25 @@
+// What makes a page of the site sound, whoever looks: nothing that axe-core finds wrong, nothing
+// wider than the screen.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
+mkdirSync(PICTURES, { recursive: true });
+
+// A picture of the whole page, for eyes to look at; the folder is git-ignored.
+export const picture = (page, name) => page.screenshot({ path: `${PICTURES}${name}.png`, fullPage: true });
+
+// Opens the parts of a page that are folded, so that they are looked at, too.
+export const unfold = (page) => page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
+
+// What is wrong with a page, each in a line.
+export const findings = async (page) => {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  return [
+    ...(overflow > 0 ? [`${overflow}px wider than the screen`] : []),
+    ...violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`),
+  ];
+};

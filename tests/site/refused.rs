@@ -1,0 +1,76 @@
+//! Errors as browsers see them: a page with the status that a program gets, and nothing of JSON.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+
+use super::{GET, POST};
+use crate::harness::{Answer, TestServer};
+
+/// What a browser that loads a page sends along.
+async fn load(server: &TestServer, method: Method, path: &str) -> Answer {
+    let request = server.request(method, path).header("accept", "text/html,*/*;q=0.8");
+    Answer::of(request.header("sec-fetch-mode", "navigate")).await
+}
+
+#[track_caller]
+fn is_page<'a>(answer: &'a Answer, status: u16, title: &str) -> &'a Answer {
+    assert_eq!(answer.status, status, "{}", answer.text);
+    assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+    assert!(answer.header("content-security-policy").contains("default-src 'none'"));
+    assert_eq!(answer.header("cache-control"), "no-store");
+    answer.says(&format!("<h1>{title}</h1>")).hides("\"error\"")
+}
+
+#[tokio::test]
+async fn a_browser_that_goes_astray_is_shown_a_page() {
+    let server = TestServer::start().await;
+    for path in ["/nothing", "/static/none.css", "/apps", "/orgs/x/y"] {
+        is_page(&load(&server, GET, path).await, 404, "Nothing is here").says("Go to the start");
+    }
+    is_page(&load(&server, GET, "/authorize?app=none").await, 404, "No such app");
+    for path in ["/authorize", "/sign-in?redirect_to=%2F%2Fevil.example"] {
+        is_page(&load(&server, GET, path).await, 400, "This address does not work");
+    }
+    let verb = load(&server, Method::DELETE, "/sign-in").await;
+    is_page(&verb, 405, "Nothing is here");
+    assert_eq!(verb.header("allow"), "GET,HEAD,POST");
+    let ada = server.human("ada@example.org").await;
+    let request = server.request(POST, "/orgs").header("accept", "text/html");
+    let forged = request.header("cookie", ada.cookie).header("origin", "https://evil.example");
+    let forged = forged.form(&[("name", "Rooks")]);
+    is_page(&Answer::of(forged).await, 403, "Not allowed");
+    let head = load(&server, Method::HEAD, "/nothing").await;
+    assert_eq!((head.status, &*head.text), (404, ""));
+}
+
+#[tokio::test]
+async fn a_program_gets_the_envelope_as_ever() {
+    let server = TestServer::start().await;
+    let plain = async |path: &str, headers: &[(&str, &str)]| {
+        let request = server.request(GET, path);
+        let request = headers.iter().fold(request, |it, (name, value)| it.header(*name, *value));
+        Answer::of(request).await
+    };
+    plain("/nothing", &[]).await.error(ErrorCode::NotFound);
+    plain("/nothing", &[("accept", "application/json")]).await.error(ErrorCode::NotFound);
+    let script = [("accept", "text/html"), ("sec-fetch-mode", "cors")];
+    plain("/nothing", &script).await.error(ErrorCode::NotFound);
+    // The API is for programs, whoever looks at it.
+    load(&server, GET, "/v1/nothing").await.error(ErrorCode::NotFound);
+    load(&server, GET, "/v1/self/profile").await.error(ErrorCode::Unauthorized);
+}
+
+#[tokio::test]
+async fn a_crowded_network_is_told_so_in_words() {
+    let builder = TestServer::builder();
+    let server = builder
+        .set("ROOKERY__RATE_LIMIT__PER_MINUTE", "1")
+        .set("ROOKERY__RATE_LIMIT__BURST", "1")
+        .start()
+        .await;
+    assert_eq!(load(&server, GET, "/sign-in").await.status, 200);
+    let crowded = load(&server, GET, "/sign-in").await;
+    is_page(&crowded, 429, "Slow down a little");
+    assert!(crowded.header("retry-after").parse::<u64>().expect("seconds") > 0);
+    assert!(crowded.header("ratelimit").starts_with("\"default\""));
+}
