@@ -90,8 +90,8 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
         include_deleted: false,
     };
     if let Ok(text) = std::str::from_utf8(data) {
-        if let Ok(cursor) = FeedCursor::parse(text, &key) {
-            assert_eq!(cursor.to_token(&key), text);
+        if let Ok(cursor) = FeedCursor::parse(text, &key, binding.app) {
+            assert_eq!(cursor.to_token(&key, binding.app), text);
         }
         if let Ok(cursor) = ListCursor::parse(text, &key, "apps") {
             assert_eq!(cursor.to_token(&key, "apps"), text);
@@ -100,11 +100,14 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
             assert_eq!(cursor.to_token(&key, &binding), text);
         }
     }
-    let token = key.sign(TokenPurpose::Feed, data);
-    assert_eq!(key.verify(TokenPurpose::Feed, &token).as_deref(), within(&token, data));
+    let place = binding.app.uuid();
+    let token = key.sign_within(TokenPurpose::Feed, place.as_bytes(), data);
+    let payload = key.verify_within(TokenPurpose::Feed, place.as_bytes(), &token);
+    assert_eq!(payload.as_deref(), within(&token, data));
+    assert_eq!(key.verify(TokenPurpose::Feed, &token), None, "for no place");
     assert_eq!(key.verify(TokenPurpose::RowPage, &token), None, "for another purpose");
-    if let Ok(cursor) = FeedCursor::parse(&token, &key) {
-        assert_eq!(cursor.to_token(&key), token);
+    if let Ok(cursor) = FeedCursor::parse(&token, &key, binding.app) {
+        assert_eq!(cursor.to_token(&key, binding.app), token);
     }
     // Behind the digest of the binding, which a client cannot know, everything else is data.
     let feed = FeedCursor { history: HistoryId::from_uuid(Uuid::nil()), seq: 1, rights: 2 };

@@ -155,6 +155,12 @@ impl Envelope {
         Some(code)
     }
 
+    /// The entry of `code` in the error reference.
+    #[must_use]
+    pub fn docs_url(&self, code: ErrorCode) -> String {
+        format!("{}/reference/errors#{code}", self.docs_url)
+    }
+
     /// The error as a member of a larger answer (a batch's item).
     #[must_use]
     pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
@@ -165,7 +171,7 @@ impl Envelope {
             message,
             hint: code.hint(),
             retryable: code.retryable(),
-            docs_url: format!("{}/reference/errors#{code}", self.docs_url),
+            docs_url: self.docs_url(code),
             request_id: request_id.to_str().unwrap_or_default().to_owned(),
             details,
             required,

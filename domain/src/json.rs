@@ -68,7 +68,7 @@ fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
     let expected = words.rsplit_once(", expected ").map(|(_, expected)| expected);
     let words: Cow<'_, str> = match expected {
         Some(expected) if QUOTING.iter().any(|start| words.starts_with(start)) => {
-            format!("expected {expected}").into()
+            format!("expected {}", in_json(expected)).into()
         }
         _ => shortened(words),
     };
@@ -78,6 +78,19 @@ fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
         Error::invalid(words)
     } else {
         Error::invalid(format!("`{}`: {words}", shortened(&path)))
+    }
+}
+
+/// What serde expected, in the words of JSON instead of Rust.
+fn in_json(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "an array",
+        "a map" => "an object",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        _ if expected.starts_with("struct ") => "an object",
+        _ => expected,
     }
 }
 

@@ -14,8 +14,6 @@ pub struct Limits {
     pub max_domains_per_account: u64,
     /// Rows over all apps of one account. `MAX_ROWS_PER_ACCOUNT`.
     pub max_rows_per_account: u64,
-    /// Attachments of one account. `MAX_ATTACHMENTS_PER_ACCOUNT`.
-    pub max_attachments_per_account: u64,
     /// Rows of one app: live, trashed and detached. `MAX_ROWS_PER_APP`.
     pub max_rows_per_app: u64,
     /// Bytes of keys and data of one app's rows. `MAX_STORAGE_BYTES_PER_APP`.
@@ -32,12 +30,8 @@ pub struct Limits {
     pub max_manifest_bytes: usize,
     /// Bytes of one row schema under `$defs`. `MAX_SCHEMA_BYTES`.
     pub max_schema_bytes: usize,
-    /// Bytes of a template payload. `MAX_ARTIFACT_BYTES`.
-    pub max_artifact_bytes: usize,
     /// Bytes of a custom event's data. `MAX_EVENT_DATA_BYTES`.
     pub max_event_data_bytes: usize,
-    /// Bytes of taste notes. `MAX_TASTE_BYTES`.
-    pub max_taste_bytes: usize,
     /// Bytes of an app's HTML document.
     pub html_bytes_max: usize,
     /// Files among a version's assets.
@@ -62,7 +56,6 @@ impl Default for Limits {
             max_apps_per_account: 100,
             max_domains_per_account: 50,
             max_rows_per_account: 50_000,
-            max_attachments_per_account: 1_000,
             max_rows_per_app: 1_000,
             max_storage_bytes_per_app: 32 << 20,
             row_bytes_max: 64 << 10,
@@ -71,9 +64,7 @@ impl Default for Limits {
             max_external_hosts: 50,
             max_manifest_bytes: 256 << 10,
             max_schema_bytes: 32 << 10,
-            max_artifact_bytes: 4 << 20,
             max_event_data_bytes: 16 << 10,
-            max_taste_bytes: 16 << 10,
             html_bytes_max: 2 << 20,
             asset_files_max: 200,
             asset_bytes_max: 8 << 20,

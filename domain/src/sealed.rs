@@ -97,9 +97,16 @@ impl ServerKey {
     /// An opaque token that carries `payload`: readable by who decodes it, not alterable.
     #[must_use]
     pub fn sign(&self, purpose: TokenPurpose, payload: &[u8]) -> String {
+        self.sign_within(purpose, &[], payload)
+    }
+
+    /// As [`ServerKey::sign`], for a token that is good in one place only: `place` has a fixed
+    /// length for each purpose, and is not part of the token.
+    #[must_use]
+    pub fn sign_within(&self, purpose: TokenPurpose, place: &[u8], payload: &[u8]) -> String {
         let mut token = Vec::with_capacity(payload.len() + SIGNATURE_LEN);
         token.extend_from_slice(payload);
-        let mac = self.tokens.clone().chain_update([purpose as u8]).chain_update(payload);
+        let mac = self.token_mac(purpose, place).chain_update(payload);
         token.extend_from_slice(&mac.finalize().into_bytes()[..SIGNATURE_LEN]);
         URL_SAFE_NO_PAD.encode(token)
     }
@@ -107,16 +114,31 @@ impl ServerKey {
     /// The payload of a token of this purpose; `None` when it is not one of ours.
     #[must_use]
     pub fn verify(&self, purpose: TokenPurpose, token: &str) -> Option<Vec<u8>> {
+        self.verify_within(purpose, &[], token)
+    }
+
+    /// The payload of a token that was signed for `place`.
+    #[must_use]
+    pub fn verify_within(
+        &self,
+        purpose: TokenPurpose,
+        place: &[u8],
+        token: &str,
+    ) -> Option<Vec<u8>> {
         if token.len() > TOKEN_CHARS_MAX {
             return None;
         }
         let mut bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let split = bytes.len().checked_sub(SIGNATURE_LEN)?;
         let (payload, signature) = bytes.split_at(split);
-        let mac = self.tokens.clone().chain_update([purpose as u8]).chain_update(payload);
+        let mac = self.token_mac(purpose, place).chain_update(payload);
         mac.verify_truncated_left(signature).ok()?;
         bytes.truncate(split);
         Some(bytes)
+    }
+
+    fn token_mac(&self, purpose: TokenPurpose, place: &[u8]) -> HmacSha256 {
+        self.tokens.clone().chain_update([purpose as u8]).chain_update(place)
     }
 
     /// The keyed hash of a client's network: an IPv4 address, or an IPv6 /64. The address cannot

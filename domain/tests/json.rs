@@ -114,7 +114,7 @@ fn a_body_of_the_wrong_type_is_told_which_member() {
         ("{\"rows\":[{\"data\":{}},{\"key\":\"a\"}]}", "`rows[1]`: missing field `data`"),
         ("{\"rows\":[{\"key\":12,\"data\":{}}]}", "`rows[0].key`: expected a string"),
         ("{\"rows\":[{\"data\":[1]}]}", "`rows[0].data`: expected an object"),
-        ("{\"rows\":7}", "`rows`: expected a sequence"),
+        ("{\"rows\":7}", "`rows`: expected an array"),
         ("{\"named\":{\"a\":{\"data\":\"{\"}}}", "`named.a.data`: expected an object"),
     ] {
         assert_eq!(body_refusal(text), message, "{text}");

@@ -180,6 +180,10 @@ fn key() -> ServerKey {
     ServerKey::new(&[9; 32])
 }
 
+fn app() -> AppId {
+    AppId::from_uuid(Uuid::from_u128(1))
+}
+
 fn feed() -> FeedCursor {
     FeedCursor { history: HistoryId::from_uuid(Uuid::from_u128(5)), seq: 42, rights: 7 }
 }
@@ -188,7 +192,7 @@ fn feed() -> FeedCursor {
 fn a_page_cursor_fits_its_own_list_alone() {
     let query = RowQuery::parse(Some(r#"{"n": {"gt": 1}}"#), Some("-n,title")).expect("valid");
     let place = query.place(&row("k", &json!({"n": 2.5, "title": "ä\u{1}"}))).expect("matches");
-    let app = AppId::from_uuid(Uuid::from_u128(1));
+    let app = app();
     let caller = Principal::new(PrincipalKind::Human, Uuid::from_u128(2));
     let bound = PageBinding {
         app,
@@ -227,9 +231,15 @@ fn a_page_cursor_fits_its_own_list_alone() {
 
 #[test]
 fn a_feed_cursor_and_a_list_cursor_are_not_each_other() {
-    let token = feed().to_token(&key());
-    assert_eq!(FeedCursor::parse(&token, &key()), Ok(feed()));
-    assert_eq!(FeedCursor::parse("0", &key()).expect_err("ours").code, ErrorCode::InvalidRequest);
+    let token = feed().to_token(&key(), app());
+    assert_eq!(FeedCursor::parse(&token, &key(), app()), Ok(feed()));
+    let other_app = AppId::from_uuid(Uuid::from_u128(2));
+    let error = FeedCursor::parse(&token, &key(), other_app).expect_err("another app's");
+    assert_eq!(error.code, ErrorCode::InvalidRequest);
+    assert_eq!(
+        FeedCursor::parse("0", &key(), app()).expect_err("ours").code,
+        ErrorCode::InvalidRequest
+    );
     let list = ListCursor { after: "app_1".to_owned() };
     let listed = list.to_token(&key(), "apps hum_1");
     assert_eq!(ListCursor::parse(&listed, &key(), "apps hum_1"), Ok(list));
@@ -237,7 +247,7 @@ fn a_feed_cursor_and_a_list_cursor_are_not_each_other() {
         let error = ListCursor::parse(token, &key(), scope).expect_err("foreign");
         assert_eq!(error.code, ErrorCode::InvalidRequest);
     }
-    assert!(FeedCursor::parse(&listed, &key()).is_err());
+    assert!(FeedCursor::parse(&listed, &key(), app()).is_err());
 }
 
 #[test]
@@ -364,10 +374,10 @@ proptest! {
 
     #[test]
     fn an_edited_cursor_is_refused(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_-]") {
-        let token = feed().to_token(&key());
+        let token = feed().to_token(&key(), app());
         let at = at.index(token.len());
         prop_assume!(token[at..=at] != to);
         let edited = format!("{}{to}{}", &token[..at], &token[at + 1..]);
-        prop_assert!(FeedCursor::parse(&edited, &key()).is_err());
+        prop_assert!(FeedCursor::parse(&edited, &key(), app()).is_err());
     }
 }

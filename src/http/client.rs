@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use ipnet::IpNet;
+use rookery_domain::{Error, Result};
 
 use crate::{error::ApiError, state::AppState};
 
@@ -22,6 +23,22 @@ pub struct RequestContext {
     pub app: Option<Box<str>>,
     /// The custom domain that the host names.
     pub domain: Option<Box<str>>,
+    /// A parameter in the query that the route does not take, by the API's own document.
+    pub stray: Option<Box<str>>,
+}
+
+impl RequestContext {
+    /// Refuses a query with a parameter that the route does not take: a misspelt name must not be
+    /// passed over in silence.
+    ///
+    /// # Errors
+    /// `invalid_request`, naming it.
+    pub fn check_query(parts: &Parts) -> Result<()> {
+        match parts.extensions.get::<Self>().and_then(|context| context.stray.as_deref()) {
+            Some(name) => Err(Error::invalid(format!("query: unknown parameter {name:?}"))),
+            None => Ok(()),
+        }
+    }
 }
 
 impl FromRequestParts<AppState> for RequestContext {
@@ -29,7 +46,7 @@ impl FromRequestParts<AppState> for RequestContext {
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let context = parts.extensions.get::<Self>().cloned();
-        context.ok_or_else(|| rookery_domain::Error::internal(false).into())
+        context.ok_or_else(|| Error::internal(false).into())
     }
 }
 

@@ -9,7 +9,15 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use rookery_domain::Error;
 
-use crate::{error::ApiError, state::AppState};
+use super::reply::RawJson;
+use crate::{error::ApiError, pages::assets::strong_etag, state::AppState};
+
+/// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked at
+/// by the boundary ([`IfNoneMatch::settle`]).
+pub fn tagged(body: String) -> Response {
+    let etag = strong_etag(body.as_bytes());
+    IfNoneMatch::default().answer(&etag, || RawJson(body).into_response())
+}
 
 /// The tags of `If-None-Match`.
 #[derive(Debug, Clone, Default)]
@@ -19,11 +27,29 @@ impl FromRequestParts<AppState> for IfNoneMatch {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(parts.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()))
+        Ok(Self::of(&parts.headers))
     }
 }
 
 impl IfNoneMatch {
+    /// The tags of a request.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
+        Self(headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect())
+    }
+
+    /// Makes a whole answer to a read a 304, when the caller has it already.
+    pub fn settle(&self, response: &mut Response) {
+        let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
+        let held = etag.is_some_and(|etag| self.holds(etag));
+        if held && response.status() == StatusCode::OK {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.body_mut() = Body::empty();
+            response.headers_mut().remove(header::CONTENT_TYPE);
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+        }
+    }
+
     /// Whether the request carries no tag.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -20,7 +20,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header,
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header,
     request::Parts,
     uri::{Authority, PathAndQuery},
 };
@@ -31,14 +31,14 @@ use rookery_domain::{
 };
 use rookery_storage::trace;
 use secrecy::{ExposeSecret as _, SecretString};
-use semver::Version;
 use subtle::ConstantTimeEq as _;
 use tower::Service as _;
 
 use super::{
     cli_version,
     client::{self, RequestContext},
-    headers, metering,
+    conditional::IfNoneMatch,
+    headers, linger, metering,
     rate_limit::{Limiter, Standing},
     refused,
     request_id::{self, RequestIds},
@@ -72,7 +72,7 @@ pub struct Edge {
     request_ids: RequestIds,
     log: RequestLog,
     limiter: Option<Limiter>,
-    min_cli_version: Option<Version>,
+    min_cli_version: Option<semver::Version>,
     /// The bearer that the operator's listener asks for.
     token: Option<SecretString>,
     https: bool,
@@ -109,7 +109,7 @@ impl Edge {
     pub fn site(state: AppState, routes: RouteTable, apps: RouteTable) -> Self {
         let config = &state.config;
         let limiter = Limiter::new(&config.rate_limit);
-        let min_cli_version = Version::parse(&config.server.min_cli_version).ok();
+        let min_cli_version = semver::Version::parse(&config.server.min_cli_version).ok();
         state.ops.http.add(apps.figures().clone());
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
@@ -159,6 +159,8 @@ impl Edge {
         let trace = self.trace(caller.as_ref(), uri.path(), began);
         let api = uri.path().starts_with(API_PREFIX);
 
+        let cached = method.is_safe().then(|| IfNoneMatch::of(&parts.headers));
+        let cached = cached.filter(|cached| !cached.is_empty());
         // To a browser that loads a page an error is one; to everything else it is the envelope.
         let loads_page = self.app_routes.is_some()
             && !api
@@ -168,6 +170,10 @@ impl Edge {
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut metered = None;
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
+            _ if !names_one_host(&parts) => {
+                let message = "Host: a request must have this header, and once";
+                ApiError::from(Error::invalid(message)).into_response()
+            }
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
             _ if let Origin::Alias { serving } = &origin => self.to_serving(serving, &uri),
             _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
@@ -176,20 +182,27 @@ impl Edge {
                 let by_proxy = client::is_trusted(peer, &self.state.config.server.trusted_proxies);
                 let request_id = request_id.clone();
                 let (app, domain) = origin.into_parts();
-                let context = RequestContext { request_id, address, by_proxy, app, domain };
+                let query = uri.query().filter(|query| !query.is_empty());
+                let stray = query.and_then(|query| routes.stray(&method, uri.path(), query));
+                let context = RequestContext { request_id, address, by_proxy, app, domain, stray };
                 parts.extensions.insert(context);
                 if !api && !is_app {
                     // A page asks the API what it shows.
                     parts.extensions.insert(InnerRoutes(routes.handlers()));
                 }
-                let request = Request::from_parts(parts, Body::new(body));
+                let (body, leftover) = linger::watch(&parts.headers, Body::new(body));
+                let request = Request::from_parts(parts, body);
                 let work = trace::within(trace.clone(), route(routes.handlers(), request));
                 let (response, app) = metering::run(work).await;
                 metered = app;
+                leftover.drain().await;
                 response
             }
         };
 
+        if let Some(cached) = cached {
+            cached.settle(&mut response);
+        }
         let code = match loads_page {
             true => refused::show(&self.state, &mut response, &request_id),
             false => self.state.envelope.seal(&mut response, &request_id),
@@ -359,6 +372,12 @@ async fn route(mut handlers: Router, request: Request<Body>) -> Response {
         }
         Err(_) => ApiError::from(Error::internal(changes)).into_response(),
     }
+}
+
+/// Whether the request says once which host it is for (RFC 9112, section 3.2); before HTTP/1.1 it
+/// need not.
+fn names_one_host(parts: &Parts) -> bool {
+    parts.version < Version::HTTP_11 || parts.headers.get_all(header::HOST).iter().count() == 1
 }
 
 fn is_health(path: &str) -> bool {

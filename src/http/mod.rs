@@ -13,6 +13,7 @@ pub mod figures;
 pub mod headers;
 pub mod idempotency;
 pub mod idp_cookie;
+pub mod linger;
 pub mod metering;
 pub mod paging;
 pub mod params;

@@ -2,10 +2,11 @@
 //! queries in which a misspelt name is refused instead of ignored. `include_deleted` belongs to every
 //! route that reads an app, so the permission takes it.
 
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -105,4 +106,37 @@ impl<T: FromStr> FromRequestParts<AppState> for PathId<T> {
         let id = params.iter().last().and_then(|(_, text)| text.parse().ok());
         Ok(Self(id.ok_or_else(unknown)?))
     }
+}
+
+/// What stands for a segment of the path that is no text: nothing has this name.
+const NO_TEXT: &str = "\0";
+
+/// The parameters of the path with these names, decoded. A segment that is no UTF-8 names nothing,
+/// so whoever looks it up answers as for an unknown name.
+pub async fn path<const N: usize>(
+    parts: &mut Parts,
+    state: &AppState,
+    names: [&str; N],
+) -> [Option<String>; N] {
+    if let Ok(params) = RawPathParams::from_request_parts(parts, state).await {
+        let value = |name| params.iter().find(|(param, _)| *param == name).map(|(_, value)| value);
+        return names.map(|name| value(name).map(str::to_owned));
+    }
+    let template = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let value = |name| {
+        let segments = template.split('/').zip(parts.uri.path().split('/'));
+        let mut named = segments.filter(|(segment, _)| parameter(segment) == Some(name));
+        named.next().map(|(_, text)| decoded(text))
+    };
+    names.map(value)
+}
+
+/// The name of a parameter, when the segment of a template is one.
+fn parameter(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+fn decoded(text: &str) -> String {
+    let text = percent_decode_str(text).decode_utf8();
+    text.map_or_else(|_| NO_TEXT.to_owned(), Cow::into_owned)
 }

@@ -25,7 +25,8 @@ pub struct Page<T> {
 
 impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
-        Json(self).into_response()
+        // Records serialize.
+        super::conditional::tagged(serde_json::to_string(&self).unwrap_or_default())
     }
 }
 

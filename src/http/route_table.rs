@@ -9,7 +9,10 @@ use std::{
 
 use http::Method;
 use matchit::Router;
-use utoipa::openapi::{OpenApi, PathItem};
+use utoipa::openapi::{
+    OpenApi, PathItem, RefOr,
+    path::{Operation, ParameterIn},
+};
 
 use super::figures::RouteFigures;
 
@@ -25,8 +28,11 @@ pub struct RouteTable {
 struct Route {
     /// Its place among the templates that answers are counted by.
     number: usize,
-    methods: BTreeSet<&'static str>,
+    methods: Methods,
 }
+
+/// The verbs of a path, each with the parameters of its query; `None` for a page, which takes any.
+type Methods = BTreeMap<&'static str, Option<BTreeSet<String>>>;
 
 impl RouteTable {
     /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages` (path and verb), which
@@ -38,12 +44,12 @@ impl RouteTable {
         document: &OpenApi,
         pages: &[(&'static str, &'static str)],
     ) -> Self {
-        let mut routes = BTreeMap::<&str, BTreeSet<&'static str>>::new();
+        let mut routes = BTreeMap::<&str, Methods>::new();
         for (path, item) in &document.paths.paths {
             routes.entry(path).or_default().extend(methods(item));
         }
         for (path, method) in pages {
-            routes.entry(path).or_default().insert(method);
+            routes.entry(path).or_default().insert(method, None);
         }
         let templates = routes.keys().map(|path| (*path).to_owned()).collect();
         let mut router = Router::new();
@@ -62,7 +68,16 @@ impl RouteTable {
     /// Whether `method` on `path` leads to a handler.
     #[must_use]
     pub fn has(&self, method: &Method, path: &str) -> bool {
-        self.router.at(path).is_ok_and(|found| found.value.methods.contains(method.as_str()))
+        self.router.at(path).is_ok_and(|found| found.value.methods.contains_key(method.as_str()))
+    }
+
+    /// The first parameter in `query` that `method` on `path` does not take.
+    #[must_use]
+    pub fn stray(&self, method: &Method, path: &str, query: &str) -> Option<Box<str>> {
+        let found = self.router.at(path).ok()?;
+        let known = found.value.methods.get(method.as_str())?.as_ref()?;
+        let mut names = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+        names.find(|name| !known.contains(&**name)).map(|name| name.into())
     }
 
     /// The number of the route (`/v1/apps/{id}`) that the path belongs to, if there is one.
@@ -78,15 +93,30 @@ impl RouteTable {
     }
 }
 
-fn methods(item: &PathItem) -> BTreeSet<&'static str> {
+fn methods(item: &PathItem) -> Methods {
     let operations = [
-        (item.get.is_some(), "GET"),
+        (&item.get, "GET"),
         // axum answers HEAD wherever there is a GET.
-        (item.get.is_some() || item.head.is_some(), "HEAD"),
-        (item.post.is_some(), "POST"),
-        (item.put.is_some(), "PUT"),
-        (item.patch.is_some(), "PATCH"),
-        (item.delete.is_some(), "DELETE"),
+        (item.head.as_ref().map_or(&item.get, |_| &item.head), "HEAD"),
+        (&item.post, "POST"),
+        (&item.put, "PUT"),
+        (&item.patch, "PATCH"),
+        (&item.delete, "DELETE"),
     ];
-    operations.into_iter().filter_map(|(there, name)| there.then_some(name)).collect()
+    let there = operations.into_iter().filter_map(|(operation, name)| {
+        operation.as_ref().map(|operation| (name, Some(query_of(operation))))
+    });
+    there.collect()
+}
+
+/// The parameters of an operation's query.
+fn query_of(operation: &Operation) -> BTreeSet<String> {
+    let parameters =
+        operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
+            // None of ours is described elsewhere.
+            RefOr::Ref(_) => None,
+            RefOr::T(parameter) => Some(parameter),
+        });
+    let query = parameters.filter(|parameter| parameter.parameter_in == ParameterIn::Query);
+    query.map(|parameter| parameter.name.clone()).collect()
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    ObjectBuilder, RefOr, ResponseBuilder, Type,
+    ObjectBuilder, RefOr, ResponseBuilder, Schema, Type,
     path::{Operation, ParameterBuilder, ParameterIn, PathItem},
+    request_body::RequestBody,
+    schema::SchemaType,
     security::SecurityRequirement,
 };
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -103,7 +105,27 @@ fn take_include_deleted(operation: &mut Operation) {
     }
 }
 
+/// A body that may be left out is described as one that may be `null`, which is not the same.
+fn without_null(body: &mut RequestBody) {
+    for content in body.content.values_mut() {
+        let RefOr::T(content) = content else { continue };
+        let Some(RefOr::T(Schema::OneOf(either))) = &mut content.schema else { continue };
+        let mut kinds = either.items.iter().filter(|schema| !is_null(schema));
+        if let (Some(only), None) = (kinds.next().cloned(), kinds.next()) {
+            content.schema = Some(only);
+        }
+    }
+}
+
+fn is_null(schema: &RefOr<Schema>) -> bool {
+    let RefOr::T(Schema::Object(object)) = schema else { return false };
+    object.schema_type == SchemaType::Type(Type::Null)
+}
+
 fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        without_null(body);
+    }
     let mut security: Vec<_> = P::SCHEMES
         .iter()
         .map(|scheme| SecurityRequirement::new::<_, [&str; 0], &str>(scheme.name(), []))

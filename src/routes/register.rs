@@ -46,7 +46,7 @@ pub struct Registered {
 ///
 /// The agent can do little before a human claims it; see `POST /v1/agents/claim`.
 #[utoipa::path(
-    post, path = "/v1/register", tag = "Enrollment", request_body = Register,
+    post, path = "/v1/register", tag = "Enrollment", request_body = Option<Register>,
     responses((status = 201, description = "The agent and its key", body = Registered)),
 )]
 pub async fn register(

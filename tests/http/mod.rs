@@ -6,3 +6,4 @@ mod edge;
 mod hostile;
 mod limits;
 mod precedence;
+mod query;

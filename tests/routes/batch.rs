@@ -13,6 +13,9 @@ fn codes(results: &Value) -> Vec<Value> {
         assert_eq!(result["index"], index);
         if let Some(status) = result["error"].get("status") {
             assert_eq!(status, &result["status"]);
+            let code = result["error"]["code"].as_str().expect("a code");
+            let docs_url = result["error"]["docs_url"].as_str().expect("an address");
+            assert!(docs_url.ends_with(&format!("/reference/errors#{code}")), "{docs_url}");
         }
     }
     let code = |result: &Value| result["error"].get("code").unwrap_or(&result["status"]).clone();
@@ -75,6 +78,23 @@ async fn an_atomic_batch_is_all_or_nothing_and_names_the_entry() {
 }
 
 #[tokio::test]
+async fn a_key_that_no_row_may_have_spoils_its_own_entry_alone() {
+    let rows = Rows::start().await;
+    let long = "k".repeat(129);
+    let entries = json!([
+        {"key": "count", "data": {}}, {"key": "", "data": {}}, {"key": long, "data": {}},
+        {"key": "a\nb", "data": {}}, {"key": "a", "data": {}}]);
+    let answer = rows.post("entries/batch", json!({"rows": entries})).await.expect(200);
+    let bad = "invalid_request";
+    assert_eq!(json!(codes(&answer)), json!([bad, bad, bad, bad, 201]));
+    let atomic = json!({"rows": [{"key": "b", "data": {}}, {"key": "..", "data": {}}],
+        "atomic": true});
+    let error = rows.post("entries/batch", atomic).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(error["details"]["index"], 1);
+    rows.get("entries/b").await.error(ErrorCode::RowNotFound);
+}
+
+#[tokio::test]
 async fn a_batch_is_bounded_and_strict() {
     let rows = Rows::start().await;
     let many = |n: usize| json!({"rows": vec![json!({"data": {}}); n]});
@@ -89,7 +109,6 @@ async fn a_batch_is_bounded_and_strict() {
     Answer::of(huge).await.error(ErrorCode::PayloadTooLarge);
     for body in [
         json!({"rows": [{"data": {}}, {"data": {}, "typo": 1}]}),
-        json!({"rows": [{"key": "count", "data": {}}]}),
         json!({"rows": [{"key": "k", "on": "n", "data": {}}]}),
         json!({"rows": {}}),
         json!({"rows": [["k", null, {}]]}),

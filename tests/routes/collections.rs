@@ -62,11 +62,12 @@ async fn keys_follow_their_rules() {
         let error = rows.post("entries", json!({"key": key, "data": {}})).await;
         error.error(ErrorCode::InvalidRequest);
     }
-    for path in ["entries/%00", "entries/%00?include_deleted=true", "entries/nothing"] {
+    // The last is no text at all, so it names nothing.
+    for path in
+        ["entries/%00", "entries/%00?include_deleted=true", "entries/nothing", "entries/%ff"]
+    {
         rows.get(path).await.error(ErrorCode::RowNotFound);
     }
-    // No text at all, so it names nothing, the app included.
-    rows.get("entries/%ff").await.error(ErrorCode::AppNotFound);
     rows.get("nothing").await.error(ErrorCode::CollectionNotFound);
     rows.get("%00/k").await.error(ErrorCode::CollectionNotFound);
 }

@@ -66,3 +66,37 @@ async fn if_match_in_the_header_is_if_match() {
     send(Method::DELETE, "\"1\"", "", json!({})).await.error(ErrorCode::Conflict);
     send(Method::DELETE, "\"4\"", "?if_match=4", json!({})).await.expect(200);
 }
+
+#[tokio::test]
+async fn every_list_has_a_tag_and_is_304_until_it_changes() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    rows.delete("entries/k").await.expect(200);
+    let app = format!("/v1/apps/{}", rows.app);
+    for path in [
+        "/v1/apps".to_owned(),
+        "/v1/orgs".to_owned(),
+        format!("{app}/collections/entries/deleted"),
+        format!("{app}/members"),
+        format!("{app}/grants"),
+        format!("{app}/credentials"),
+    ] {
+        let ask = |tag: &str| {
+            let request = rows.server.call(Method::GET, &path, rows.key(OWNER));
+            Answer::of(request.header("if-none-match", tag))
+        };
+        let whole = ask("\"other\"").await;
+        whole.expect(200);
+        let tag = whole.header("etag").to_owned();
+        assert!(tag.starts_with('"'), "{path}: {tag} is strong");
+        let held = ask(&tag).await;
+        assert_eq!((held.status, held.text.as_str()), (304, ""), "{path}");
+        assert_eq!(held.header("etag"), tag);
+    }
+    let path = format!("{app}/collections/entries/deleted");
+    let before = rows.server.get_as(rows.key(OWNER), &path).await;
+    rows.delete("entries/k/purge").await.expect(200);
+    let after = rows.server.call(Method::GET, &path, rows.key(OWNER));
+    let after = Answer::of(after.header("if-none-match", before.header("etag"))).await;
+    assert_eq!(after.expect(200)["items"], json!([]));
+}

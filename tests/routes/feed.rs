@@ -100,6 +100,21 @@ async fn every_change_is_one_event_and_the_numbers_have_no_gap() {
 }
 
 #[tokio::test]
+async fn a_cursor_of_another_app_is_no_cursor_of_this_feed() {
+    let rows = Rows::start().await;
+    let other = json!({"html": "<title>other</title>"});
+    let other = rows.server.send(Method::POST, rows.key(OWNER), "/v1/apps", &other).await;
+    let path = format!("/v1/apps/{}/feed", other.expect(201)["id"].as_str().expect("an id"));
+    let page = rows.server.get_as(rows.key(OWNER), &path).await.expect(200);
+    let foreign = page["cursor"].as_str().expect("a cursor");
+    let refused = rows.feed(&format!("?since={foreign}&wait=0")).await;
+    refused.error(ErrorCode::InvalidRequest);
+    let stream = rows.feed_request(&format!("?since={foreign}"));
+    let refused = Answer::of(stream.header("accept", "text/event-stream")).await;
+    refused.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
 async fn parameters_are_checked() {
     let rows = Rows::start().await;
     for query in ["?since=x", "?wait=61", "?wait=-1", "?limit=0", "?limit=201", "?sicne=x"] {

@@ -18,6 +18,7 @@ mod follow;
 mod hostile_idp;
 mod idempotency;
 mod idp;
+mod if_match;
 mod keys;
 mod limits;
 mod orgs;

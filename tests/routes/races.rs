@@ -1,6 +1,6 @@
 //! Sixty-four at once, again and again: exactly as many win as may.
 
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
@@ -33,6 +33,29 @@ async fn a_unique_value_in_any_spelling_has_one_winner() {
             (0..64).map(|n| rows.post("people", json!({"data": {"email": spellings[n % 4]}}))),
         );
         assert_eq!(won(&answers.await, 201, ErrorCode::UniqueConflict), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_is_let_go_while_others_want_it_has_one_holder_at_most() {
+    let rows = Rows::start().await;
+    rows.row("people", "holder", json!({"email": "a"})).await;
+    for round in 0..ROUNDS {
+        let (from, to) = if round % 2 == 0 { ("a", "b") } else { ("b", "a") };
+        let mut moves: Vec<_> = (0..63)
+            .map(|_| rows.post("people", json!({"data": {"email": from}})).boxed_local())
+            .collect();
+        let letting_go = rows.patch("people/holder", json!({"data": {"email": to}}));
+        moves.insert(round % 64, letting_go.boxed_local());
+        let answers = join_all(moves).await;
+        // Whoever came behind the change has the value, and only the first of them.
+        let created: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+        assert!(created.len() <= 1, "{} rows hold one value", created.len());
+        for row in created {
+            let key = row.json()["key"].as_str().expect("a key").to_owned();
+            rows.delete(&format!("people/{key}")).await.expect(200);
+            rows.delete(&format!("people/{key}/purge")).await.expect(200);
+        }
     }
 }
 

@@ -49,6 +49,25 @@ async fn a_network_writes_exactly_its_budget_whatever_it_says_of_itself() {
 }
 
 #[tokio::test]
+async fn what_was_written_today_counts_after_a_restart_too() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let world = World::start_with(TestServer::builder().in_folder(folder.path())).await;
+    let both = budget(json!({"perIpPerDay": 3, "perAppDay": 5}));
+    let site = world.public("guestbook", both).await;
+    let guest = site.guest().await;
+    for _ in 0..2 {
+        assert_eq!(write_from(&site, &guest, "").await.status, 201);
+    }
+    let World { server, owner } = world;
+    let world = World { server: server.restart().await, owner };
+    let site = world.site("guestbook").await;
+    assert_eq!(write_from(&site, &guest, "").await.status, 201);
+    let refused = write_from(&site, &guest, "").await;
+    let error = refused.error(ErrorCode::CollectionWriteBudgetExceeded);
+    assert_eq!(error["details"]["scope"], "perIpPerDay");
+}
+
+#[tokio::test]
 async fn writes_at_once_do_not_get_past_the_budget_either() {
     let world = World::start().await;
     let site = world.public("guestbook", budget(json!({"perIpPerDay": 10}))).await;

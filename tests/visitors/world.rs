@@ -64,6 +64,12 @@ impl World {
         self.deploy(slug, Visibility::Public, manifest, HTML, &[]).await
     }
 
+    /// An app that is there already.
+    pub async fn site(&self, slug: &str) -> Site<'_> {
+        let app = self.server.state().rooms.apps().find(slug).await.expect("the app is there");
+        Site { server: &self.server, app, slug: slug.to_owned() }
+    }
+
     /// Deploys an app for the owner.
     pub async fn deploy(
         &self,

@@ -239,7 +239,8 @@ impl AppHandle {
             let after = query.rows.place(&last.row)?;
             Some(PageCursor { after, feed }.to_token(key, &binding))
         });
-        Ok(RowPage { body: page_body(&rows, next.as_deref(), &feed.to_token(key)), etag })
+        let feed = feed.to_token(key, self.id());
+        Ok(RowPage { body: page_body(&rows, next.as_deref(), &feed), etag })
     }
 }
 

@@ -34,9 +34,12 @@ pub fn tombstone(tombstone: &Tombstone) -> String {
     .to_string()
 }
 
-/// `{"results": [{"index", "status", "row" | "error"}]}`.
+/// `{"results": [{"index", "status", "row" | "error"}]}`; `docs_url` is where a code is explained.
 #[must_use]
-pub fn batch(results: &[rookery_domain::Result<RowReply>]) -> String {
+pub fn batch(
+    results: &[rookery_domain::Result<RowReply>],
+    docs_url: impl Fn(ErrorCode) -> String,
+) -> String {
     let mut body = String::from("{\"results\":[");
     for (index, result) in results.iter().enumerate() {
         if index > 0 {
@@ -54,7 +57,7 @@ pub fn batch(results: &[rookery_domain::Result<RowReply>]) -> String {
             Err(error) => {
                 body.push_str(&error.code.status().to_string());
                 body.push_str(",\"error\":");
-                body.push_str(&item_error(error).to_string());
+                body.push_str(&item_error(error, docs_url(error.code)).to_string());
             }
         }
         body.push('}');
@@ -63,9 +66,8 @@ pub fn batch(results: &[rookery_domain::Result<RowReply>]) -> String {
     body
 }
 
-/// The members of an error that belong to one item of a batch: the envelope's own (request id,
-/// documentation address) belong to the request.
-fn item_error(error: &Error) -> Value {
+/// The members of an error that belong to one item of a batch: the request id belongs to the request.
+fn item_error(error: &Error, docs_url: String) -> Value {
     let code: ErrorCode = error.code;
     let mut item = json!({
         "code": code.as_str(),
@@ -73,6 +75,7 @@ fn item_error(error: &Error) -> Value {
         "message": error.message,
         "hint": code.hint(),
         "retryable": code.retryable(),
+        "docs_url": docs_url,
     });
     if let Some(details) = &error.details {
         item["details"] = (**details).clone();
@@ -112,10 +115,9 @@ pub(crate) fn stored(reply: &Reply, location_base: &str) -> (StoredAnswer, Optio
                 (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
             (answer(status, location, body), Some(reply.row.key.clone()))
         }
-        Reply::Batch(results) => (answer(200, None, batch(results)), None),
         Reply::Event(event) => (answer(201, None, self::event(event)), None),
         Reply::Replayed(stored) => (stored.clone(), None),
-        // No other operation takes an idempotency key through the actor.
+        // Any other operation that takes an idempotency key brings a renderer of its own.
         _ => (answer(204, None, String::new()), None),
     }
 }

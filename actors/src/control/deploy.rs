@@ -19,7 +19,7 @@ use crate::{
     registry::{AppHandle, failed},
 };
 
-/// Versions that a deploy is prepared on before it gives way to others.
+/// Versions that a deploy is prepared on before it gives way to another server of the same database.
 const ATTEMPTS_MAX: usize = 4;
 
 /// A request to deploy a version.
@@ -86,6 +86,10 @@ impl Control {
             }
             key.checked_at_seq = checked_at_seq;
         }
+        let _turn = match request.dry_run {
+            true => None,
+            false => Some(app.slot.deploying.lock().await),
+        };
         for _ in 0..ATTEMPTS_MAX {
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {

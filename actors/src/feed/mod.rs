@@ -91,13 +91,13 @@ impl AppHandle {
             ));
         }
         let Some(token) = &query.since else {
-            let cursor = view.feed_cursor(view.root.seq).to_token(key);
+            let cursor = view.feed_cursor(view.root.seq).to_token(key, self.id());
             return Ok(FeedPage { events: vec![], cursor, more: false });
         };
         if !query.wait.is_zero() && self.apps.inner.stopping.is_cancelled() {
             return Err(Error::unavailable("the service is shutting down"));
         }
-        let mut cursor = FeedCursor::parse(token, key)?;
+        let mut cursor = FeedCursor::parse(token, key, self.id())?;
         drop(view);
         let _presence = (!query.wait.is_zero()).then(|| self.slot.hub.enter());
         let deadline = Instant::now() + query.wait;
@@ -111,7 +111,7 @@ impl AppHandle {
             cursor.seq = through;
             let waited = Instant::now() >= deadline;
             if !events.is_empty() || more || waited {
-                return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+                return Ok(FeedPage { events, cursor: cursor.to_token(key, self.id()), more });
             }
             let in_org = view.root.record.org.is_some();
             let look_again = deadline.min(self.end_of(&view, caller).unwrap_or(deadline));
@@ -122,7 +122,7 @@ impl AppHandle {
                 _ = tokio::time::timeout_at(look_again, published) => {}
                 () = admin_lost, if in_org => {}
                 () = stopping.cancelled() => {
-                    return Ok(FeedPage { events, cursor: cursor.to_token(key), more });
+                    return Ok(FeedPage { events, cursor: cursor.to_token(key, self.id()), more });
                 }
             }
         }

@@ -52,7 +52,8 @@ impl<'a> Sight<'a> {
             Some(change) => self.row(event, change)?,
             None => self.other(event)?,
         };
-        let cursor = FeedCursor { seq: event.seq, ..self.cursor }.to_token(self.key);
+        let cursor = FeedCursor { seq: event.seq, ..self.cursor };
+        let cursor = cursor.to_token(self.key, self.view.root.record.id);
         let kind = match shown {
             Shown::Hidden => EventType::RowHidden.name(),
             Shown::Whole | Shown::Outline => event.kind.name(),

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use ractor::ActorRef;
 use rookery_domain::{Error, Result, Timestamp, app::AppRecord, id::AppId};
 use tokio::{
-    sync::{Notify, Semaphore},
+    sync::{Mutex as AsyncMutex, Notify, Semaphore},
     time::Instant,
 };
 
@@ -66,6 +66,8 @@ pub(crate) struct Slot {
     crashes: Mutex<CrashStreak>,
     /// Notified when an incarnation has left.
     left: Notify,
+    /// Held while a version is prepared and decided: deploys of one app follow each other.
+    pub(crate) deploying: AsyncMutex<()>,
     /// Milliseconds since process start at which somebody last asked for the app.
     used_ms: AtomicU64,
     /// Events up to this number are no longer kept.
@@ -94,6 +96,7 @@ impl Slot {
             mailbox_limit,
             meters: Meters::default(),
             live: ArcSwapOption::empty(),
+            deploying: AsyncMutex::new(()),
             stage: Mutex::new(Stage::Dormant),
             crashes: Mutex::default(),
             left: Notify::new(),

@@ -26,18 +26,18 @@ pub struct FeedCursor {
 const FEED_BYTES: usize = 32;
 
 impl FeedCursor {
-    /// The text that the client holds.
+    /// The text that the client holds; good for the feed of `app` only.
     #[must_use]
-    pub fn to_token(self, key: &ServerKey) -> String {
-        key.sign(TokenPurpose::Feed, &self.encode())
+    pub fn to_token(self, key: &ServerKey, app: AppId) -> String {
+        key.sign_within(TokenPurpose::Feed, app.uuid().as_bytes(), &self.encode())
     }
 
     /// Reads a client's text.
     ///
     /// # Errors
-    /// `invalid_request` for a text that this server did not sign as a feed cursor.
-    pub fn parse(token: &str, key: &ServerKey) -> Result<Self> {
-        let bytes = key.verify(TokenPurpose::Feed, token);
+    /// `invalid_request` for a text that this server did not sign as a cursor of this app's feed.
+    pub fn parse(token: &str, key: &ServerKey, app: AppId) -> Result<Self> {
+        let bytes = key.verify_within(TokenPurpose::Feed, app.uuid().as_bytes(), token);
         bytes
             .and_then(|bytes| Self::decode(bytes.as_slice().try_into().ok()?))
             .ok_or_else(|| Error::invalid("`since` is not a cursor of this feed"))

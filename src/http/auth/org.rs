@@ -1,7 +1,7 @@
 //! The permissions of routes about one organization. To a stranger it is not there; a member who is
 //! no admin is told so.
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::FromRequestParts;
 use http::request::Parts;
 use rookery_actors::directory::OrgRecord;
 use rookery_domain::{
@@ -15,7 +15,11 @@ use super::{
     permission::{Permission, Scheme},
     resolve,
 };
-use crate::{error::ApiError, state::AppState};
+use crate::{
+    error::ApiError,
+    http::{client::RequestContext, params},
+    state::AppState,
+};
 
 /// A member of the organization in the path, or one of the member's agents.
 #[derive(Debug, Clone)]
@@ -67,6 +71,7 @@ impl FromRequestParts<AppState> for OrgInsider {
         let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         let org = state.rooms.directory.org(account, org)?;
+        RequestContext::check_query(parts)?;
         Ok(Self { org, account, caller })
     }
 }
@@ -78,6 +83,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
         let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         check_admin(state, account, org)?;
+        RequestContext::check_query(parts)?;
         Ok(Self { org, account, caller })
     }
 }
@@ -96,7 +102,6 @@ pub fn check_admin(state: &AppState, account: HumanId, org: OrgId) -> Result<()>
 /// The organization in the path; no id at all is an unknown one.
 async fn path_org(parts: &mut Parts, state: &AppState) -> Result<OrgId> {
     let unknown = || Error::new(ErrorCode::NotFound, "no such organization");
-    let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| unknown())?;
-    let id = params.iter().find(|(name, _)| *name == "id");
-    id.and_then(|(_, text)| text.parse().ok()).ok_or_else(unknown)
+    let [id] = params::path(parts, state, ["id"]).await;
+    id.and_then(|text| text.parse().ok()).ok_or_else(unknown)
 }

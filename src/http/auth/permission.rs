@@ -14,7 +14,7 @@ use rookery_domain::{
 };
 
 use super::{identify, resolve};
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, http::client::RequestContext, state::AppState};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,13 +238,29 @@ macro_rules! permission {
                 $parts: &mut Parts,
                 $state: &AppState,
             ) -> Result<Self, ApiError> {
-                Ok($body)
+                let granted = $body;
+                RequestContext::check_query($parts)?;
+                Ok(granted)
             }
         }
     };
 }
 
-permission!(Public: "Anybody.", [], [], optional false, |_parts, _state| Self);
+// No check of the query: an identity provider may send along what it likes.
+impl Permission for Public {
+    const SCHEMES: &'static [Scheme] = &[];
+    const WHO: &'static str = "Anybody.";
+    const CODES: &'static [ErrorCode] = &[];
+}
+
+impl FromRequestParts<AppState> for Public {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(_: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        Ok(Self)
+    }
+}
+
 permission!(AgentKey: "An agent.", [AgentKey], [Unauthorized Forbidden], optional false,
     |parts, state| resolve::agent(parts, state).await?);
 permission!(ClaimedAgent: "An agent that a human has claimed.", [AgentKey],

@@ -1,7 +1,6 @@
 //! The checks behind the permissions, each in the order of precedence: credential, kind, claim,
 //! CSRF, app, its state. Which route asks for which of them is said by `permission`.
 
-use axum::extract::{FromRequestParts as _, RawPathParams};
 use http::request::Parts;
 use rookery_actors::AppHandle;
 use rookery_domain::{
@@ -80,11 +79,9 @@ fn person_of(identity: Identity, parts: &Parts, state: &AppState) -> Result<(Hum
 
 /// The app in the path, whoever may see it.
 pub(super) async fn app(parts: &mut Parts, state: &AppState) -> Result<AppHandle> {
-    let params = RawPathParams::from_request_parts(parts, state).await;
-    let params = params.map_err(|_| Error::app_not_found())?;
-    let id = params.iter().find(|(name, _)| matches!(*name, "id" | "app_id" | "appId"));
-    let (_, id) = id.ok_or_else(Error::app_not_found)?;
-    state.rooms.apps().find(id).await
+    let ids = params::path(parts, state, ["id", "appId"]).await;
+    let id = ids.into_iter().flatten().next().ok_or_else(Error::app_not_found)?;
+    state.rooms.apps().find(&id).await
 }
 
 /// Lets an app through that is in a state which the route works on. Whoever acts as its `owner` may

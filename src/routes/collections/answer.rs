@@ -1,15 +1,17 @@
 //! Answers of row routes: text that is rendered once and handed on, with its headers.
 
+use std::sync::Arc;
+
 use axum::{body::Body, response::Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_actors::app::{
-    message::{RowFate, RowReply, StoredAnswer},
+    message::{Renderer, Reply, RowFate, RowReply, StoredAnswer},
     render,
 };
 use rookery_domain::{Error, Result};
 use serde::Deserialize;
 
-use crate::http::idempotency::mark_replayed;
+use crate::{http::idempotency::mark_replayed, state::AppState};
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
@@ -26,6 +28,24 @@ pub(crate) fn json(status: StatusCode, body: String) -> Response {
 /// The entity tag of a row: its version in quotes.
 pub(crate) fn etag(version: u32) -> String {
     format!("\"{version}\"")
+}
+
+/// The results of a batch.
+pub(crate) fn batch(state: &AppState, results: &[Result<RowReply>]) -> Response {
+    let docs_url = |code| state.envelope.docs_url(code);
+    json(StatusCode::OK, render::batch(results, docs_url))
+}
+
+/// Renders the results of a batch to be kept for an idempotency key.
+pub(crate) fn batch_renderer(state: AppState) -> Renderer {
+    Renderer(Arc::new(move |reply, _| {
+        let results = match reply {
+            Reply::Batch(results) => results.as_slice(),
+            _ => &[],
+        };
+        let body = render::batch(results, |code| state.envelope.docs_url(code));
+        StoredAnswer { status: 200, location: None, body }
+    }))
 }
 
 /// A row after a write that makes none.

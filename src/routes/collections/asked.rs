@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_actors::{
     AppHandle,
     app::{
-        message::{Op, Reply},
+        message::{Op, Renderer, Reply},
         once::Once,
         render::path_segment,
     },
@@ -58,7 +58,8 @@ impl<L: Lifecycle> From<AppOwner<L>> for Asked {
 
 impl From<Visitor> for Asked {
     fn from(Visitor { app, caller, participant }: Visitor) -> Self {
-        Self { app, caller, place: Place::Origin, participant: Some(participant) }
+        let participant = Some(participant);
+        Self { app, caller, place: Place::Origin, participant }
     }
 }
 
@@ -69,7 +70,7 @@ impl From<AnyVisitor> for Asked {
 }
 
 /// A write whose first answer may have been given already.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Write<'a> {
     /// What the path names behind the app: `collections`, `batch`, `events`.
     pub(crate) route: &'static str,
@@ -79,6 +80,8 @@ pub(crate) struct Write<'a> {
     pub(crate) key: Option<&'a str>,
     /// The body as it came.
     pub(crate) body: &'a [u8],
+    /// Renders the answer to keep, where the app cannot.
+    pub(crate) render: Option<Renderer>,
 }
 
 impl Asked {
@@ -129,7 +132,7 @@ impl Asked {
             body_hash: Sha256::digest(write.body).into(),
             collection: write.collection.map(Into::into),
             location_base: write.collection.map_or_else(String::new, |name| self.rows_path(name)),
-            render: None,
+            render: write.render,
         };
         self.app.apply_once(caller, op, once, bytes).await
     }

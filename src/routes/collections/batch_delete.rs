@@ -1,11 +1,7 @@
 //! `DELETE /v1/apps/:id/collections/:name/batch`: moves many rows to the trash.
 
-use axum::response::Response;
-use http::StatusCode;
-use rookery_actors::app::{
-    message::{Op, Reply},
-    render,
-};
+use axum::{extract::State, response::Response};
+use rookery_actors::app::message::{Op, Reply};
 use rookery_domain::{Error, ErrorCode};
 
 use super::{
@@ -14,6 +10,7 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{auth::permission::RowCaller, body::ExactJson},
+    state::AppState,
 };
 
 /// What the batch itself may answer: with `atomic`, whatever its entries may.
@@ -46,13 +43,15 @@ pub const ERRORS: &[ErrorCode] = &[
 pub(crate) async fn delete_batch(
     caller: RowCaller,
     CollectionPath(collection): CollectionPath,
+    State(state): State<AppState>,
     body: ExactJson<BatchDeleteBody>,
 ) -> ApiResult<Response> {
-    batch_delete(&caller.into(), &collection, body).await
+    batch_delete(&state, &caller.into(), &collection, body).await
 }
 
 /// Deletes many rows for any caller.
 pub(crate) async fn batch_delete(
+    state: &AppState,
     asked: &Asked,
     collection: &str,
     body: ExactJson<BatchDeleteBody>,
@@ -64,7 +63,7 @@ pub(crate) async fn batch_delete(
         atomic: value.atomic,
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
-        Reply::Batch(results) => Ok(answer::json(StatusCode::OK, render::batch(&results))),
+        Reply::Batch(results) => Ok(answer::batch(state, &results)),
         _ => Err(Error::internal(true).into()),
     }
 }

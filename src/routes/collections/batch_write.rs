@@ -1,11 +1,7 @@
 //! `POST /v1/apps/:id/collections/:name/batch`: creates or upserts many rows.
 
 use axum::response::Response;
-use http::StatusCode;
-use rookery_actors::app::{
-    message::{Op, Reply},
-    render,
-};
+use rookery_actors::app::message::{Op, Reply};
 use rookery_domain::{Error, ErrorCode};
 
 use super::{
@@ -60,6 +56,7 @@ pub(crate) async fn batch_write(
     body: ExactJson<BatchWriteBody>,
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
+    let state = challenge.state.clone();
     let challenge = challenge.evidence(asked, collection).await?;
     let ExactJson { value, bytes } = body;
     let op = Op::BatchWrite {
@@ -73,9 +70,10 @@ pub(crate) async fn batch_write(
         collection: Some(collection),
         key: idempotency.as_deref(),
         body: &bytes,
+        render: Some(answer::batch_renderer(state.clone())),
     };
     match asked.write(op, write).await? {
-        Reply::Batch(results) => Ok(answer::json(StatusCode::OK, render::batch(&results))),
+        Reply::Batch(results) => Ok(answer::batch(&state, &results)),
         Reply::Replayed(first) => Ok(answer::again(first)),
         _ => Err(Error::internal(true).into()),
     }

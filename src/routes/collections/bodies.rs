@@ -34,6 +34,7 @@ impl RequestBody for WriteBody {
 
     fn check(&self, limits: &Limits) -> Result<()> {
         self.check_members()?;
+        self.key.as_deref().map_or(Ok(()), row_key::check)?;
         limits.check_row_data(self.data.0.text())
     }
 }
@@ -43,7 +44,7 @@ impl WriteBody {
         if self.key.is_some() && self.on.is_some() {
             return Err(Error::invalid("`key` and `on` exclude each other"));
         }
-        self.key.as_deref().map_or(Ok(()), row_key::check)
+        Ok(())
     }
 
     /// As the app takes it.
@@ -85,6 +86,18 @@ impl UpdateBody {
     }
 }
 
+/// What a delete may say.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeleteBody {
+    /// The version you have seen; as good as `If-Match`.
+    pub(crate) if_match: Option<u64>,
+}
+
+impl RequestBody for DeleteBody {
+    const BOUND: BodyBound = BodyBound::Small;
+}
+
 /// Many rows to create or upsert.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,7 +115,7 @@ impl RequestBody for BatchWriteBody {
 
     fn check(&self, limits: &Limits) -> Result<()> {
         at_most("rows", self.rows.len(), limits.batch_rows_max)?;
-        // How large a row may be is said for each by itself.
+        // What a key may be and how large a row is said for each by itself.
         self.rows.iter().enumerate().try_for_each(|(index, row)| {
             row.check_members().map_err(|error| at("rows", index, error))
         })

@@ -90,6 +90,7 @@ pub(crate) async fn create(
         collection: Some(collection),
         key: idempotency.as_deref(),
         body: &body.bytes,
+        render: None,
     };
     match asked.write(op, write).await? {
         Reply::Row(reply) => Ok(answer::created(&reply, || asked.rows_path(collection))),

@@ -7,12 +7,15 @@ use rookery_domain::{Error, ErrorCode};
 use super::{
     answer,
     asked::Asked,
-    parameters::{DeleteParams, RowPath, if_match},
+    bodies::DeleteBody,
+    parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::RowCaller, conditional::IfMatch, params::StrictQuery},
+    http::{
+        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatch, params::StrictQuery,
+    },
 };
 
 /// What the delete itself may answer.
@@ -39,27 +42,30 @@ pub const ERRORS: &[ErrorCode] = &[
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
-        DeleteParams,
+        VersionParams,
     ),
+    request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
 pub(crate) async fn delete_row(
     caller: RowCaller,
     row: RowPath,
-    StrictQuery(params): StrictQuery<DeleteParams>,
+    StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatch,
+    OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
-    delete(&caller.into(), row, &params, version).await
+    delete(&caller.into(), row, &params, version, &body).await
 }
 
 /// Deletes a row for any caller.
 pub(crate) async fn delete(
     asked: &Asked,
     path: RowPath,
-    params: &DeleteParams,
+    params: &VersionParams,
     version: IfMatch,
+    body: &DeleteBody,
 ) -> ApiResult<Response> {
-    let if_match = if_match(version, params.if_match)?;
+    let if_match = if_match(version, params, body.if_match)?;
     let op = Op::Delete {
         collection: path.collection.into(),
         target: DeleteRow { key: path.key.into(), if_match },

@@ -1,11 +1,9 @@
 //! `GET /v1/apps/:id/collections/:name/deleted`: the rows that can be restored.
 
 use axum::response::Response;
-use http::StatusCode;
 use rookery_domain::{ErrorCode, query::PageLimit};
 
 use super::{
-    answer,
     asked::Asked,
     parameters::{CollectionPath, PageParams},
     schema::TrashPageRecord,
@@ -14,6 +12,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{Readable, RowCaller},
+        conditional::tagged,
         params::StrictQuery,
     },
 };
@@ -53,5 +52,5 @@ pub(crate) async fn deleted(
     let limit = PageLimit::parse(params.limit.as_deref())?;
     let (app, caller) = (&asked.app, &asked.caller);
     let page = app.deleted_rows(caller, collection, limit, params.cursor.as_deref()).await?;
-    Ok(answer::json(StatusCode::OK, page))
+    Ok(tagged(page))
 }

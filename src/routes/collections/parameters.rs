@@ -1,15 +1,15 @@
 //! Path, query and headers of row routes.
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, request::Parts};
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{Error, Result};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answered::Answered;
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, conditional::IfMatch, idempotency::IdempotencyKey},
+    http::{client::RequestContext, conditional::IfMatch, idempotency::IdempotencyKey, params},
     state::AppState,
 };
 
@@ -24,8 +24,8 @@ impl FromRequestParts<AppState> for CollectionPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let [name] = params(parts, state, ["name"]).await?;
-        Ok(Self(name))
+        let [name] = params::path(parts, state, ["name"]).await;
+        Ok(Self(name.unwrap_or_default()))
     }
 }
 
@@ -40,20 +40,9 @@ impl FromRequestParts<AppState> for RowPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let [collection, key] = params(parts, state, ["name", "key"]).await?;
-        Ok(Self { collection, key })
+        let [collection, key] = params::path(parts, state, ["name", "key"]).await;
+        Ok(Self { collection: collection.unwrap_or_default(), key: key.unwrap_or_default() })
     }
-}
-
-async fn params<const N: usize>(
-    parts: &mut Parts,
-    state: &AppState,
-    names: [&str; N],
-) -> Result<[String; N], ApiError> {
-    let unknown = || Error::new(ErrorCode::NotFound, "the path is not valid UTF-8");
-    let params = RawPathParams::from_request_parts(parts, state).await.map_err(|_| unknown())?;
-    let value = |name| params.iter().find(|(param, _)| *param == name).map(|(_, value)| value);
-    Ok(names.map(|name| value(name).unwrap_or_default().to_owned()))
 }
 
 /// What a list asks for.
@@ -99,11 +88,11 @@ pub(crate) struct GetParams {
     pub(crate) include_deleted: Option<bool>,
 }
 
-/// Which version a delete has seen.
+/// Which version a write has seen.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DeleteParams {
+pub(crate) struct VersionParams {
     /// The row's version; as good as `If-Match`.
     pub(crate) if_match: Option<u64>,
 }
@@ -117,15 +106,18 @@ pub(crate) struct DryRunParams {
     pub(crate) dry_run: Option<bool>,
 }
 
-/// The version that a write demands, from header and body or query, which must agree. What no
+/// The version that a write demands, from header, query and body, which must agree. What no
 /// row's version can be is no row's version: it stays a mismatch.
-pub(crate) fn if_match(header: IfMatch, given: Option<u64>) -> Result<Option<u32>> {
-    let version = match (header.0, given) {
-        (Some(header), Some(given)) if header != given => {
-            return Err(Error::invalid("`if_match` and If-Match name different versions"));
-        }
-        (header, given) => header.or(given),
-    };
+pub(crate) fn if_match(
+    header: IfMatch,
+    query: &VersionParams,
+    body: Option<u64>,
+) -> Result<Option<u32>> {
+    let mut given = [header.0, query.if_match, body].into_iter().flatten();
+    let version = given.next();
+    if given.any(|other| Some(other) != version) {
+        return Err(Error::invalid("`if_match` and If-Match name different versions"));
+    }
     Ok(version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)))
 }
 

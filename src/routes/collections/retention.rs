@@ -14,7 +14,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        body::{BodyBound, RequestBody, StrictJson},
+        body::{BodyBound, RequestBody, StrictJson, nullable},
         params::{NoParams, StrictQuery},
     },
 };
@@ -24,15 +24,29 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound];
 
 /// What changes, per axis: an absent one stays, null clears the owner's override.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(transparent)]
-#[schema(value_type = Bounds)]
-pub struct RetentionBody(RetentionPatch);
+#[serde(deny_unknown_fields)]
+pub struct RetentionBody {
+    /// Rows older than this many days are pruned, 1 to 36500.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<u32>)]
+    max_age_days: Option<Option<u32>>,
+    /// The oldest rows beyond this number are pruned, 1 to 1000000000.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<u64>)]
+    max_rows: Option<Option<u64>>,
+}
+
+impl From<RetentionBody> for RetentionPatch {
+    fn from(RetentionBody { max_age_days, max_rows }: RetentionBody) -> Self {
+        Self { max_age_days, max_rows }
+    }
+}
 
 impl RequestBody for RetentionBody {
     const BOUND: BodyBound = BodyBound::Small;
 
     fn check(&self, _: &Limits) -> Result<()> {
-        self.0.apply(Retention::default()).map(|_| ())
+        RetentionPatch::from(*self).apply(Retention::default()).map(|_| ())
     }
 }
 
@@ -130,9 +144,9 @@ pub(crate) async fn set_retention(
     owner: AppOwner,
     CollectionPath(collection): CollectionPath,
     StrictQuery(params): StrictQuery<DryRunParams>,
-    StrictJson(RetentionBody(patch)): StrictJson<RetentionBody>,
+    StrictJson(body): StrictJson<RetentionBody>,
 ) -> ApiResult<Json<RetentionRecord>> {
-    let (app, caller) = (&owner.app, &owner.caller);
+    let (app, caller, patch) = (&owner.app, &owner.caller, body.into());
     let state = if params.dry_run.unwrap_or_default() {
         app.retention(caller, &collection, patch).await?
     } else {

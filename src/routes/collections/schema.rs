@@ -89,7 +89,7 @@ pub(crate) struct BatchResult {
     error: Option<EntryError>,
 }
 
-/// A refusal of one entry: as in the error envelope, without `docs_url` and `request_id`.
+/// A refusal of one entry: as in the error envelope, without `request_id`.
 #[derive(ToSchema)]
 pub(crate) struct EntryError {
     /// A stable code of the error reference.
@@ -103,6 +103,8 @@ pub(crate) struct EntryError {
     hint: String,
     /// Whether the same entry may succeed later.
     retryable: bool,
+    /// The code's entry in the error reference.
+    docs_url: String,
     /// More about this entry, for codes that have it.
     #[schema(value_type = Option<Object>)]
     details: Option<Value>,

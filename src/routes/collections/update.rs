@@ -8,12 +8,14 @@ use super::{
     answer,
     asked::Asked,
     bodies::UpdateBody,
-    parameters::{RowPath, if_match},
+    parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson, conditional::IfMatch},
+    http::{
+        auth::permission::RowCaller, body::ExactJson, conditional::IfMatch, params::StrictQuery,
+    },
 };
 
 /// What the update itself may answer.
@@ -46,6 +48,7 @@ pub const ERRORS: &[ErrorCode] = &[
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        VersionParams,
     ),
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord))
@@ -53,16 +56,18 @@ pub const ERRORS: &[ErrorCode] = &[
 pub(crate) async fn update_row(
     caller: RowCaller,
     row: RowPath,
+    StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatch,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
-    update(&caller.into(), row, version, body).await
+    update(&caller.into(), row, &params, version, body).await
 }
 
 /// Updates a row for any caller.
 pub(crate) async fn update(
     asked: &Asked,
     path: RowPath,
+    params: &VersionParams,
     version: IfMatch,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
@@ -71,7 +76,7 @@ pub(crate) async fn update(
         collection: path.collection.into(),
         key: path.key.into(),
         replace: value.replace,
-        if_match: if_match(version, value.if_match)?,
+        if_match: if_match(version, params, value.if_match)?,
         data: value.into_data(),
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {

@@ -26,7 +26,7 @@ pub const ERRORS: &[ErrorCode] =
 /// nothing; a revoked one is `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/pause", tag = "Sharing",
-    request_body = Nothing,
+    request_body = Option<Nothing>,
     params(
         ("id" = String, Path, description = "The app's id or slug"),
         ("credential_id" = String, Path, description = "The credential's id"),
@@ -49,7 +49,7 @@ pub async fn pause(
 /// A second time changes nothing; a revoked one is `conflict`, for it never works again.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/resume", tag = "Sharing",
-    request_body = Nothing,
+    request_body = Option<Nothing>,
     params(
         ("id" = String, Path, description = "The app's id or slug"),
         ("credential_id" = String, Path, description = "The credential's id"),

@@ -62,7 +62,7 @@ impl RequestBody for Rotation {
 /// stays paused; a revoked one is `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/rotate", tag = "Sharing",
-    request_body = Rotation,
+    request_body = Option<Rotation>,
     params(
         ("id" = String, Path, description = "The app's id or slug"),
         ("credential_id" = String, Path, description = "The credential's id"),

@@ -53,7 +53,7 @@ pub struct DeviceCodes {
 ///
 /// Show `user_code` and `verify_url_complete` to a human, then poll `POST /v1/device/token`.
 #[utoipa::path(
-    post, path = "/v1/device/code", tag = "Enrollment", request_body = DeviceRequest,
+    post, path = "/v1/device/code", tag = "Enrollment", request_body = Option<DeviceRequest>,
     responses((status = 200, description = "The codes", body = DeviceCodes)),
 )]
 pub async fn code(

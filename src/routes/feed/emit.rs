@@ -85,7 +85,13 @@ pub(crate) async fn emit(
 ) -> ApiResult<Response> {
     let ExactJson { value, bytes } = body;
     let op = Op::Emit { kind: value.kind.into(), data: value.data.0 };
-    let write = Write { route: "events", collection: None, key: key.as_deref(), body: &bytes };
+    let write = Write {
+        route: "events",
+        collection: None,
+        key: key.as_deref(),
+        body: &bytes,
+        render: None,
+    };
     match asked.write(op, write).await? {
         Reply::Event(event) => Ok(answer::json(StatusCode::CREATED, render::event(&event))),
         Reply::Replayed(first) => Ok(answer::again(first)),

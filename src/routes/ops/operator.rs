@@ -7,7 +7,10 @@ use rookery_domain::{Error, ErrorCode};
 
 use crate::{
     error::ApiError,
-    http::auth::permission::{Permission, Scheme},
+    http::{
+        auth::permission::{Permission, Scheme},
+        client::RequestContext,
+    },
     state::AppState,
 };
 
@@ -36,7 +39,8 @@ impl Permission for ActingOperator {
 impl FromRequestParts<AppState> for Operator {
     type Rejection = ApiError;
 
-    async fn from_request_parts(_: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        RequestContext::check_query(parts)?;
         Ok(Self)
     }
 }
@@ -53,6 +57,7 @@ impl FromRequestParts<AppState> for ActingOperator {
             let message = "actions are switched off: ops.actions";
             return Err(Error::new(ErrorCode::Forbidden, message).into());
         }
+        RequestContext::check_query(parts)?;
         Ok(Self)
     }
 }

@@ -82,7 +82,7 @@ impl PreviewBody {
 /// Its holder reads and counts what `anyone` may, and writes nothing. Only a private app is
 /// previewed: `conflict` for any other.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = NewPreviewBody,
+    post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreviewBody>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 201, description = "The token", body = PreviewBody)),
 )]

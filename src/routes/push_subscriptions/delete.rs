@@ -45,7 +45,7 @@ pub struct WhichByQuery {
 /// Deletes the push subscription with this endpoint; a second time changes nothing.
 #[utoipa::path(
     delete, path = "/v1/self/push-subscriptions", tag = "Account", params(WhichByQuery),
-    request_body = WhichSubscription,
+    request_body = Option<WhichSubscription>,
     responses((status = 204, description = "The account has none with this endpoint")),
 )]
 pub async fn delete_push_subscription(

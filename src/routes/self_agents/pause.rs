@@ -22,7 +22,7 @@ pub const ERRORS: &[ErrorCode] =
 ///
 /// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
 #[utoipa::path(
-    post, path = "/v1/self/agents/{id}/pause", tag = "Account", request_body = Nothing,
+    post, path = "/v1/self/agents/{id}/pause", tag = "Account", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The agent's id")),
     responses((status = 200, description = "The agent", body = OwnAgent)),
 )]
@@ -40,7 +40,7 @@ pub async fn pause(
 ///
 /// A second time changes nothing. An agent whose keys are all revoked is `conflict`.
 #[utoipa::path(
-    post, path = "/v1/self/agents/{id}/resume", tag = "Account", request_body = Nothing,
+    post, path = "/v1/self/agents/{id}/resume", tag = "Account", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The agent's id")),
     responses((status = 200, description = "The agent", body = OwnAgent)),
 )]

@@ -19,7 +19,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 
 /// Revokes every key of an agent, for ever. A second time changes nothing.
 #[utoipa::path(
-    post, path = "/v1/self/agents/{id}/revoke-key", tag = "Account", request_body = Nothing,
+    post, path = "/v1/self/agents/{id}/revoke-key", tag = "Account", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The agent's id")),
     responses((status = 204, description = "Every key is revoked")),
 )]

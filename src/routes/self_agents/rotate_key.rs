@@ -24,7 +24,7 @@ pub const ERRORS: &[ErrorCode] =
 ///
 /// A paused agent stays paused; one whose keys are all revoked is `conflict`.
 #[utoipa::path(
-    post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Nothing,
+    post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The agent's id")),
     responses((status = 201, description = "The new key, with its secret", body = NewKeyView)),
 )]

@@ -19,7 +19,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Records that the human opened an app that it owns or joined, now.
 #[utoipa::path(
-    post, path = "/v1/self/apps/{appId}/view", tag = "Account", request_body = Nothing,
+    post, path = "/v1/self/apps/{appId}/view", tag = "Account", request_body = Option<Nothing>,
     params(("appId" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "Recorded")),
 )]

@@ -30,7 +30,7 @@ pub const ERRORS: &[ErrorCode] = &[
 /// From the answer on the human is its owner: it and its rows count for the human's account, which
 /// must have room for them. Of any number of acceptances and a withdrawal at once, one wins.
 #[utoipa::path(
-    post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Nothing,
+    post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The offer's id")),
     responses((status = 200, description = "The app", body = AppRecordBody)),
 )]

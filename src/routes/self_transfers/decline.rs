@@ -20,7 +20,7 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Turns down an app that is offered to the human's verified address: the offer is gone.
 #[utoipa::path(
-    post, path = "/v1/self/transfers/{id}/decline", tag = "Transfers", request_body = Nothing,
+    post, path = "/v1/self/transfers/{id}/decline", tag = "Transfers", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The offer's id")),
     responses((status = 204, description = "Declined")),
 )]

@@ -40,7 +40,7 @@ pub struct ShareLinkBody {
 /// The old one opens nothing any more, and whoever came by it is shown out. Only an app with
 /// visibility `link` has one: `conflict` for any other.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/share-link/rotate", tag = "Sharing", request_body = Nothing,
+    post, path = "/v1/apps/{id}/share-link/rotate", tag = "Sharing", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The new link", body = ShareLinkBody)),
 )]

@@ -41,7 +41,7 @@ impl ShownOnce for TestSessionBody {
 /// A client without a browser redeems it by `POST /s/session` `{"token": ...}` there, within ten
 /// minutes. `Location` is where.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Nothing,
+    post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 201, description = "The token", body = TestSessionBody)),
 )]

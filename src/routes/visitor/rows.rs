@@ -2,22 +2,22 @@
 //! [`collections`](crate::routes::collections), the same as for `/v1`; only who asks is told
 //! otherwise here. Reading needs no participant in a public app, changing anything does.
 
-use axum::response::Response;
+use axum::{extract::State, response::Response};
 
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{AnyVisitor, Visitor},
-        body::ExactJson,
+        body::{ExactJson, OptionalJson},
         conditional::{IfMatch, IfNoneMatch},
         params::{NoParams, StrictQuery},
     },
     routes::collections::{
         batch_delete, batch_write,
-        bodies::{BatchDeleteBody, BatchWriteBody, UpdateBody, WriteBody},
+        bodies::{BatchDeleteBody, BatchWriteBody, DeleteBody, UpdateBody, WriteBody},
         count, create, delete, deleted, get, list,
         parameters::{
-            CollectionPath, DeleteParams, GetParams, ListParams, PageParams, RowPath, WriteHeaders,
+            CollectionPath, GetParams, ListParams, PageParams, RowPath, VersionParams, WriteHeaders,
         },
         purge, restore,
         schema::{
@@ -25,6 +25,7 @@ use crate::{
         },
         update,
     },
+    state::AppState,
 };
 
 /// Lists rows
@@ -96,16 +97,18 @@ pub(crate) async fn get_row(
     operation_id = "participant_update_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
-        ("If-Match" = Option<String>, Header, description = "The version you have seen.")),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        VersionParams),
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord)))]
 pub(crate) async fn update_row(
     visitor: Visitor,
     row: RowPath,
+    StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatch,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
-    update::update(&visitor.into(), row, version, body).await
+    update::update(&visitor.into(), row, &params, version, body).await
 }
 
 /// Deletes a row
@@ -116,15 +119,17 @@ pub(crate) async fn update_row(
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
-        DeleteParams),
+        VersionParams),
+    request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
 pub(crate) async fn delete_row(
     visitor: Visitor,
     row: RowPath,
-    StrictQuery(params): StrictQuery<DeleteParams>,
+    StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatch,
+    body: OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
-    delete::delete(&visitor.into(), row, &params, version).await
+    delete::delete(&visitor.into(), row, &params, version, &body.0).await
 }
 
 /// Purges a row
@@ -185,9 +190,10 @@ pub(crate) async fn write_batch(
 pub(crate) async fn delete_batch(
     visitor: Visitor,
     CollectionPath(collection): CollectionPath,
+    State(state): State<AppState>,
     body: ExactJson<BatchDeleteBody>,
 ) -> ApiResult<Response> {
-    batch_delete::batch_delete(&visitor.into(), &collection, body).await
+    batch_delete::batch_delete(&state, &visitor.into(), &collection, body).await
 }
 
 /// Counts rows

@@ -104,7 +104,7 @@ pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
 /// `token`, made by `POST /v1/apps/{id}/test-session-tokens`, whoever asks is the human that it was
 /// made for, once: a spent, expired or foreign one is `grant_invalid`.
 #[utoipa::path(post, path = "/s/session", tag = "participant", operation_id = "enter_app",
-    request_body = EnterApp,
+    request_body = Option<EnterApp>,
     responses(
         (status = 200, body = SessionRecord, description = "The participant that it is already"),
         (status = 201, body = SessionRecord, description = "A new participant, with its token"),

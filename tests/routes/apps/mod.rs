@@ -7,6 +7,7 @@ mod disclosure;
 mod lifecycle;
 mod list;
 mod manifest;
+mod memory;
 mod screenshot;
 mod settings;
 mod strangers;

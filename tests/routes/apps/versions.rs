@@ -304,3 +304,16 @@ async fn an_idempotency_key_deploys_one_version() {
     post("<p>three").await.error(ErrorCode::Conflict);
     assert_eq!(server.get_as(&owner, &app.path("")).await.expect(200)["version"], 2);
 }
+
+#[tokio::test]
+async fn versions_deployed_at_once_follow_each_other_and_none_is_lost() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    let deploys = (0..16).map(|_| redeploy(&server, &owner, &app, json!({})));
+    let answers = futures::future::join_all(deploys).await;
+    let mut versions: Vec<_> =
+        answers.iter().map(|answer| answer.expect(201)["version"].as_u64()).collect();
+    versions.sort_unstable();
+    assert_eq!(versions, (2..=17).map(Some).collect::<Vec<_>>());
+}

@@ -13,6 +13,7 @@ use rookery_domain::{
     patch,
     principal::Caller,
     row::Row,
+    row_key,
     unique::UniqueKey,
 };
 use rookery_storage::commit::BudgetWrite;
@@ -30,7 +31,10 @@ impl Decision<'_> {
     pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
         let decl = self.decl(shelf);
         let existing = match &item.key {
-            Some(key) => self.working.root.collections[shelf].rows.get(key).cloned(),
+            Some(key) => {
+                row_key::check(key)?;
+                self.working.root.collections[shelf].rows.get(key).cloned()
+            }
             None => None,
         };
         let authorship = existing.as_deref().map(Authorship::from);

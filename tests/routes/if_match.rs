@@ -1,0 +1,61 @@
+//! The version that a write has seen may be named in the header, the query or the body.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::rows::{OWNER, Rows};
+use crate::harness::Answer;
+
+async fn patch(rows: &Rows, query: &str, header: Option<&str>, mut body: Value) -> Answer {
+    body["data"] = json!({"n": 1});
+    let mut request = rows.request(OWNER, Method::PATCH, &format!("entries/k{query}")).json(&body);
+    if let Some(header) = header {
+        request = request.header("if-match", header);
+    }
+    Answer::of(request).await
+}
+
+#[tokio::test]
+async fn an_update_is_held_to_the_version_wherever_it_is_named() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    for (query, header, body) in [
+        ("?if_match=9", None, json!({})),
+        ("", Some("\"9\""), json!({})),
+        ("", None, json!({"if_match": 9})),
+    ] {
+        let error = patch(&rows, query, header, body).await.error(ErrorCode::Conflict);
+        assert_eq!(error["details"]["current"]["version"], 1);
+    }
+    for (query, header, body) in [
+        ("?if_match=1", Some("\"2\""), json!({})),
+        ("?if_match=1", None, json!({"if_match": 2})),
+        ("", Some("1"), json!({"if_match": 2})),
+        ("?if_match=x", None, json!({})),
+        ("?if_match=1&if_match=1", None, json!({})),
+    ] {
+        patch(&rows, query, header, body).await.error(ErrorCode::InvalidRequest);
+    }
+    let all = patch(&rows, "?if_match=1", Some("\"1\""), json!({"if_match": 1})).await;
+    assert_eq!(all.expect(200)["version"], 2);
+}
+
+#[tokio::test]
+async fn a_delete_takes_the_version_in_its_body_too_and_no_other_member() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let delete = |query: &'static str, body: Value| {
+        rows.send(
+            OWNER,
+            Method::DELETE,
+            if query.is_empty() { "entries/k" } else { "entries/k?if_match=2" },
+            body,
+        )
+    };
+    delete("", json!({"if_match": 9})).await.error(ErrorCode::Conflict);
+    delete("", json!({"version": 1})).await.error(ErrorCode::InvalidRequest);
+    delete("", json!({"if_match": "1"})).await.error(ErrorCode::InvalidRequest);
+    delete("2", json!({"if_match": 1})).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(delete("", json!({"if_match": 1})).await.expect(200)["version"], 2);
+}
