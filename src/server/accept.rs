@@ -110,8 +110,12 @@ fn connection(
 /// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one that
 /// is opened and never used costs a tenth of one that speaks.
 async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
+    // Readiness alone may be told of a socket that has nothing.
+    let mut byte = [0; 1];
     tokio::select! {
         () = drain.cancelled() => false,
-        first = timeout(limits.header_timeout, stream.readable()) => matches!(first, Ok(Ok(()))),
+        first = timeout(limits.header_timeout, stream.peek(&mut byte)) => {
+            matches!(first, Ok(Ok(1)))
+        }
     }
 }
