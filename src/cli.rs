@@ -122,7 +122,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 }
 
 fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
-    let config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    let mut config = config::load(file, &Environment::of_process()).map_err(|e| e.to_string())?;
+    if demo && config.log.level == config::Log::LEVEL_AS_SHIPPED {
+        // Each request is shown already, as a line to paste.
+        config.log.level = "warn".to_owned();
+    }
     let _log = crate::log::start(&config.log);
     let runtime = runtime()?;
     let result = runtime.block_on(async {

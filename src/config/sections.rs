@@ -297,6 +297,11 @@ pub struct Log {
     pub requests_per_second_max: u32,
 }
 
+impl Log {
+    /// `level` where nobody has set it.
+    pub const LEVEL_AS_SHIPPED: &str = "info";
+}
+
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
