@@ -37,5 +37,6 @@ export const withPage = async (browser, prepare, body) => {
   }
 };
 
-// Waits until `check` holds in the page, in the page's own frames: no fixed sleeps.
-export const until = (page, check, arg) => page.waitForFunction(check, arg, { timeout: 15_000 });
+// Waits until `check` holds in the page, in the page's own frames: no fixed sleeps. The bound is for a
+// machine that is busy with other tests.
+export const until = (page, check, arg) => page.waitForFunction(check, arg, { timeout: 60_000 });
