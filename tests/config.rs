@@ -15,6 +15,7 @@ fn load(pairs: &[(&str, &str)]) -> Result<config::Config, String> {
 fn the_documented_defaults_are_the_rules_own() {
     let config = load(&[]).unwrap();
     assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.log.level, config::Log::LEVEL_AS_SHIPPED);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.ops.listen.to_string(), "127.0.0.1:8081");
     assert_eq!(config.server.drain_timeout_s, 10);

@@ -4,15 +4,12 @@
 //! task remembers which app it was. That costs no allocation. What is not here: what is counted
 //! elsewhere (row writes by the app, polls by the feed's route, views by the page's).
 
-use std::{
-    cell::RefCell,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::cell::RefCell;
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use rookery_actors::AppHandle;
 use rookery_domain::meters::Flow;
 
@@ -45,38 +42,12 @@ pub fn count_bytes(response: Response, app: AppHandle) -> Response {
             app.meter(Flow::BytesOut, bytes);
             response
         }
-        None => response.map(|body| Body::new(Counted { body, app })),
-    }
-}
-
-/// A stream whose bytes are counted.
-struct Counted {
-    body: Body,
-    app: AppHandle,
-}
-
-impl http_body::Body for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && let Some(data) = frame.data_ref()
-        {
-            self.app.meter(Flow::BytesOut, data.len() as u64);
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        None => response.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                app.meter(Flow::BytesOut, bytes as u64);
+                frame
+            }))
+        }),
     }
 }

@@ -7,8 +7,8 @@ use std::{borrow::Cow, str::FromStr};
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
-use rookery_domain::{Error, ErrorCode};
-use serde::{Deserialize, de::DeserializeOwned};
+use rookery_domain::{Error, ErrorCode, Result};
+use serde::de::DeserializeOwned;
 
 use crate::{error::ApiError, state::AppState};
 
@@ -19,28 +19,27 @@ pub const INCLUDE_DELETED: &str = "include_deleted";
 #[derive(Debug, Clone, Copy)]
 pub struct StrictQuery<T>(pub T);
 
-/// No parameter at all: a misspelt or unsupported one must not pass silently.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NoParams {}
-
 /// Marks a request of which the permission has taken `include_deleted`.
 #[derive(Debug, Clone, Copy)]
 struct TookIncludeDeleted;
 
-/// Whether a request asks to see what is deleted. A value that is no boolean is left for the route
-/// to refuse.
-pub fn take_include_deleted(parts: &mut Parts) -> bool {
+/// Whether a request asks to see what is deleted.
+///
+/// # Errors
+/// `invalid_request` for a value that is no boolean, and for more than one.
+pub fn take_include_deleted(parts: &mut Parts) -> Result<bool> {
     let pairs = url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
-    let mut given = pairs.filter(|(name, _)| name == INCLUDE_DELETED);
+    let mut given = pairs.filter(|(name, _)| name == INCLUDE_DELETED).map(|(_, value)| value);
     let asked = match (given.next(), given.next()) {
-        (Some((_, value)), None) => value.parse::<bool>().ok(),
+        (None, _) => return Ok(false),
+        (Some(value), None) => value.parse().ok(),
         _ => None,
     };
-    if asked.is_some() {
-        parts.extensions.insert(TookIncludeDeleted);
-    }
-    asked.unwrap_or_default()
+    let asked = asked.ok_or_else(|| {
+        Error::invalid(format!("query: {INCLUDE_DELETED} must be true or false, once"))
+    })?;
+    parts.extensions.insert(TookIncludeDeleted);
+    Ok(asked)
 }
 
 impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {

@@ -6,8 +6,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, StatusCode, header};
+use rookery_domain::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::conditional;
+use crate::error::ApiError;
 
 /// Items on a page where the caller does not say.
 pub const PAGE_LIMIT_DEFAULT: usize = 50;
@@ -25,8 +29,10 @@ pub struct Page<T> {
 
 impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
-        // Records serialize.
-        super::conditional::tagged(serde_json::to_string(&self).unwrap_or_default())
+        match serde_json::to_string(&self) {
+            Ok(body) => conditional::tagged(body),
+            Err(_) => ApiError::from(Error::internal(false)).into_response(),
+        }
     }
 }
 

@@ -92,7 +92,8 @@ pub(super) fn in_state<L: Lifecycle>(
     owner: bool,
 ) -> Result<AppHandle> {
     let reads = L::TRASH == Trash::OnRequest && parts.method.is_safe();
-    let from_trash = reads && params::take_include_deleted(parts);
+    let asked = if reads { params::take_include_deleted(parts) } else { Ok(false) };
+    let from_trash = matches!(asked, Ok(true));
     match (app.record().status, L::TRASH) {
         (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => app = app.from_trash(),
         (AppStatus::Deleted, Trash::OnRequest) if from_trash => {
@@ -106,6 +107,7 @@ pub(super) fn in_state<L: Lifecycle>(
         }
         _ => {}
     }
+    asked?;
     metering::credit(&app);
     Ok(app)
 }

@@ -8,10 +8,7 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{AppOwner, Readable},
-        params::{NoParams, StrictQuery},
-    },
+    http::auth::permission::{AppOwner, Readable},
     pages::{
         disclosure::DisclosurePage,
         shell::{self, Shell},
@@ -31,7 +28,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn disclosure(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Response> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let shell = Shell::new(&state.origins.site_origin(), None);

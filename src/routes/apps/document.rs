@@ -13,7 +13,6 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
-        params::{NoParams, StrictQuery},
     },
     pages::assets::strong_etag,
     state::AppState,
@@ -38,7 +37,6 @@ const READ_ONLY: &str = "default-src 'none'; sandbox";
 pub async fn document(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let record = owner.app.record();

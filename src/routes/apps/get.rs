@@ -12,7 +12,6 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
-        params::{NoParams, StrictQuery},
         reply::RawJson,
     },
     pages::assets::strong_etag,
@@ -36,7 +35,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn get(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let body = to_json(&AppRecordBody::of(&state, &owner.app).await?);

@@ -15,7 +15,6 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        params::{NoParams, StrictQuery},
         reply::Page,
     },
     state::AppState,
@@ -49,7 +48,6 @@ pub struct RoleBody {
 pub async fn roles(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Json<Page<RoleBody>>> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let holders: BTreeMap<String, u64> =

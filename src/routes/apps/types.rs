@@ -12,7 +12,6 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
-        params::{NoParams, StrictQuery},
     },
     pages::{
         assets::strong_etag,
@@ -40,7 +39,6 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub async fn types(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
     let record = owner.app.record();

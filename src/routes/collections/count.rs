@@ -7,10 +7,7 @@ use rookery_domain::ErrorCode;
 use super::{answer, asked::Asked, parameters::CollectionPath, schema::CountRecord};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{Readable, RowCaller},
-        params::{NoParams, StrictQuery},
-    },
+    http::auth::permission::{Readable, RowCaller},
 };
 
 /// What the count itself may answer.
@@ -37,7 +34,6 @@ pub const ERRORS: &[ErrorCode] = &[
 pub(crate) async fn count_rows(
     caller: RowCaller<Readable>,
     CollectionPath(collection): CollectionPath,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Response> {
     count(&caller.into(), &collection).await
 }

@@ -15,7 +15,7 @@ use crate::{
     http::{
         auth::permission::{AppOwner, Readable},
         body::{BodyBound, RequestBody, StrictJson, nullable},
-        params::{NoParams, StrictQuery},
+        params::StrictQuery,
     },
 };
 
@@ -117,7 +117,6 @@ impl RetentionRecord {
 pub(crate) async fn get_retention(
     owner: AppOwner<Readable>,
     CollectionPath(collection): CollectionPath,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Json<RetentionRecord>> {
     let unchanged = RetentionPatch::default();
     let state = owner.app.retention(&owner.caller, &collection, unchanged).await?;

@@ -6,10 +6,7 @@ use rookery_domain::ErrorCode;
 use super::{Enabled, not_found, record::DomainsBody};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{AppOwner, Readable},
-        params::{NoParams, StrictQuery},
-    },
+    http::auth::permission::{AppOwner, Readable},
     state::AppState,
 };
 
@@ -28,7 +25,6 @@ pub async fn read(
     owner: AppOwner<Readable>,
     Enabled(custom): Enabled,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Json<DomainsBody>> {
     let domains = &state.rooms.domains;
     let found = custom.refreshed(domains, owner.app.id()).await?;

@@ -6,10 +6,7 @@ use rookery_domain::{Error, ErrorCode};
 use super::record::TransferBody;
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::{AppOwner, Readable},
-        params::{NoParams, StrictQuery},
-    },
+    http::auth::permission::{AppOwner, Readable},
     state::AppState,
 };
 
@@ -25,7 +22,6 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
 pub async fn get(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Json<TransferBody>> {
     let offer = state.rooms.control().offer_of(&owner.app).await?;
     let none = || Error::new(ErrorCode::NotFound, "no transfer of this app is pending");

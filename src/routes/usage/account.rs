@@ -6,14 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::MonthBody;
-use crate::{
-    error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        params::{NoParams, StrictQuery},
-    },
-    state::AppState,
-};
+use crate::{error::ApiResult, http::auth::permission::HumanSession, state::AppState};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
@@ -69,7 +62,6 @@ pub struct AccountUsageBody {
 pub(crate) async fn own_usage(
     caller: HumanSession,
     State(state): State<AppState>,
-    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> ApiResult<Json<AccountUsageBody>> {
     let found = state.rooms.control().account_meters(caller.human).await?;
     let limits = &state.config.limits;

@@ -10,7 +10,7 @@ use crate::{
         auth::visitor::{AnyVisitor, Visitor},
         body::{ExactJson, OptionalJson},
         conditional::{IfMatch, IfNoneMatch},
-        params::{NoParams, StrictQuery},
+        params::StrictQuery,
     },
     routes::collections::{
         batch_delete, batch_write,
@@ -206,7 +206,6 @@ pub(crate) async fn delete_batch(
 pub(crate) async fn count_rows(
     visitor: AnyVisitor,
     CollectionPath(collection): CollectionPath,
-    _: StrictQuery<NoParams>,
 ) -> ApiResult<Response> {
     count::count(&visitor.into(), &collection).await
 }

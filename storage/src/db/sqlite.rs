@@ -47,8 +47,9 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// Waits for a lock this long; with the baton only a backup or a foreign tool ever holds one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The WAL is cut back to this after a checkpoint has emptied it.
-const JOURNAL_SIZE_LIMIT_BYTES: &str = "67108864";
+/// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins anew:
+/// a little above what the writer lets it reach.
+pub(crate) const JOURNAL_SIZE_LIMIT_BYTES: &str = "12582912";
 
 /// Page cache of a connection in KiB, negative as SQLite wants it.
 const CACHE_SIZE: &str = "-16384";

@@ -101,9 +101,12 @@ async fn nothing_is_changed_in_the_trash_whatever_is_asked() {
     }
     let restored = Answer::of(site.request(Method::POST, "/restore")).await;
     assert_eq!(restored.status, 200);
-    for path in
-        ["/members?include_deleted=yes", "/members?include_deleted=true&include_deleted=true"]
-    {
+    for path in [
+        "/members?include_deleted=yes",
+        "/members?include_deleted=true&include_deleted=true",
+        "/roles?include_deleted=yes",
+        "/roles?limit=1",
+    ] {
         site.get(path).await.error(ErrorCode::InvalidRequest);
     }
     site.get("/members?include_deleted=false").await.expect(200);

@@ -28,7 +28,12 @@ use super::{
     batch::Stage,
     queue::{LaneStatus, Queue},
 };
-use crate::{commit::Abort, db::SqliteDb, error::StorageError, faults};
+use crate::{
+    commit::Abort,
+    db::{JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
+    error::StorageError,
+    faults,
+};
 
 /// Commits between two runs of the checkpointer: each page that was written several times
 /// meanwhile is moved once.
@@ -82,6 +87,7 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(PRAGMAS)?;
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT_BYTES)?;
     if !faults::syncs_each_commit() {
         connection.pragma_update(None, "synchronous", "normal")?;
     }
@@ -95,10 +101,9 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
 const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// FULL: with NORMAL, simulated power cuts lost acknowledged writes. Checkpoints are the lane's
-/// own, hence no automatic ones. A log that a full disk or a long reader let grow is cut back to
-/// 12 MiB when it begins anew.
+/// own, hence no automatic ones.
 const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
-     pragma wal_autocheckpoint = 0; pragma journal_size_limit = 12582912; \
+     pragma wal_autocheckpoint = 0; \
      pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -32768; \
      pragma temp_store = memory;";
 
