@@ -5,7 +5,7 @@ use rand::{Rng, RngCore, distr::slice::Choose};
 
 use crate::{Error, Result};
 
-/// Characters of a slug.
+/// Characters of a slug; at most those of a DNS label.
 pub const LEN: std::ops::RangeInclusive<usize> = 3..=63;
 
 /// Names that paths, hosts or readers need for something else, sorted.
@@ -77,6 +77,20 @@ pub const RESERVED: [&str; 60] = [
 /// # Errors
 /// `invalid_request` with the rule it breaks.
 pub fn check(slug: &str) -> Result<()> {
+    check_form(slug)?;
+    if is_reserved(slug) {
+        return Err(Error::invalid(format!("the slug `{slug}` is reserved")));
+    }
+    Ok(())
+}
+
+/// Whether some app could have this slug, a reserved one included.
+#[must_use]
+pub fn is_well_formed(slug: &str) -> bool {
+    check_form(slug).is_ok()
+}
+
+fn check_form(slug: &str) -> Result<()> {
     let refuse = |rule: &str| Err(Error::invalid(format!("`slug` {rule}")));
     if !LEN.contains(&slug.len()) {
         return refuse("must have 3 to 63 characters");
@@ -91,9 +105,6 @@ pub fn check(slug: &str) -> Result<()> {
     // which browsers show as something else.
     if slug.as_bytes()[2..].starts_with(b"--") {
         return refuse("must not have '--' as its third and fourth character");
-    }
-    if is_reserved(slug) {
-        return Err(Error::invalid(format!("the slug `{slug}` is reserved")));
     }
     Ok(())
 }

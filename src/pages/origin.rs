@@ -3,13 +3,9 @@
 //!
 //! What is not here: whether the app exists, and whether a path may be returned to after sign-in.
 
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, Result, slug};
 use url::{Host as UrlHost, Url};
 
-/// Characters of a slug, at least (contract part 4).
-const SLUG_LEN_MIN: usize = 3;
-/// Characters of a slug, at most; also the bound of a DNS label.
-const SLUG_LEN_MAX: usize = 63;
 /// Bytes of a host name (RFC 1035), the port not counted.
 const HOST_BYTES_MAX: usize = 253;
 /// Where apps live when each has a path instead of an origin.
@@ -162,7 +158,7 @@ impl Origins {
             return HostMatch::Unknown;
         };
         match host.strip_suffix(domain.as_str()).and_then(|label| label.strip_suffix('.')) {
-            Some(label) if is_slug(label) => HostMatch::App(label.to_owned()),
+            Some(label) if slug::is_well_formed(label) => HostMatch::App(label.to_owned()),
             _ => HostMatch::Unknown,
         }
     }
@@ -209,7 +205,7 @@ impl Origins {
         }
         let rest = path.strip_prefix(APPS_PATH)?;
         let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        is_slug(slug).then_some((slug, rest))
+        slug::is_well_formed(slug).then_some((slug, rest))
     }
 }
 
@@ -274,11 +270,4 @@ fn is_loopback_name(host: &str) -> bool {
     host == "localhost"
         || host == "[::1]"
         || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn is_slug(label: &str) -> bool {
-    (SLUG_LEN_MIN..=SLUG_LEN_MAX).contains(&label.len())
-        && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        && !label.starts_with('-')
-        && !label.ends_with('-')
 }

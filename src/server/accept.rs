@@ -7,6 +7,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -20,6 +21,10 @@ use crate::http::edge::Edge;
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Headers of one request.
 const HEADERS_MAX: usize = 100;
+/// Bytes of answers that one connection's socket may hold unsent. Without a bound the system takes
+/// several MiB for a client that does not read.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES_MAX: u32 = 128 << 10;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -32,6 +37,19 @@ pub(super) struct Limits {
     pub(super) header_timeout: Duration,
     /// For running requests after the drain began.
     pub(super) drain_timeout: Duration,
+}
+
+/// Sets what every connection inherits from its listener.
+///
+/// # Errors
+/// What the system says of an option.
+pub(super) fn prepare(listener: &TcpListener) -> io::Result<()> {
+    let socket = SockRef::from(listener);
+    // Answers are written whole: waiting for more to send would only delay them.
+    socket.set_tcp_nodelay(true)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    Ok(())
 }
 
 /// Serves until `drain` is cancelled, then until open requests are answered or their time is up.
@@ -82,8 +100,6 @@ fn connection(
     limits: Limits,
     (graceful, drain): (&GracefulShutdown, &CancellationToken),
 ) {
-    // Answers are written whole: waiting for more to send would only delay them.
-    let _ = stream.set_nodelay(true);
     let edge = Arc::clone(edge);
     let (watcher, drain) = (graceful.watcher(), drain.clone());
     tokio::spawn(async move {

@@ -220,6 +220,7 @@ async fn listen(
 ) -> Result<(TcpListener, SocketAddr), StartError> {
     let failed = |source| StartError::Listen { setting, address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
+    accept::prepare(&listener).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }

@@ -15,8 +15,9 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// Lists the human's deleted apps, newest first: `deleted_at` says since when, and from `purge_at`
-/// on nothing brings one back.
+/// Lists the deleted apps that the human can restore, newest first: their own, and those of
+/// organizations that they are an admin of. `deleted_at` says since when, and from `purge_at` on
+/// nothing brings one back.
 #[utoipa::path(
     get, path = "/v1/self/apps/deleted", tag = "Account", params(Paging),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
@@ -27,6 +28,6 @@ pub async fn list_deleted_apps(
     StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
     let wanted = AppList { shown: Some(Shown::Deleted), ..AppList::default() };
-    let of = AppsOf::Owner(caller.human);
+    let of = AppsOf::Run(caller.human);
     page(&state, caller, "/v1/self/apps/deleted", of, wanted, query).await
 }

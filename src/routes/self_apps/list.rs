@@ -74,7 +74,7 @@ pub(super) async fn page(
 ) -> ApiResult<Page<OwnApp>> {
     let whose = match of {
         AppsOf::Org(org) => org.uuid(),
-        AppsOf::Owner(_) | AppsOf::Seen(_) => caller.human.uuid(),
+        AppsOf::Owner(_) | AppsOf::Run(_) | AppsOf::Seen(_) => caller.human.uuid(),
     };
     let page = query.of(route, whose, state)?;
     let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };

@@ -135,6 +135,8 @@ pub enum AppsOf {
     Owner(HumanId),
     /// Those that belong to an organization.
     Org(OrgId),
+    /// Those that a human owns, or acts for as an admin of their organization.
+    Run(HumanId),
     /// Those that a human owns, acts for as an admin of their organization, or is a member of.
     Seen(HumanId),
 }
@@ -143,6 +145,24 @@ impl From<HumanId> for AppsOf {
     fn from(owner: HumanId) -> Self {
         Self::Owner(owner)
     }
+}
+
+/// One page of the apps that a query finds: a statement for each query, so that each has its index.
+macro_rules! page_of {
+    ($apps:literal) => {
+        concat!(
+            "select * from (",
+            $apps,
+            ") as found
+             where status <> 3
+               and (created_at < $2 or (created_at = $2 and id < $3))
+               and (status = $4 or $4 is null)
+               and ($4 is not null or $5 = 1 or status <> 1)
+               and (slug = $6 or $6 is null)
+             order by created_at desc, id desc
+             limit $7"
+        )
+    };
 }
 
 /// A page of an account's or an organization's apps, newest first.
@@ -160,33 +180,22 @@ pub async fn list(
         Some((at, id)) => (at, id.uuid().into_bytes()),
         None => (Timestamp(i64::MAX), [0xff; 16]),
     };
-    // One statement each, so that each has its index.
     let (sql, whose) = match of.into() {
-        AppsOf::Owner(owner) => (
-            "select * from apps
-             where owner = $1 and status <> 3
-               and (created_at < $2 or (created_at = $2 and id < $3))
-               and (status = $4 or $4 is null)
-               and ($4 is not null or $5 = 1 or status <> 1)
-               and (slug = $6 or $6 is null)
-             order by created_at desc, id desc
-             limit $7",
-            owner.uuid(),
-        ),
-        AppsOf::Org(org) => (
-            "select * from apps
-             where org_id = $1 and status <> 3
-               and (created_at < $2 or (created_at = $2 and id < $3))
-               and (status = $4 or $4 is null)
-               and ($4 is not null or $5 = 1 or status <> 1)
-               and (slug = $6 or $6 is null)
-             order by created_at desc, id desc
-             limit $7",
-            org.uuid(),
+        AppsOf::Owner(owner) => (page_of!("select * from apps where owner = $1"), owner.uuid()),
+        AppsOf::Org(org) => (page_of!("select * from apps where org_id = $1"), org.uuid()),
+        AppsOf::Run(human) => (
+            page_of!(
+                "select * from apps where owner = $1
+                 union all
+                 select apps.* from org_members join apps on apps.org_id = org_members.org_id
+                 where org_members.human = $1 and org_members.removed_at is null
+                   and org_members.role = 1 and apps.owner <> $1"
+            ),
+            human.uuid(),
         ),
         AppsOf::Seen(human) => (
-            "select * from (
-                 select * from apps where owner = $1
+            page_of!(
+                "select * from apps where owner = $1
                  union all
                  select apps.* from members join apps on apps.id = members.app_id
                  where members.human = $1 and members.removed_at is null and apps.owner <> $1
@@ -197,15 +206,8 @@ pub async fn list(
                    and not exists (
                        select 1 from members
                        where members.app_id = apps.id and members.human = $1
-                         and members.removed_at is null)
-             ) as seen
-             where status <> 3
-               and (created_at < $2 or (created_at = $2 and id < $3))
-               and (status = $4 or $4 is null)
-               and ($4 is not null or $5 = 1 or status <> 1)
-               and (slug = $6 or $6 is null)
-             order by created_at desc, id desc
-             limit $7",
+                         and members.removed_at is null)"
+            ),
             human.uuid(),
         ),
     };

@@ -292,3 +292,26 @@ async fn an_admin_sees_the_organizations_apps_among_those_it_opened_until_it_is_
     let view = server.ask(&bob, POST, &format!("{own}/view"), Value::Null).await;
     view.error(ErrorCode::AppNotFound);
 }
+
+#[tokio::test]
+async fn an_admin_finds_an_organizations_deleted_app_in_the_trash_and_restores_it() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let eve = server.person("eve").await;
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &bob, "admin").await;
+    server.join(&org, &ada, &eve, "member").await;
+    let app = app(&server, &ada, Some(&org)).await;
+    let deleted = server.ask(&ada, Method::DELETE, &app, Value::Null).await;
+    assert_eq!(deleted.status, 204);
+    let trash = async |who: &Person| {
+        let list = server.ask(who, GET, "/v1/self/apps/deleted", Value::Null).await.expect(200);
+        list["items"].as_array().expect("items").clone()
+    };
+    let found = trash(&bob).await;
+    assert_eq!((&found[0]["id"], &found[0]["role"]), (&json!(id_of(&app)), &json!("admin")));
+    assert!(found[0]["purge_at"].is_string(), "{found:?}");
+    assert_eq!(trash(&eve).await, [Value::Null; 0]);
+    server.ask(&bob, POST, &format!("{app}/restore"), Value::Null).await.expect(200);
+    assert_eq!(trash(&bob).await, [Value::Null; 0]);
+}
