@@ -5,7 +5,7 @@ use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
 };
 use socket2::SockRef;
 use tokio::{
@@ -106,21 +106,33 @@ fn connection(
         if !speaks(&stream, limits, &drain).await {
             return;
         }
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let edge = Arc::clone(&edge);
-            // Boxed, because hyper keeps room for it while a connection is idle, too.
-            Box::pin(async move { Ok::<_, Infallible>(edge.handle(request, peer).await) })
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
-            .max_buf_size(HEAD_BYTES_MAX)
-            .max_headers(HEADERS_MAX)
-            .serve_connection(TokioIo::new(stream), service);
-        // The client left, or sent no HTTP: its affair, not ours.
-        let _ = watcher.watch(connection).await;
+        // Boxed: a connection that has not spoken yet needs no room for it.
+        Box::pin(http(stream, peer, edge, limits, watcher)).await;
         drop(slot);
     });
+}
+
+/// Serves a connection that speaks.
+async fn http(
+    stream: TcpStream,
+    peer: SocketAddr,
+    edge: Arc<Edge>,
+    limits: Limits,
+    watcher: Watcher,
+) {
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let edge = Arc::clone(&edge);
+        // Boxed, because hyper keeps room for it while a connection is idle, too.
+        Box::pin(async move { Ok::<_, Infallible>(edge.handle(request, peer).await) })
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // The client left, or sent no HTTP: its affair, not ours.
+    let _ = watcher.watch(connection).await;
 }
 
 /// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one that

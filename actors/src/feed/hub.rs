@@ -1,12 +1,15 @@
 //! Who waits for an app's next event: long-polls and event streams.
 //!
 //! A waiter registers first and looks at the published state after that, so no event slips
-//! between the two. Waking is paced: a crowd is woken in slices with a yield between them, so
-//! that the request which caused the event is answered before the crowd runs.
+//! between the two. Waking is paced: a crowd is woken a moment later and in slices, so that the
+//! request which caused the event is answered before the crowd takes all cores.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -14,6 +17,9 @@ use tokio::sync::oneshot;
 
 /// Waiters woken at once; a larger crowd is woken in slices of this size.
 const WAKE_SLICE: usize = 64;
+
+/// How long a larger crowd waits, so that the cause's own answer reaches its client first.
+const HEAD_START: Duration = Duration::from_millis(1);
 
 /// The waiters of one app.
 #[derive(Default)]
@@ -64,6 +70,7 @@ impl Hub {
             return;
         }
         tokio::spawn(async move {
+            tokio::time::sleep(HEAD_START).await;
             while !crowd.is_empty() {
                 let rest = crowd.split_off(crowd.len().min(WAKE_SLICE));
                 wake_slice(crowd.drain(..));
