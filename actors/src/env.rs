@@ -6,7 +6,7 @@ use rookery_domain::{
     Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
     sealed::ServerKey, time::Clock,
 };
-
+use rookery_storage::offload::Offload;
 use tokio::time::Instant;
 
 use crate::{accounts::Accounts, observe::Observer, orgs::OrgAdmins, store::AppStore};
@@ -70,6 +70,8 @@ pub(crate) struct Env {
     /// Who acts as the owner of an organization's apps.
     pub(crate) orgs: OrgAdmins,
     pub(crate) schemas: Schemas,
+    /// Where manifests are compiled.
+    pub(crate) compiling: Offload,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// When the process started: idle times and crash streaks count from here.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
-use rookery_storage::{Db, StorageError};
+use rookery_storage::{Db, StorageError, offload::Offload};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -157,6 +157,7 @@ pub(crate) async fn start_apps(
         accounts: Accounts::default(),
         orgs: OrgAdmins::default(),
         schemas,
+        compiling: Offload::default(),
         observer,
         started: Instant::now(),
     });

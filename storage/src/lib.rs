@@ -32,6 +32,7 @@ pub mod load;
 pub mod members;
 pub mod meta;
 pub mod meters;
+pub mod offload;
 pub mod orgs;
 pub mod participants;
 pub mod previews;

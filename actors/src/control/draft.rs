@@ -80,14 +80,13 @@ pub(super) async fn draft(
     host: String,
     current: Option<Visibility>,
 ) -> Result<Draft> {
-    let env = env.clone();
+    let shared = env.clone();
     let asked = bundle.visibility;
     let carried = bundle.manifest.is_none();
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
-    let compiled =
-        tokio::task::spawn_blocking(move || compile(&env, text, asked, &host, current, carried))
-            .await;
+    let work = move || compile(&shared, text, asked, &host, current, carried);
+    let compiled = env.compiling.run(work).await;
     let draft = compiled.map_err(|_| Error::internal(false))??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }

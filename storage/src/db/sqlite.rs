@@ -27,6 +27,7 @@ use super::{
 use crate::{
     error::{Result, StorageError},
     faults,
+    offload::Offload,
 };
 
 /// The migrations of this build.
@@ -51,8 +52,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// a little above what the writer lets it reach.
 pub(crate) const JOURNAL_SIZE_LIMIT_BYTES: &str = "12582912";
 
-/// Page cache of a connection in KiB, negative as SQLite wants it.
-const CACHE_SIZE: &str = "-16384";
+/// Page cache of a connection in KiB, negative as SQLite wants it. Small: behind it is the system's
+/// cache of the file, and each connection has one of its own.
+const CACHE_SIZE: &str = "-4096";
 
 /// Pages in the WAL at which a cold-path commit checkpoints. The writer thread checkpoints long
 /// before; this holds for processes that have none.
@@ -76,6 +78,7 @@ struct Inner {
     cold: parking_lot::Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps.
     loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
+    loading: Offload,
     /// Given back at the close, for the next process or the next start in this one.
     lock: parking_lot::Mutex<Option<LockFile>>,
 }
@@ -116,6 +119,7 @@ impl SqliteDb {
             soundness: Soundness::default(),
             cold: parking_lot::Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
+            loading: Offload::default(),
             lock: parking_lot::Mutex::new(Some(lock)),
         })))
     }
@@ -147,6 +151,11 @@ impl SqliteDb {
     /// Idle connections for loading apps; taken, and put back in a known state.
     pub(crate) fn loaders(&self) -> &parking_lot::Mutex<Vec<rusqlite::Connection>> {
         &self.0.loaders
+    }
+
+    /// Where apps are loaded.
+    pub(crate) fn loading(&self) -> &Offload {
+        &self.0.loading
     }
 
     pub(super) async fn close(&self) {

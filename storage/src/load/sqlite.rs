@@ -20,7 +20,8 @@ pub(super) async fn load(
     app: AppId,
     options: LoadOptions,
 ) -> Result<Option<LoadedApp>> {
-    tokio::task::spawn_blocking(move || {
+    let loading = db.clone();
+    let load = move || {
         let idle = db.loaders().lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,
@@ -33,9 +34,9 @@ pub(super) async fn load(
             loaders.push(connection);
         }
         Ok(loaded)
-    })
-    .await
-    .map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
+    };
+    let ended = loading.loading().run(load).await;
+    ended.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
 }
 
 fn open(db: &SqliteDb) -> rusqlite::Result<Connection> {
@@ -43,7 +44,7 @@ fn open(db: &SqliteDb) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(db.path(), flags)?;
     connection.execute_batch(
-        "pragma query_only = on; pragma trusted_schema = off; pragma cache_size = -8192;",
+        "pragma query_only = on; pragma trusted_schema = off; pragma cache_size = -2048;",
     )?;
     Ok(connection)
 }

@@ -104,7 +104,7 @@ const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// own, hence no automatic ones.
 const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
      pragma wal_autocheckpoint = 0; \
-     pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -32768; \
+     pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -8192; \
      pragma temp_store = memory;";
 
 /// Commits until it is told to end. `beside` is the checkpointer's connection.

@@ -1,0 +1,47 @@
+//! Work that would hold up the event loop, on threads of its own: no more of it at once than the
+//! machine has processors.
+//!
+//! More would not be faster, and every thread that has ever done such work keeps memory: the pages
+//! that the allocator has begun for it. With a thread for each of many apps that woke at once, an
+//! app cost half as much again.
+
+use std::{sync::Arc, thread::available_parallelism};
+
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, spawn_blocking},
+};
+
+/// Jobs at once on a machine with a single processor, so that one which reads does not stop one
+/// which computes.
+const PLACES_MIN: usize = 2;
+
+/// Places for jobs.
+#[derive(Debug)]
+pub struct Offload(Arc<Semaphore>);
+
+impl Default for Offload {
+    fn default() -> Self {
+        let processors = available_parallelism().map_or(PLACES_MIN, usize::from);
+        Self(Arc::new(Semaphore::new(processors.max(PLACES_MIN))))
+    }
+}
+
+impl Offload {
+    /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any more.
+    ///
+    /// # Errors
+    /// When it panicked, or the runtime ends.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        // Never closed, so there is always a place in the end.
+        let place = Arc::clone(&self.0).acquire_owned().await;
+        spawn_blocking(move || {
+            let _place = place;
+            job()
+        })
+        .await
+    }
+}
