@@ -20,11 +20,10 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header,
-    request::Parts,
-    uri::{Authority, PathAndQuery},
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header, request::Parts,
+    uri::Authority,
 };
-use rookery_actors::{AppHandle, domains::Place};
+use rookery_actors::AppHandle;
 use rookery_domain::{
     Error,
     trace::{Trace, TraceParent},
@@ -39,6 +38,7 @@ use super::{
     client::{self, RequestContext},
     conditional::IfNoneMatch,
     headers, linger, metering,
+    origin::{self, Origin},
     rate_limit::{Limiter, Standing},
     refused,
     request_id::{self, RequestIds},
@@ -48,11 +48,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    pages::{
-        origin::{HostMatch, Origins},
-        paths::{WITHOUT_SLASH, is_navigation},
-        policy::sandbox_preflight_headers,
-    },
+    pages::{paths::is_navigation, policy::sandbox_preflight_headers},
     routes::site::api::InnerRoutes,
     state::AppState,
     traces,
@@ -78,29 +74,6 @@ pub struct Edge {
     https: bool,
     /// Whether requests must name this machine: no token keeps foreign pages out.
     local_only: bool,
-}
-
-/// Whose origin a request is for.
-enum Origin {
-    /// The site's.
-    Site,
-    /// The app's with this slug.
-    App(Box<str>),
-    /// The app's with this id, by the custom domain that serves it.
-    Domain { app: Box<str>, domain: Box<str> },
-    /// An app's, by a domain that redirects to the one that serves it.
-    Alias { serving: Box<str> },
-}
-
-impl Origin {
-    /// The app's slug or id, and the custom domain.
-    fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>) {
-        match self {
-            Self::Site | Self::Alias { .. } => (None, None),
-            Self::App(slug) => (Some(slug), None),
-            Self::Domain { app, domain } => (Some(app), Some(domain)),
-        }
-    }
 }
 
 impl Edge {
@@ -175,7 +148,9 @@ impl Edge {
                 ApiError::from(Error::invalid(message)).into_response()
             }
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
-            _ if let Origin::Alias { serving } = &origin => self.to_serving(serving, &uri),
+            _ if let Origin::Alias { serving } = &origin => {
+                origin::to_serving(serving, &uri, &self.state)
+            }
             _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
             // Nothing refuses it; or no such route, which the router says better.
             _ => {
@@ -291,59 +266,13 @@ impl Edge {
         standing.and_then(Standing::refusal)
     }
 
-    /// Whose origin the request is for: the site's (every host that is no app's), or an app's. In
-    /// path mode the path says it, and what is left of it is the path on the app's origin.
+    /// Whose origin the request is for, and the routes there.
     fn origin(&self, parts: &mut Parts) -> (Origin, &RouteTable) {
         let Some(apps) = &self.app_routes else { return (Origin::Site, &self.routes) };
-        let origins = &self.state.origins;
-        let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
-        let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
-        match authority.map(|authority| (authority, origins.classify(authority))) {
-            Some((_, HostMatch::App(slug))) => return (Origin::App(slug.into()), apps),
-            Some((authority, HostMatch::Unknown)) => {
-                if let Some(origin) = self.custom(authority) {
-                    return (origin, apps);
-                }
-            }
-            Some((_, HostMatch::Site)) | None => {}
+        match Origin::of(parts, &self.state) {
+            Origin::Site => (Origin::Site, &self.routes),
+            of_app => (of_app, apps),
         }
-        let below = origins.split_path(parts.uri.path()).and_then(|(slug, path)| {
-            let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-            // Without the slash the app's own relative addresses would lead out of it.
-            let path = if path.is_empty() { WITHOUT_SLASH } else { path };
-            Some((Box::from(slug), format!("{path}{query}").parse::<Uri>().ok()?))
-        });
-        match below {
-            Some((slug, uri)) => {
-                parts.uri = uri;
-                (Origin::App(slug), apps)
-            }
-            None => (Origin::Site, &self.routes),
-        }
-    }
-
-    /// The app whose custom domain the authority names, if it is one that is proven.
-    fn custom(&self, authority: &str) -> Option<Origin> {
-        let host = Origins::host_name(authority)?;
-        let Place { app, serving } = self.state.rooms.domains.at(&host)?;
-        Some(match *serving == *host {
-            true => Origin::Domain { app: app.to_string().into(), domain: serving },
-            false => Origin::Alias { serving },
-        })
-    }
-
-    /// Sends a request for an alias on to the domain that serves its app, with the same method.
-    fn to_serving(&self, serving: &str, uri: &Uri) -> Response {
-        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        let mut response = StatusCode::PERMANENT_REDIRECT.into_response();
-        let location = format!("{}{path}", self.state.origins.domain_origin(serving));
-        if let Ok(location) = HeaderValue::from_str(&location) {
-            response.headers_mut().insert(header::LOCATION, location);
-        }
-        // Another domain may serve the app tomorrow.
-        let no_store = HeaderValue::from_static("no-store");
-        response.headers_mut().insert(header::CACHE_CONTROL, no_store);
-        response
     }
 
     /// Whether a sandboxed page asks if it may call its own app: only path mode has such pages.

@@ -15,6 +15,7 @@ pub mod idempotency;
 pub mod idp_cookie;
 pub mod linger;
 pub mod metering;
+mod origin;
 pub mod paging;
 pub mod params;
 pub mod participant_cookie;

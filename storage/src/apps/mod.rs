@@ -2,6 +2,7 @@
 //! in [`purge`]; a change of an existing record commits with a group of its app, in the writer.
 
 pub mod create;
+mod list;
 pub mod purge;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Timestamp,
     app::{AppRecord, AppStatus},
-    id::{AppId, HumanId, OrgId},
+    id::{AppId, HumanId},
     manifest::Visibility,
 };
 use sqlx::FromRow;
@@ -20,6 +21,8 @@ use crate::{
     decode,
     error::{Result, StorageError},
 };
+
+pub use list::{AppFilter, AppsOf, list};
 
 /// A row of `apps`.
 #[derive(FromRow)]
@@ -113,120 +116,6 @@ pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
         .await?
         .map(Columns::decode)
         .transpose()
-}
-
-/// Which apps of an account a list holds, and where it goes on.
-#[derive(Debug, Clone, Default)]
-pub struct AppFilter {
-    /// Only those with this status; otherwise all that are not being purged.
-    pub status: Option<AppStatus>,
-    /// Without `status`: whether the deleted ones are among them.
-    pub include_deleted: bool,
-    /// Only the one with this slug.
-    pub slug: Option<String>,
-    /// Behind this app: its `created_at` and id.
-    pub after: Option<(Timestamp, AppId)>,
-}
-
-/// Whose apps a list holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AppsOf {
-    /// Those that an account owns.
-    Owner(HumanId),
-    /// Those that belong to an organization.
-    Org(OrgId),
-    /// Those that a human owns, or acts for as an admin of their organization.
-    Run(HumanId),
-    /// Those that a human owns, acts for as an admin of their organization, or is a member of.
-    Seen(HumanId),
-}
-
-impl From<HumanId> for AppsOf {
-    fn from(owner: HumanId) -> Self {
-        Self::Owner(owner)
-    }
-}
-
-/// One page of the apps that a query finds: a statement for each query, so that each has its index.
-macro_rules! page_of {
-    ($apps:literal) => {
-        concat!(
-            "select * from (",
-            $apps,
-            ") as found
-             where status <> 3
-               and (created_at < $2 or (created_at = $2 and id < $3))
-               and (status = $4 or $4 is null)
-               and ($4 is not null or $5 = 1 or status <> 1)
-               and (slug = $6 or $6 is null)
-             order by created_at desc, id desc
-             limit $7"
-        )
-    };
-}
-
-/// A page of an account's or an organization's apps, newest first.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn list(
-    db: &Db,
-    of: impl Into<AppsOf>,
-    filter: &AppFilter,
-    limit: u32,
-) -> Result<Vec<AppRecord>> {
-    // Larger than any id, so that the first page needs no statement of its own.
-    let (at, id) = match filter.after {
-        Some((at, id)) => (at, id.uuid().into_bytes()),
-        None => (Timestamp(i64::MAX), [0xff; 16]),
-    };
-    let (sql, whose) = match of.into() {
-        AppsOf::Owner(owner) => (page_of!("select * from apps where owner = $1"), owner.uuid()),
-        AppsOf::Org(org) => (page_of!("select * from apps where org_id = $1"), org.uuid()),
-        AppsOf::Run(human) => (
-            page_of!(
-                "select * from apps where owner = $1
-                 union all
-                 select apps.* from org_members join apps on apps.org_id = org_members.org_id
-                 where org_members.human = $1 and org_members.removed_at is null
-                   and org_members.role = 1 and apps.owner <> $1"
-            ),
-            human.uuid(),
-        ),
-        AppsOf::Seen(human) => (
-            page_of!(
-                "select * from apps where owner = $1
-                 union all
-                 select apps.* from members join apps on apps.id = members.app_id
-                 where members.human = $1 and members.removed_at is null and apps.owner <> $1
-                 union all
-                 select apps.* from org_members join apps on apps.org_id = org_members.org_id
-                 where org_members.human = $1 and org_members.removed_at is null
-                   and org_members.role = 1 and apps.owner <> $1
-                   and not exists (
-                       select 1 from members
-                       where members.app_id = apps.id and members.human = $1
-                         and members.removed_at is null)"
-            ),
-            human.uuid(),
-        ),
-    };
-    db.all(
-        sql,
-        args![
-            whose.into_bytes(),
-            at,
-            id,
-            filter.status.map(AppStatus::code),
-            filter.include_deleted,
-            filter.slug.as_deref(),
-            limit,
-        ],
-    )
-    .await?
-    .into_iter()
-    .map(Columns::decode)
-    .collect()
 }
 
 /// What an account holds, over all its apps that are not being purged.

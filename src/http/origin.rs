@@ -1,0 +1,92 @@
+//! Whose origin a request is for: the site's, or an app's by its host, by its custom domain, or in
+//! path mode by its path. Names are taken apart in `pages::origin`; whether the app exists is for
+//! whoever serves it.
+
+use axum::response::{IntoResponse as _, Response};
+use http::{
+    HeaderValue, StatusCode, Uri, header,
+    request::Parts,
+    uri::{Authority, PathAndQuery},
+};
+use rookery_actors::domains::Place;
+
+use crate::{
+    pages::{
+        origin::{HostMatch, Origins},
+        paths::WITHOUT_SLASH,
+    },
+    state::AppState,
+};
+
+/// Whose origin a request is for.
+pub(super) enum Origin {
+    /// The site's: that of every host that is no app's.
+    Site,
+    /// The app's with this slug.
+    App(Box<str>),
+    /// The app's with this id, by the custom domain that serves it.
+    Domain { app: Box<str>, domain: Box<str> },
+    /// An app's, by a domain that redirects to the one that serves it.
+    Alias { serving: Box<str> },
+}
+
+impl Origin {
+    /// By the request's host; in path mode by its path, of which is left what it is on the app's
+    /// origin.
+    pub(super) fn of(parts: &mut Parts, state: &AppState) -> Self {
+        let origins = &state.origins;
+        let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
+        let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+        match authority.map(|authority| (authority, origins.classify(authority))) {
+            Some((_, HostMatch::App(slug))) => return Self::App(slug.into()),
+            Some((authority, HostMatch::Unknown)) => {
+                if let Some(origin) = Self::custom(authority, state) {
+                    return origin;
+                }
+            }
+            Some((_, HostMatch::Site)) | None => {}
+        }
+        let below = origins.split_path(parts.uri.path()).and_then(|(slug, path)| {
+            let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            // Without the slash the app's own relative addresses would lead out of it.
+            let path = if path.is_empty() { WITHOUT_SLASH } else { path };
+            Some((Box::from(slug), format!("{path}{query}").parse::<Uri>().ok()?))
+        });
+        let Some((slug, uri)) = below else { return Self::Site };
+        parts.uri = uri;
+        Self::App(slug)
+    }
+
+    /// The app whose custom domain the authority names, if it is one that is proven.
+    fn custom(authority: &str, state: &AppState) -> Option<Self> {
+        let host = Origins::host_name(authority)?;
+        let Place { app, serving } = state.rooms.domains.at(&host)?;
+        Some(match *serving == *host {
+            true => Self::Domain { app: app.to_string().into(), domain: serving },
+            false => Self::Alias { serving },
+        })
+    }
+
+    /// The app's slug or id, and the custom domain.
+    pub(super) fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>) {
+        match self {
+            Self::Site | Self::Alias { .. } => (None, None),
+            Self::App(slug) => (Some(slug), None),
+            Self::Domain { app, domain } => (Some(app), Some(domain)),
+        }
+    }
+}
+
+/// Sends a request for an alias on to the domain that serves its app, with the same method.
+pub(super) fn to_serving(serving: &str, uri: &Uri, state: &AppState) -> Response {
+    let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let mut response = StatusCode::PERMANENT_REDIRECT.into_response();
+    let location = format!("{}{path}", state.origins.domain_origin(serving));
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    // Another domain may serve the app tomorrow.
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    response
+}
