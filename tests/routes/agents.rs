@@ -5,7 +5,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, START, TestServer};
+use crate::harness::{Answer, START, TestServer, rounds};
 
 /// Agents that race for one code.
 const RACERS: usize = 64;
@@ -107,7 +107,7 @@ async fn of_many_agents_that_claim_with_one_code_at_once_one_wins() {
     let server = TestServer::start().await;
     let human = server.human("ada@example.org").await;
     let mut agents = join_all((0..RACERS).map(|_| server.unclaimed_agent())).await;
-    for round in 1..=ROUNDS {
+    for round in 1..=rounds(ROUNDS) {
         let code = server.claim_code(&human).await;
         let answers = join_all(agents.iter().map(|agent| server.claim(agent, &code))).await;
         let won: Vec<_> = (0..RACERS).filter(|&at| answers[at].status == 200).collect();

@@ -7,7 +7,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
-use crate::harness::{Answer, START, TestServer, encoded, session_of};
+use crate::harness::{Answer, START, TestServer, encoded, rounds, session_of};
 
 /// Clicks that race for one link.
 const RACERS: usize = 64;
@@ -115,7 +115,7 @@ async fn a_link_is_built_from_the_settings_whatever_the_request_says() {
 async fn a_link_signs_in_once_however_many_click() {
     let server = TestServer::start().await;
     let mut path = String::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(ROUNDS) {
         let token = server.link_token("ada@example.org", None).await;
         path = format!("/v1/auth/verify?token={token}");
         let answers = join_all((0..RACERS).map(|_| server.get(&path))).await;

@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 use serde_json::json;
 
 use super::rows::{OWNER, Rows};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, rounds};
 
 /// How often a race is run: what shows only now and then gets its chance within a few seconds.
 const ROUNDS: usize = 40;
@@ -22,7 +22,7 @@ fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
 #[tokio::test]
 async fn a_unique_value_in_any_spelling_has_one_winner() {
     let rows = Rows::start().await;
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let spellings = [
             format!("straße{round}"),
             format!(" STRASSE{round}"),
@@ -40,7 +40,7 @@ async fn a_unique_value_in_any_spelling_has_one_winner() {
 async fn a_value_that_is_let_go_while_others_want_it_has_one_holder_at_most() {
     let rows = Rows::start().await;
     rows.row("people", "holder", json!({"email": "a"})).await;
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let (from, to) = if round % 2 == 0 { ("a", "b") } else { ("b", "a") };
         let mut moves: Vec<_> = (0..63)
             .map(|_| rows.post("people", json!({"data": {"email": from}})).boxed_local())
@@ -63,14 +63,14 @@ async fn a_value_that_is_let_go_while_others_want_it_has_one_holder_at_most() {
 async fn a_version_is_updated_from_once() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({"n": 0})).await;
-    for version in 1..=ROUNDS {
+    for version in 1..=rounds(ROUNDS) {
         let answers = join_all((0..64).map(|n| {
             let body = json!({"data": {"n": n}, "if_match": version});
             rows.patch("entries/k", body)
         }));
         assert_eq!(won(&answers.await, 200, ErrorCode::Conflict), 1);
     }
-    assert_eq!(rows.get("entries/k").await.expect(200)["version"], ROUNDS + 1);
+    assert_eq!(rows.get("entries/k").await.expect(200)["version"], rounds(ROUNDS) + 1);
 }
 
 #[tokio::test]
@@ -81,8 +81,18 @@ async fn five_rows_below_the_cap_exactly_five_are_made() {
     }
     // What is in the trash counts.
     rows.delete("entries/k0").await.expect(200);
-    let answers = join_all((0..64).map(|_| rows.post("entries", json!({"data": {}})))).await;
-    assert_eq!(won(&answers, 201, ErrorCode::AppQuotaExceeded), 5);
+    for _ in 0..rounds(ROUNDS / 4) {
+        let answers = join_all((0..64).map(|_| rows.post("entries", json!({"data": {}})))).await;
+        assert_eq!(won(&answers, 201, ErrorCode::AppQuotaExceeded), 5);
+        for made in answers.iter().filter(|answer| answer.status == 201) {
+            let key = made.json()["key"].as_str().expect("a key").to_owned();
+            rows.delete(&format!("entries/{key}")).await.expect(200);
+            rows.delete(&format!("entries/{key}/purge")).await.expect(200);
+        }
+    }
+    for _ in 0..5 {
+        rows.post("entries", json!({"data": {}})).await.expect(201);
+    }
     let error = rows.post("entries", json!({"data": {}})).await;
     let details = error.error(ErrorCode::AppQuotaExceeded)["details"].clone();
     assert_eq!(details, json!({"dimension": "rows", "limit": 20}));
@@ -93,7 +103,7 @@ async fn five_rows_below_the_cap_exactly_five_are_made() {
 #[tokio::test]
 async fn a_key_is_created_once_and_a_row_deleted_once() {
     let rows = Rows::start().await;
-    for _ in 0..ROUNDS / 2 {
+    for _ in 0..rounds(ROUNDS) / 2 {
         let body = json!({"key": "k", "data": {}});
         let answers = join_all((0..64).map(|_| rows.post("entries", body.clone()))).await;
         assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);

@@ -7,7 +7,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::world::{World, text, token_of};
-use crate::harness::Answer;
+use crate::harness::{Answer, rounds};
 
 /// Requests at once.
 const CROWD: usize = 64;
@@ -27,7 +27,7 @@ async fn statuses(request: impl Fn(usize) -> RequestBuilder) -> BTreeMap<u16, us
 async fn a_link_for_ten_lets_ten_in() {
     let world = World::start().await;
     let site = world.site("private").await;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(ROUNDS) {
         let (_, path) = site.grant(json!({"role": "editor", "max_uses": 10})).await;
         let seen = statuses(|_| site.visit(Method::GET, &path)).await;
         assert_eq!(seen, BTreeMap::from([(303, 10), (401, 54)]));
@@ -53,7 +53,7 @@ async fn one_address_becomes_one_member() {
 async fn a_test_session_token_is_redeemed_once() {
     let world = World::start().await;
     let site = world.site("private").await;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(ROUNDS) {
         let made = site.post("/test-session-tokens", json!({})).await.expect(201);
         let body = json!({"token": made["token"]});
         let seen = statuses(|_| site.visit(Method::POST, "/s/session").json(&body)).await;
@@ -85,7 +85,7 @@ async fn a_paused_credential_does_nothing_after_the_answer_to_the_pause() {
     let site = world.site("private").await;
     let body = json!({"collections": ["safe"], "operations": ["create", "read"]});
     let (id, token) = site.credential(body).await;
-    for round in 0..ROUNDS / 2 {
+    for round in 0..rounds(ROUNDS) / 2 {
         let write = |at: usize| {
             let row = json!({"key": format!("{round}-{at}"), "data": {}});
             site.with(&token, Method::POST, "/collections/safe").json(&row)

@@ -1,11 +1,15 @@
 //! What bounds anonymous writes: budgets per network and per app, and challenges.
 
+use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::{ErrorCode, challenge::LIFETIME_S};
 use serde_json::{Value, json};
 
 use super::world::{Guest, Site, World};
-use crate::harness::{Answer, START, TestServer};
+use crate::harness::{Answer, START, TestServer, rounds};
+
+/// Days of the race for a budget.
+const BUDGET_DAYS: usize = 4;
 
 fn budget(budget: Value) -> Value {
     json!({"collections": {"entries": {"anonWriteBudget": budget, "permissions": {
@@ -46,6 +50,24 @@ async fn a_network_writes_exactly_its_budget_whatever_it_says_of_itself() {
     // The next day begins with a whole budget.
     world.server.state().clock.set(START.plus_seconds(86_400));
     assert_eq!(write_from(&site, &guest, "").await.status, 201);
+}
+
+#[tokio::test]
+async fn sixty_four_writes_at_once_spend_exactly_the_budget_of_each_day() {
+    let world = World::start().await;
+    let site = world.public("guestbook", budget(json!({"perIpPerDay": 10}))).await;
+    for day in 0..rounds(BUDGET_DAYS) {
+        world.server.state().clock.set(START.plus_seconds(86_400 * day as i64));
+        let guest = site.guest().await;
+        let addresses: Vec<_> = (0..64).map(|n| format!("203.0.113.{n}")).collect();
+        let writes = addresses.iter().map(|address| write_from(&site, &guest, address));
+        let answers = join_all(writes).await;
+        let written = answers.iter().filter(|answer| answer.status == 201).count();
+        assert_eq!(written, 10, "on day {day}");
+        for refused in answers.iter().filter(|answer| answer.status != 201) {
+            refused.error(ErrorCode::CollectionWriteBudgetExceeded);
+        }
+    }
 }
 
 #[tokio::test]

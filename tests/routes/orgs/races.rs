@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{Person, id_of};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, rounds};
 
 /// Requests at once.
 const RACERS: usize = 64;
@@ -24,7 +24,7 @@ async fn two_admins_who_demote_each_other_at_once_leave_one() {
     let [ada, bob] = &people;
     let org = server.org(ada).await;
     server.join(&org, ada, bob, "admin").await;
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let answers = join_all((0..RACERS).map(|i| {
             let (by, other) = if i % 2 == 0 { (ada, bob) } else { (bob, ada) };
             let path = format!("{org}/members/{}", other.id);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{DELETE, GET, MINE, POST};
 use crate::{
-    harness::{Answer, TestServer},
+    harness::{Answer, TestServer, rounds},
     routes::orgs::Person,
 };
 
@@ -57,7 +57,7 @@ async fn of_sixty_four_offers_one_is_made_and_mailed() {
 async fn an_acceptance_and_a_withdrawal_have_one_winner() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.person("ada").await, server.person("bob").await);
-    for round in 0..ROUNDS {
+    for round in 0..rounds(ROUNDS) {
         let app = server.app_with_rows(&ada, 1).await;
         let offer = server.offer(&ada, &app, &bob).await;
         let withdraw = server.by_agent(&ada.agent, DELETE, &format!("{app}/transfer"));
