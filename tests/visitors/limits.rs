@@ -54,7 +54,7 @@ async fn a_network_writes_exactly_its_budget_whatever_it_says_of_itself() {
 
 #[tokio::test]
 async fn sixty_four_writes_at_once_spend_exactly_the_budget_of_each_day() {
-    let world = World::start().await;
+    let world = World::start_with(TestServer::builder().set("MAX_ROWS_PER_APP", "100000")).await;
     let site = world.public("guestbook", budget(json!({"perIpPerDay": 10}))).await;
     for day in 0..rounds(BUDGET_DAYS) {
         world.server.state().clock.set(START.plus_seconds(86_400 * day as i64));
