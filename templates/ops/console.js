@@ -73,9 +73,11 @@ function go(row) {
   row.focus();
 }
 
-// A grid is one stop of the Tab key, at the row that was visited last.
+// A grid is one stop of the Tab key, at the row that was visited last; without rows it is the region
+// that scrolls.
 function keepOneStop(grid) {
   const rows = shown(grid);
+  grid.parentElement.tabIndex = rows.length ? -1 : 0;
   if (rows.length && !rows.some((row) => row.tabIndex === 0)) {
     for (const row of grid.querySelectorAll("tr[tabindex='0']")) row.tabIndex = -1;
     rows[0].tabIndex = 0;
