@@ -48,9 +48,9 @@ impl From<HumanId> for AppsOf {
 macro_rules! page_of {
     ($apps:literal) => {
         concat!(
-            "select * from (",
+            "with found as (",
             $apps,
-            ") as found
+            ") select * from found
              where status <> 3
                and (created_at < $2 or (created_at = $2 and id < $3))
                and (status = $4 or $4 is null)
