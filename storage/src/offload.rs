@@ -12,8 +12,8 @@ use tokio::{
     task::{JoinError, spawn_blocking},
 };
 
-/// Jobs at once on a machine with a single processor, so that one which reads does not stop one
-/// which computes.
+/// Jobs at once on a machine with a single processor: one may compute while another waits for the
+/// disk.
 const PLACES_MIN: usize = 2;
 
 /// Places for jobs.

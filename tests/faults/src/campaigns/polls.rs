@@ -23,9 +23,8 @@ use crate::{
 const POLLS: usize = 10_000;
 /// Rounds: the median counts.
 const ROUNDS: usize = 5;
-/// Writes without anybody waiting, for comparison: each after a silence, as in a round.
-const WRITES_ALONE: usize = 15;
-const SILENCE: Duration = Duration::from_millis(300);
+/// Writes without anybody waiting, for comparison.
+const WRITES_ALONE: usize = 50;
 /// A commit has reached everybody after this time.
 const REACHED_MAX: Duration = Duration::from_millis(500);
 /// What the writer's own answer may take, in times of alone.
@@ -52,7 +51,6 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let app = App::deploy(&api).await?;
     let mut alone = Vec::new();
     for n in 0..WRITES_ALONE {
-        tokio::time::sleep(world.time(SILENCE)).await;
         alone.push(write(&api, &app, &format!("alone{n}")).await?);
     }
     alone.sort_unstable();

@@ -22,9 +22,8 @@ const SEED: &str = "1";
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_schema_conformance,response_headers_conformance";
 /// Paths that are not asked: those of an app's own origin have another address (what they do is
-/// asked under `/v1`), and without an identity provider and an edge provider theirs are a documented
-/// 501.
-const PATHS_LEFT_OUT: &str = "^/s/|^/v1/auth/idp|/domain$";
+/// asked under `/v1`), and without an identity provider its two are a documented 501.
+const PATHS_LEFT_OUT: &str = "^/s/|^/v1/auth/idp";
 /// Operations that would take away what the others are asked about.
 const OPERATIONS_LEFT_OUT: [&str; 2] = ["apps_delete", "delete_account"];
 /// Seconds that a request may take: a poll waits for up to 60.
