@@ -75,13 +75,13 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
             }
         }
         if let (Some(without), Some(with)) = (without, with) {
-            tell(context, run, &without, &with);
+            tell(context, run, &plan, &without, &with);
         }
     }
     Ok(())
 }
 
-fn tell(context: &mut Context, run: usize, without: &Measurement, with: &Measurement) {
+fn tell(context: &mut Context, run: usize, plan: &Plan, without: &Measurement, with: &Measurement) {
     let left = with.throughput / without.throughput.max(f64::MIN_POSITIVE);
     let each = |found: &Measurement| {
         found.server.as_ref().map(|server| server.cpu_s / (found.ok.max(1) as f64))
@@ -92,6 +92,14 @@ fn tell(context: &mut Context, run: usize, without: &Measurement, with: &Measure
         let share = after / before.max(f64::MIN_POSITIVE);
         context.figure("console: CPU per request, open / closed", "share", Better::Lower, share);
         line = format!("{line}, {:.1}% of the CPU per request", share * 100.0);
+    }
+    // At a given rate both phases do the same work, so the difference is the console's own.
+    if let (Some(_), Some(before), Some(after)) = (&with.corrected, &without.server, &with.server) {
+        let seconds = with.duration_s + plan.warmup.as_secs_f64();
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let share = (after.cpu_s - before.cpu_s) / (seconds * cpus).max(f64::MIN_POSITIVE);
+        context.figure("console: its CPU, of all CPUs", "share", Better::Lower, share);
+        line = format!("{line}, {:.2}% of all CPUs", share * 100.0);
     }
     context.view.line(&line);
 }
