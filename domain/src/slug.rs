@@ -134,23 +134,34 @@ const THIRD: [&str; 32] = [
     "thrush", "wren",
 ];
 
-/// Draws a slug of three words, `calm-maple-rook`. There are 32,768, so a second try after
-/// "taken" takes [`generate_random`].
+/// Draws a slug that can be said, for the `attempt`-th time (from 0): three words,
+/// `calm-maple-rook`, of which there are 32,768. One that is taken hints that many are, so every
+/// further one ends in four random characters (20 bits), `calm-maple-rook-7k2q`.
 #[must_use]
-pub fn generate_words(rng: &mut impl RngCore) -> String {
+pub fn generate_words(attempt: usize, rng: &mut impl RngCore) -> String {
     let mut word = |words: &'static [&'static str; 32]| match Choose::new(words) {
         Ok(words) => *rng.sample(words),
         Err(_) => "rook",
     };
-    format!("{}-{}-{}", word(&FIRST), word(&SECOND), word(&THIRD))
+    let mut slug = format!("{}-{}-{}", word(&FIRST), word(&SECOND), word(&THIRD));
+    if attempt > 0 {
+        slug.push('-');
+        slug.extend((0..4).map(|_| random_character(rng)));
+    }
+    slug
 }
 
 /// Draws a slug of 16 random characters (80 bits): unguessable, as `visibility: link` needs it.
 #[must_use]
 pub fn generate_random(rng: &mut impl RngCore) -> String {
-    const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     // A leading letter, for a host label of digits alone reads like an address.
     let mut slug = String::from("r");
-    slug.extend((0..16).map(|_| char::from(ALPHABET[rng.random_range(0..32)])));
+    slug.extend((0..16).map(|_| random_character(rng)));
     slug
+}
+
+/// One of 32 that are not taken for each other.
+fn random_character(rng: &mut impl RngCore) -> char {
+    const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    char::from(ALPHABET[rng.random_range(0..32)])
 }

@@ -1,5 +1,7 @@
 //! Slugs: the grammar, the reserved names, and that generated ones pass.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use rand::{SeedableRng, rngs::StdRng};
 use rookery_domain::{ErrorCode, slug};
@@ -62,12 +64,24 @@ proptest! {
     #[test]
     fn generated_slugs_pass_and_differ(seed in any::<u64>()) {
         let rng = &mut StdRng::seed_from_u64(seed);
-        let words = slug::generate_words(rng);
+        let words = slug::generate_words(0, rng);
         prop_assert_eq!(words.split('-').count(), 3);
-        for slug in [words, slug::generate_random(rng)] {
+        for slug in [words, slug::generate_words(1, rng), slug::generate_random(rng)] {
             prop_assert_eq!(slug::check(&slug), Ok(()));
         }
         prop_assert_ne!(slug::generate_random(rng), slug::generate_random(rng));
+    }
+
+    /// All slugs of three words may be taken: there are 32,768.
+    #[test]
+    fn further_attempts_do_not_run_out(seed in any::<u64>(), attempt in 1usize..8) {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let drawn: HashSet<_> = (0..100).map(|_| slug::generate_words(attempt, rng)).collect();
+        prop_assert_eq!(drawn.len(), 100);
+        for slug in drawn {
+            let (_, suffix) = slug.rsplit_once('-').expect("hyphens");
+            prop_assert_eq!((slug.split('-').count(), suffix.len()), (4, 4));
+        }
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Control {
         if let Some(org) = request.org {
             self.check_admin(org, Some(request.owner))?;
         }
-        let first_slug = request.slug.clone().unwrap_or_else(|| draw(None));
+        let first_slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
         let host = format!("{first_slug}.{}", env.options.apps_domain);
         let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
         let draft = draft::draft(env, text, &request.bundle, host, None).await?;
@@ -183,9 +183,9 @@ impl Control {
             created_at: now,
             drop_through: 0,
         };
-        for _ in 0..SLUGS_TRIED_MAX {
+        for attempt in 0..SLUGS_TRIED_MAX {
             if !named {
-                record.slug = draw(Some(visibility)).into();
+                record.slug = draw(Some(visibility), attempt).into();
                 created.record = Arc::new(record.clone());
             }
             let answer = request.answer.as_ref().map(|first| first.of(&created, now));
@@ -273,11 +273,12 @@ impl FirstAnswer {
     }
 }
 
-/// A generated slug: words that can be said, or, for a link that must not be guessed, random.
-fn draw(visibility: Option<Visibility>) -> String {
+/// The `attempt`-th generated slug: words that can be said, or, for a link that must not be
+/// guessed, random.
+fn draw(visibility: Option<Visibility>, attempt: usize) -> String {
     match visibility {
         Some(Visibility::Link) => slug::generate_random(&mut rand::rng()),
-        _ => slug::generate_words(&mut rand::rng()),
+        _ => slug::generate_words(attempt, &mut rand::rng()),
     }
 }
 
