@@ -8,7 +8,10 @@ use super::Context;
 use crate::registry::slot::Slot;
 
 /// Apps that one round puts to rest at most: each ends an actor.
-const RESTS_MAX: usize = 2_000;
+pub(super) const RESTS_MAX: u64 = 2_000;
+/// After a round that has reached it the next one follows so soon: those that were asked have left
+/// by then.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 /// An app used within this time is not put to rest for want of memory: it would be back at once.
 const BUSY: Duration = Duration::from_secs(1);
 
@@ -26,7 +29,10 @@ pub(super) fn round(context: &Context) -> u64 {
     }
     apps.sort_by_key(|(idle, ..)| Reverse(*idle));
     let mut asked = 0;
-    for (idle, bytes, slot) in apps.iter().take(RESTS_MAX) {
+    for (idle, bytes, slot) in &apps {
+        if asked == RESTS_MAX {
+            break;
+        }
         let over_budget = resident > env.options.memory_budget_bytes && *idle >= BUSY;
         if *idle < env.options.idle_after && !over_budget {
             break;

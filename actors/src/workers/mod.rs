@@ -69,6 +69,14 @@ impl WorkerKind {
         })
     }
 
+    /// Time to the next round after one that dealt with so many things.
+    const fn next_after(self, dealt_with: u64, options: &RuntimeOptions) -> Duration {
+        match self {
+            Self::Hibernation if dealt_with >= hibernate::RESTS_MAX => hibernate::PAUSE,
+            _ => self.every(options),
+        }
+    }
+
     /// Time from the start to the first round: a purge that a crash cut short is finished soon.
     const fn first_after(self, options: &RuntimeOptions) -> Duration {
         match self {
@@ -185,10 +193,10 @@ impl Actor for Worker {
         match work {
             Work::Tick => {
                 // A failure is in the status and the log; the next round tries again.
-                let _ = place.round().await;
+                let dealt_with = place.round().await.unwrap_or(0);
                 // Counted from the end of this round, so that rounds never pile up.
-                let every = place.kind.every(&place.context.env().options);
-                myself.send_after(every, || Work::Tick);
+                let next = place.kind.next_after(dealt_with, &place.context.env().options);
+                myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {
                 // Whoever asked may have left.

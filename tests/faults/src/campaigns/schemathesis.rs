@@ -1,9 +1,11 @@
 //! Our own OpenAPI document, taken at its word: Schemathesis draws requests from it, right and wrong
 //! ones. No answer may be a 5xx, and each has to be as the document says.
 
+use std::net::SocketAddr;
+
 use reqwest::Method;
 use serde_json::json;
-use tokio::process::Command;
+use tokio::{net::UdpSocket, process::Command};
 
 use crate::{
     api::{Api, expect},
@@ -26,6 +28,8 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 const PATHS_LEFT_OUT: &str = "^/s/|^/v1/auth/idp";
 /// Operations that would take away what the others are asked about.
 const OPERATIONS_LEFT_OUT: [&str; 2] = ["apps_delete", "delete_account"];
+/// Bytes of a DNS question by UDP (RFC 1035, section 2.3.4; more with EDNS).
+const DNS_MESSAGE_MAX: usize = 4_096;
 /// Seconds that a request may take: a poll waits for up to 60.
 const REQUEST_TIMEOUT_S: &str = "70";
 
@@ -40,7 +44,14 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let program = std::env::var_os(PROGRAM)
         .ok_or_else(|| Failure::new("`tests/faults/run schemathesis` installs Schemathesis"))?;
     let scratch = tempfile::tempdir()?;
-    let server = world.launch(scratch.path()).start().await?;
+    let server = world
+        .launch(scratch.path())
+        .set("ROOKERY__DOMAINS__API_TOKEN", "token")
+        .set("ROOKERY__DOMAINS__ZONE_ID", "zone")
+        .set("ROOKERY__DOMAINS__CNAME_TARGET", "edge.example.net")
+        .set("ROOKERY__DOMAINS__RESOLVER", knows_no_name().await?)
+        .start()
+        .await?;
     let api = Api::enroll(&server.url, "owner@example.org").await?;
     let app = App::deploy(&api).await?;
     let row = json!({"key": "k1", "data": {"name": "one", "n": 1}});
@@ -69,6 +80,25 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     super::kill::stop(server).await?;
     judge(&text, output.status.success(), &mut verdict)?;
     Ok(verdict)
+}
+
+/// A DNS server that knows no name, so that custom domains work and none is ever proven: the edge
+/// provider is not asked.
+async fn knows_no_name() -> Result<SocketAddr> {
+    let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    let address = socket.local_addr()?;
+    tokio::spawn(async move {
+        let mut message = [0; DNS_MESSAGE_MAX];
+        while let Ok((size, peer)) = socket.recv_from(&mut message).await {
+            // The question itself, as an answer (QR) that there is no such name (RCODE 3).
+            if let Some([high, low]) = message.get_mut(2..4) {
+                (*high, *low) = (*high | 0x80, 3);
+            }
+            // Whoever asked may be gone.
+            let _ = socket.send_to(&message[..size], peer).await;
+        }
+    });
+    Ok(address)
 }
 
 /// Reads what Schemathesis printed: a heading for each operation with failures, a line for each.
