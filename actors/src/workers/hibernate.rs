@@ -9,8 +9,8 @@ use crate::registry::slot::Slot;
 
 /// Apps that one round puts to rest at most: each ends an actor.
 pub(super) const RESTS_MAX: u64 = 2_000;
-/// After a round that has reached it the next one follows so soon: those that were asked have left
-/// by then.
+/// After a round that has reached it the next one follows so soon: time for those that were asked
+/// to leave, so that they are not asked twice.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 /// An app used within this time is not put to rest for want of memory: it would be back at once.
 const BUSY: Duration = Duration::from_secs(1);
