@@ -29,9 +29,21 @@ const FRAME_HEADER_BYTES: u64 = 24;
 /// The thread that moves the log's content while the lane commits.
 pub(super) struct Checkpointer {
     ask: SyncSender<()>,
-    /// Frames that the log had at the end of the last run; zero once the lane has looked.
+    /// Frames that the log had at the end of the last run, all that there can be if it found no
+    /// space to move them to; zero once the lane has looked.
     found: Arc<AtomicU64>,
     thread: JoinHandle<()>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// As much as its readers permit; the frames that the log had.
+    Frames(u64),
+    /// The disk is full: the log keeps what the file has no room for.
+    NoSpace,
+    /// Nothing, for now; the next run tries again.
+    Nothing,
 }
 
 /// What the lane has to do itself.
@@ -102,7 +114,9 @@ fn run(
 ) {
     while asked.recv().is_ok() {
         match checkpoint(connection, page_bytes, shared) {
-            Ok(frames) => found.store(frames, Ordering::Relaxed),
+            Ok(Moved::Frames(frames)) => found.store(frames, Ordering::Relaxed),
+            Ok(Moved::NoSpace) => found.store(u64::MAX, Ordering::Relaxed),
+            Ok(Moved::Nothing) => {}
             Err(why) => {
                 // What was acknowledged is in the log, which was synced by its commits.
                 db.soundness().break_for(&why);
@@ -113,7 +127,7 @@ fn run(
 }
 
 /// Moves what no reader needs from the log to the file, as far as the log reaches when it begins;
-/// the number of frames in the log.
+/// the log keeps the rest.
 ///
 /// # Errors
 /// A text when the store is broken.
@@ -121,26 +135,28 @@ pub(super) fn checkpoint(
     connection: &Connection,
     page_bytes: u32,
     shared: &Shared,
-) -> Result<u64, String> {
+) -> Result<Moved, String> {
     let moved = connection.query_row("pragma wal_checkpoint(passive)", [], |row| row.get(1));
     let frames: i64 = match moved {
         Ok(frames) => frames,
         Err(error) => match StorageError::of_rusqlite(&error) {
             StorageError::Broken(why) => return Err(why),
-            // The log keeps everything; the next checkpoint tries again.
             other => {
                 tracing::warn!(error = %other, "a checkpoint failed");
-                return Ok(0);
+                return Ok(match other {
+                    StorageError::Full => Moved::NoSpace,
+                    _ => Moved::Nothing,
+                });
             }
         },
     };
     // Negative: another run is under way, and will count it.
-    let Ok(frames) = u64::try_from(frames) else { return Ok(0) };
+    let Ok(frames) = u64::try_from(frames) else { return Ok(Moved::Nothing) };
     let wal_bytes = frames * (u64::from(page_bytes) + FRAME_HEADER_BYTES);
     let before = shared.counters.checkpointed(wal_bytes);
     let alarm = shared.options.wal_alarm_bytes;
     if before <= alarm && wal_bytes > alarm {
         tracing::warn!(wal_bytes, "the log grows: a reader has held it for long");
     }
-    Ok(frames)
+    Ok(Moved::Frames(frames))
 }

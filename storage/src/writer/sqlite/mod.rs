@@ -20,7 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use self::{
     batch::Session,
-    checkpoint::{Checkpointer, Share, checkpoint},
+    checkpoint::{Checkpointer, Moved, Share, checkpoint},
     statements::Statements,
 };
 use super::{
@@ -128,7 +128,9 @@ fn run(
     let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)
         .map_err(|error| Ended::Failed(error.to_string()))?;
     let baton = db.baton();
+    let move_rest = || checkpoint(&connection, page_bytes, shared).map_err(Ended::Broken);
     let mut commits = 0;
+    let mut moved = Moved::Nothing;
     while queue.wait_on_thread() {
         let _baton = baton.blocking_lock();
         if let Some(why) = db.soundness().broken() {
@@ -139,7 +141,18 @@ fn run(
             batch.finish();
             continue;
         }
-        let result = session.commit(&mut batch);
+        if moved == Moved::NoSpace {
+            // Space that has returned is the file's first. Were it given to commits, the log would
+            // grow into it, and then neither of the two could ever go on.
+            moved = move_rest()?;
+        }
+        let result = match moved {
+            Moved::NoSpace => {
+                batch.stage = Stage::Aborted(Abort::Full);
+                Ok(())
+            }
+            _ => session.commit(&mut batch),
+        };
         let is_full = batch.stage == Stage::Aborted(Abort::Full);
         batch.finish();
         result.map_err(Ended::Broken)?;
@@ -154,8 +167,8 @@ fn run(
             commits = 0;
             checkpointer.ask()
         };
-        if share == Share::Rest {
-            checkpoint(&connection, page_bytes, shared).map_err(Ended::Broken)?;
+        if share == Share::Rest && moved != Moved::NoSpace {
+            moved = move_rest()?;
         }
     }
     checkpointer.stop();
