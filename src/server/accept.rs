@@ -7,9 +7,10 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
 };
+#[cfg(target_os = "linux")]
 use socket2::SockRef;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
@@ -25,6 +26,9 @@ const HEADERS_MAX: usize = 100;
 /// several MiB for a client that does not read.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 128 << 10;
+/// Connections that the system keeps until they are accepted; it may have a lower bound of its own. A
+/// client beyond that is not refused, but tries again after a second.
+const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -39,17 +43,24 @@ pub(super) struct Limits {
     pub(super) drain_timeout: Duration,
 }
 
-/// Sets what every connection inherits from its listener.
+/// Listens on an address, with what every connection inherits from its listener.
 ///
 /// # Errors
-/// What the system says of an option.
-pub(super) fn prepare(listener: &TcpListener) -> io::Result<()> {
-    let socket = SockRef::from(listener);
+/// What the system says of the address or of an option.
+pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As in std: a restart does not wait for connections of the process before.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
     // Answers are written whole: waiting for more to send would only delay them.
-    socket.set_tcp_nodelay(true)?;
+    socket.set_nodelay(true)?;
     #[cfg(target_os = "linux")]
-    socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
-    Ok(())
+    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves until `drain` is cancelled, then until open requests are answered or their time is up.

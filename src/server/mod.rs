@@ -100,8 +100,8 @@ const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     outbound::install_tls();
-    let (site_listener, site) = listen("server.listen", config.server.listen).await?;
-    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen).await?;
+    let (site_listener, site) = listen("server.listen", config.server.listen)?;
+    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen)?;
     let public_url = match config.server.public_url.as_str() {
         "" => format!("http://localhost:{}", site.port()),
         url => url.to_owned(),
@@ -214,13 +214,12 @@ impl Server {
     }
 }
 
-async fn listen(
+fn listen(
     setting: &'static str,
     address: SocketAddr,
 ) -> Result<(TcpListener, SocketAddr), StartError> {
     let failed = |source| StartError::Listen { setting, address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    accept::prepare(&listener).map_err(failed)?;
+    let listener = accept::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }
