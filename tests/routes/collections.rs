@@ -293,6 +293,31 @@ async fn a_list_pages_filters_sorts_and_refuses_foreign_cursors() {
 }
 
 #[tokio::test]
+async fn a_page_that_leaves_in_pieces_arrives_whole_and_is_cached_as_any_other() {
+    let rows = Rows::start().await;
+    let text = "é".repeat(5_000);
+    let many: Vec<_> =
+        (0..60).map(|n| json!({"key": format!("k{n}"), "data": {"n": n, "text": text}})).collect();
+    rows.post("entries/batch", json!({"rows": many})).await.expect(200);
+    let answer = rows.get("entries?limit=55").await;
+    let page = answer.expect(200);
+    assert!(!answer.headers.contains_key("content-length"), "one piece: {:?}", answer.headers);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let items = page["items"].as_array().expect("items");
+    assert_eq!(items.len(), 55);
+    for (n, row) in items.iter().enumerate() {
+        assert_eq!((&row["key"], &row["data"]["text"]), (&json!(format!("k{n}")), &json!(text)));
+    }
+    let cursor = page["next_cursor"].as_str().expect("a cursor");
+    let rest = rows.get(&format!("entries?cursor={cursor}")).await;
+    assert_eq!(rest.expect(200)["items"].as_array().map(Vec::len), Some(5));
+    assert!(rest.headers.contains_key("content-length"), "{:?}", rest.headers);
+    let request = rows.request(OWNER, Method::GET, "entries?limit=55");
+    let cached = Answer::of(request.header("if-none-match", answer.header("etag"))).await;
+    assert_eq!((cached.status, cached.text.as_str()), (304, ""));
+}
+
+#[tokio::test]
 async fn deleted_rows_are_listed_newest_first_and_among_the_others_when_asked() {
     let rows = Rows::start().await;
     for key in ["a", "b", "c", "d"] {

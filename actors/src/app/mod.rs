@@ -12,6 +12,7 @@ pub mod deploy;
 mod group;
 pub mod message;
 pub mod once;
+pub mod page;
 pub mod read;
 pub mod render;
 pub mod root;

@@ -10,12 +10,13 @@ use rookery_domain::{
     access::{Abilities, Access, Authorship, RowScope, Standing, read_rights},
     principal::Caller,
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
-    row::{Row, write_json_string},
+    row::Row,
     row_key,
 };
 use tokio::sync::Semaphore;
 
 use super::{
+    page::PageText,
     root::{Root, Shelf},
     standing::{readable, standing},
 };
@@ -46,7 +47,7 @@ pub struct ListQuery {
 #[derive(Debug)]
 pub struct RowPage {
     /// `{"items": [...], "next_cursor": ..., "feed_cursor": ...}`.
-    pub body: String,
+    pub body: PageText,
     /// Strong entity tag of the body.
     pub etag: String,
 }
@@ -240,7 +241,7 @@ impl AppHandle {
             Some(PageCursor { after, feed }.to_token(key, &binding))
         });
         let feed = feed.to_token(key, self.id());
-        Ok(RowPage { body: page_body(&rows, next.as_deref(), &feed), etag })
+        Ok(RowPage { body: PageText::new(rows, next.as_deref(), Some(&feed)), etag })
     }
 }
 
@@ -319,27 +320,6 @@ impl Scan {
         places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
         (places.into_iter().map(|(_, seen)| seen).collect(), more)
     }
-}
-
-fn page_body(rows: &[SeenRow], next: Option<&str>, feed: &str) -> String {
-    let bytes: usize = rows.iter().map(|seen| seen.row.data.len() + 300).sum();
-    let mut body = String::with_capacity(bytes + 256);
-    body.push_str("{\"items\":[");
-    for (i, seen) in rows.iter().enumerate() {
-        if i > 0 {
-            body.push(',');
-        }
-        seen.row.write_json(seen.deleted_at, &mut body);
-    }
-    body.push_str("],\"next_cursor\":");
-    match next {
-        Some(next) => write_json_string(next, &mut body),
-        None => body.push_str("null"),
-    }
-    body.push_str(",\"feed_cursor\":");
-    write_json_string(feed, &mut body);
-    body.push('}');
-    body
 }
 
 /// An entity tag of what a query gives a caller at a point of the app's history: the body need

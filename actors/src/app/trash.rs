@@ -10,13 +10,13 @@ use rookery_domain::{
     access::Access,
     principal::Caller,
     query::{ListCursor, PageLimit},
-    row::write_json_string,
     row_key,
 };
 
 use super::{
     answers::must_look_again,
     message::{Op, Reply, RowReply},
+    page::PageText,
     read::SeenRow,
 };
 use crate::registry::{AppHandle, failed};
@@ -61,7 +61,7 @@ impl AppHandle {
             let (Reverse(at), row_key) = order(last);
             ListCursor { after: format!("{at} {row_key}") }.to_token(key, &scope)
         });
-        Ok(page_body(page, next.as_deref()))
+        Ok(PageText::new(page.to_vec(), next.as_deref(), None).collect())
     }
 
     /// Brings a row back from the trash; a live row is answered as it is.
@@ -107,21 +107,4 @@ fn order(seen: &SeenRow) -> (Reverse<i64>, &str) {
 fn place(after: &str) -> Option<(i64, String)> {
     let (at, key) = after.split_once(' ')?;
     Some((at.parse().ok()?, key.to_owned()))
-}
-
-fn page_body(rows: &[SeenRow], next: Option<&str>) -> String {
-    let mut body = String::from("{\"items\":[");
-    for (index, seen) in rows.iter().enumerate() {
-        if index > 0 {
-            body.push(',');
-        }
-        seen.row.write_json(seen.deleted_at, &mut body);
-    }
-    body.push_str("],\"next_cursor\":");
-    match next {
-        Some(next) => write_json_string(next, &mut body),
-        None => body.push_str("null"),
-    }
-    body.push('}');
-    body
 }

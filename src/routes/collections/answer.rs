@@ -1,11 +1,13 @@
 //! Answers of row routes: text that is rendered once and handed on, with its headers.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{body::Body, response::Response};
+use futures::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_actors::app::{
     message::{Renderer, Reply, RowFate, RowReply, StoredAnswer},
+    page::PageText,
     render,
 };
 use rookery_domain::{Error, Result};
@@ -21,6 +23,18 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) fn json(status: StatusCode, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// A page of rows. A long one leaves in pieces, each made when the client has taken the one before.
+pub(crate) fn page(mut text: PageText) -> Response {
+    let first = text.next().unwrap_or_default();
+    if text.is_done() {
+        return json(StatusCode::OK, first);
+    }
+    let pieces = std::iter::once(first).chain(text).map(Ok::<_, Infallible>);
+    let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }

@@ -72,7 +72,7 @@ pub(crate) async fn list(
         }
     }
     let page = app.rows(caller, collection, query).await?;
-    Ok(cached.answer(&page.etag, || answer::json(StatusCode::OK, page.body)))
+    Ok(cached.answer(&page.etag, || answer::page(page.body)))
 }
 
 fn query(params: ListParams) -> Result<ListQuery> {
