@@ -3,8 +3,8 @@
 //!
 //! One idea carries it. A [`journal`] of what clients were told is kept outside of the server; after
 //! each fault [`check`] holds the recovered server against it. The rooms beside that: [`server`] runs
-//! the binary as a process of its own, [`api`] speaks to it, [`crew`] writes to it, [`shim`] and
-//! [`disk`] stand between it and its disk, [`serve`] is the server with faults inside, and
+//! the binary as a process of its own, [`api`] speaks to it, [`crew`] writes to it, [`crowd`] crowds
+//! it, [`shim`] and [`disk`] stand between it and its disk, [`serve`] is the server with faults inside, and
 //! [`campaigns`] holds one file for each fault. [`verdict`] is what a campaign ends with.
 //!
 //! Not in here: rules of the product, and tests of single functions.
@@ -14,6 +14,7 @@ pub mod campaigns;
 pub mod check;
 pub mod cli;
 pub mod crew;
+pub mod crowd;
 pub mod disk;
 pub mod failure;
 pub mod follower;

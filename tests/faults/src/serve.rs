@@ -4,8 +4,8 @@
 //! `ROOKERY_FAULTS_COMMIT` names what goes wrong in commits: `<point>,<nth time>,<fault>` as
 //! `rookery_storage::faults` spells them. `ROOKERY_FAULTS_SYNCHRONOUS=normal` opens SQLite without
 //! an fsync at each commit: the control that has to lose something. `ROOKERY_FAULTS_ORDERS=on`
-//! takes orders on standard input, one a line: `panic <app>` and `clock <seconds>` (how far the
-//! server's clock is from the system's). Each is answered by a line: `done` or `no`.
+//! takes orders on standard input, one a line: `panic <app>`, `check <app>` (whether it is there) and
+//! `clock <seconds>` (how far the server's clock is from the system's). Each is answered by a line: `done` or `no`.
 
 use std::{
     io::{BufRead as _, Write as _},
@@ -119,6 +119,7 @@ async fn obey(server: &Server, clock: &Clock) {
                 let Some(order) = order else { return };
                 let done = match order.split_once(' ') {
                     Some(("panic", app)) => panic_in(server, app).await,
+                    Some(("check", app)) => server.state().rooms.apps().find(app).await.is_ok(),
                     Some(("clock", seconds)) => {
                         distance_s = seconds.parse().unwrap_or(distance_s);
                         clock.set(Clock::system().now().plus_seconds(distance_s));
