@@ -9,6 +9,7 @@ mod hibernation;
 mod hub;
 mod meters;
 mod observe;
+mod page;
 mod rows;
 mod seeded;
 mod support;
