@@ -50,6 +50,33 @@ async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_somebody_follows_takes_no_place_in_a_round_of_rest() {
+    let idle = RuntimeOptions { idle_after: Duration::ZERO, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), idle).await;
+    let (followed, other) = (house.app("followed").await, house.app("other").await);
+    for app in [&followed, &other] {
+        house.create(app, "a").await.unwrap();
+    }
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 10, collection: None };
+    let cursor = followed.feed(&house.caller, &now).await.unwrap().cursor;
+    let poll = FeedQuery { since: Some(cursor), wait: Duration::from_secs(60), ..now };
+    let polling = {
+        let (app, caller) = (followed.clone(), house.caller.clone());
+        tokio::spawn(async move { app.feed(&caller, &poll).await })
+    };
+    while followed.observe().followers == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap(), 1);
+    while other.state() != SlotState::Dormant {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(followed.state(), SlotState::Live);
+    polling.abort();
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
     let house = House::open(Faults::default()).await;
     let (early, late) = (house.app("early").await, house.app("late").await);

@@ -328,9 +328,7 @@ impl App {
             || self.working.open.writes()
             || !self.working.open.replies.is_empty()
             || !self.stash.is_empty()
-            // Somebody is on the way here, or waits in the mailbox behind this.
-            || self.slot.queued() > 0
-            || self.slot.hub.present() > 0;
+            || self.slot.is_needed();
         if !pending {
             debug!(app.id = %self.slot.id, "hibernates");
             self.leave(myself, StopCause::Hibernated);

@@ -324,6 +324,11 @@ impl Slot {
         self.floor.fetch_max(seq, Ordering::AcqRel);
     }
 
+    /// Whether somebody is on the way to the app, waits in it, or follows it: it does not rest then.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.queued() > 0 || self.hub.present() > 0
+    }
+
     /// Asks the running incarnation, if there is one, to stop if nothing is pending.
     pub(crate) fn rest(&self) {
         if let Some(live) = self.live() {

@@ -1,6 +1,6 @@
 //! Hibernation: apps that nobody asks for leave memory, and when all of them together hold more
-//! than the budget, those go first that were used longest ago. An app that has anything pending
-//! stays; it is asked again in the next round.
+//! than the budget, those go first that were used longest ago. An app that somebody needs stays and
+//! is not asked: else a crowd of followed apps would take all places of every round.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
@@ -25,7 +25,9 @@ pub(super) fn round(context: &Context) -> u64 {
         let Some(root) = slot.root() else { continue };
         let bytes = root.resident_bytes();
         resident += bytes;
-        apps.push((slot.idle_for(now), bytes, slot));
+        if !slot.is_needed() {
+            apps.push((slot.idle_for(now), bytes, slot));
+        }
     }
     apps.sort_by_key(|(idle, ..)| Reverse(*idle));
     let mut asked = 0;
