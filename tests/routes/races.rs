@@ -103,7 +103,7 @@ async fn five_rows_below_the_cap_exactly_five_are_made() {
 #[tokio::test]
 async fn a_key_is_created_once_and_a_row_deleted_once() {
     let rows = Rows::start().await;
-    for _ in 0..rounds(ROUNDS) / 2 {
+    for _ in 0..rounds(ROUNDS / 2) {
         let body = json!({"key": "k", "data": {}});
         let answers = join_all((0..64).map(|_| rows.post("entries", body.clone()))).await;
         assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);

@@ -85,7 +85,7 @@ async fn a_paused_credential_does_nothing_after_the_answer_to_the_pause() {
     let site = world.site("private").await;
     let body = json!({"collections": ["safe"], "operations": ["create", "read"]});
     let (id, token) = site.credential(body).await;
-    for round in 0..rounds(ROUNDS) / 2 {
+    for round in 0..rounds(ROUNDS / 2) {
         let write = |at: usize| {
             let row = json!({"key": format!("{round}-{at}"), "data": {}});
             site.with(&token, Method::POST, "/collections/safe").json(&row)

@@ -27,7 +27,7 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/batch",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

@@ -36,7 +36,7 @@ pub const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

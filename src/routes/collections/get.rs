@@ -30,7 +30,7 @@ pub const ERRORS: &[ErrorCode] =
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}/{key}",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

@@ -37,7 +37,7 @@ pub const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

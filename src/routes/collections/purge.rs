@@ -26,7 +26,7 @@ pub const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}/purge",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

@@ -22,7 +22,7 @@ pub const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/{key}/restore",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

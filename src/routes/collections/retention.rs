@@ -107,7 +107,7 @@ impl RetentionRecord {
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/collections/{name}/retention",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
@@ -130,7 +130,7 @@ pub(crate) async fn get_retention(
 #[utoipa::path(
     patch,
     path = "/v1/apps/{id}/collections/{name}/retention",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

@@ -42,7 +42,7 @@ pub const ERRORS: &[ErrorCode] = &[
 #[utoipa::path(
     patch,
     path = "/v1/apps/{id}/collections/{name}/{key}",
-    tag = "rows",
+    tag = "Rows",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),

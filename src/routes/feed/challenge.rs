@@ -86,7 +86,7 @@ impl From<&Siteverify> for WidgetRecord {
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/challenge",
-    tag = "feed",
+    tag = "Feed",
     params(("id" = String, Path, description = "The app's id or slug."), ChallengeParams),
     responses((status = 200, description = "The task.", body = ChallengeRecord))
 )]

@@ -60,7 +60,7 @@ impl RequestBody for EventBody {
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/events",
-    tag = "feed",
+    tag = "Feed",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("Idempotency-Key" = Option<String>, Header,

@@ -91,7 +91,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/feed",
-    tag = "feed",
+    tag = "Feed",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("Last-Event-ID" = Option<String>, Header,

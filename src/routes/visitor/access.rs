@@ -57,7 +57,7 @@ impl From<Abilities> for CollectionAccess {
 /// What may I do?
 ///
 /// Each request is decided anew: this says what would be answered now.
-#[utoipa::path(get, path = "/s/access", tag = "participant", operation_id = "participant_access",
+#[utoipa::path(get, path = "/s/access", tag = "Participants", operation_id = "participant_access",
     responses((status = 200, body = AccessRecord)))]
 pub async fn access(visitor: AnyVisitor) -> ApiResult<Json<AccessRecord>> {
     let abilities = visitor.app.abilities(&visitor.caller).await?;

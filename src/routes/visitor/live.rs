@@ -30,7 +30,7 @@ use crate::{
 ///
 /// As `GET /v1/apps/{id}/feed`, as JSON or as an event stream. It ends when the visitor leaves,
 /// signs out, or is no longer let in.
-#[utoipa::path(get, path = "/s/feed", tag = "participant", operation_id = "participant_feed",
+#[utoipa::path(get, path = "/s/feed", tag = "Participants", operation_id = "participant_feed",
     params(("Last-Event-ID" = Option<String>, Header,
         description = "For a stream: where it broke off; wins over `since`."), FeedParams),
     responses((status = 200, description = "The events.", content(
@@ -48,7 +48,7 @@ pub(crate) async fn follow_feed(
 /// Sends a custom event
 ///
 /// As `POST /v1/apps/{id}/events`.
-#[utoipa::path(post, path = "/s/events", tag = "participant",
+#[utoipa::path(post, path = "/s/events", tag = "Participants",
     operation_id = "participant_send_event",
     params(("Idempotency-Key" = Option<String>, Header,
         description = "The same key and body within 24 hours answer as the first time.")),
@@ -68,7 +68,7 @@ pub(crate) async fn send_event(
 /// provider, what its widget is shown with. The widget's token goes into `x-service-challenge-token`
 /// as the answer to a proof of work does, must have been given out on this app's own host, and is
 /// spent by being checked, whether or not the write then succeeds.
-#[utoipa::path(get, path = "/s/challenge", tag = "participant",
+#[utoipa::path(get, path = "/s/challenge", tag = "Participants",
     operation_id = "participant_challenge", params(ChallengeParams),
     responses((status = 200, description = "The task.", body = VisitorChallenge)))]
 pub(crate) async fn get_challenge(

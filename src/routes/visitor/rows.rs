@@ -31,7 +31,7 @@ use crate::{
 /// Lists rows
 ///
 /// As `GET /v1/apps/{id}/collections/{name}`, as far as this visitor may read.
-#[utoipa::path(get, path = "/s/collections/{name}", tag = "participant",
+#[utoipa::path(get, path = "/s/collections/{name}", tag = "Participants",
     operation_id = "participant_list_rows",
     params(("name" = String, Path, description = "The collection."), ListParams),
     responses((status = 200, description = "A page of rows.", body = RowPageRecord),
@@ -49,7 +49,7 @@ pub(crate) async fn list_rows(
 ///
 /// As `POST /v1/apps/{id}/collections/{name}`; anonymous visitors write within the collection's
 /// `anonWriteBudget`.
-#[utoipa::path(post, path = "/s/collections/{name}", tag = "participant",
+#[utoipa::path(post, path = "/s/collections/{name}", tag = "Participants",
     operation_id = "participant_create_row",
     params(
         ("name" = String, Path, description = "The collection."),
@@ -75,7 +75,7 @@ pub(crate) async fn create_row(
 /// Reads a row
 ///
 /// As `GET /v1/apps/{id}/collections/{name}/{key}`.
-#[utoipa::path(get, path = "/s/collections/{name}/{key}", tag = "participant",
+#[utoipa::path(get, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_get_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."), GetParams),
@@ -93,7 +93,7 @@ pub(crate) async fn get_row(
 /// Updates a row
 ///
 /// As `PATCH /v1/apps/{id}/collections/{name}/{key}`.
-#[utoipa::path(patch, path = "/s/collections/{name}/{key}", tag = "participant",
+#[utoipa::path(patch, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_update_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
@@ -114,7 +114,7 @@ pub(crate) async fn update_row(
 /// Deletes a row
 ///
 /// As `DELETE /v1/apps/{id}/collections/{name}/{key}`.
-#[utoipa::path(delete, path = "/s/collections/{name}/{key}", tag = "participant",
+#[utoipa::path(delete, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_delete_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
@@ -135,7 +135,7 @@ pub(crate) async fn delete_row(
 /// Purges a row
 ///
 /// As `DELETE /v1/apps/{id}/collections/{name}/{key}/purge`: for the owner.
-#[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "participant",
+#[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "Participants",
     operation_id = "participant_purge_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key.")),
@@ -147,7 +147,7 @@ pub(crate) async fn purge_row(visitor: Visitor, row: RowPath) -> ApiResult<Respo
 /// Restores a row
 ///
 /// As `POST /v1/apps/{id}/collections/{name}/{key}/restore`: for the owner.
-#[utoipa::path(post, path = "/s/collections/{name}/{key}/restore", tag = "participant",
+#[utoipa::path(post, path = "/s/collections/{name}/{key}/restore", tag = "Participants",
     operation_id = "participant_restore_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key.")),
@@ -159,7 +159,7 @@ pub(crate) async fn restore_row(visitor: Visitor, row: RowPath) -> ApiResult<Res
 /// Creates or upserts many rows
 ///
 /// As `POST /v1/apps/{id}/collections/{name}/batch`; each row spends the budget.
-#[utoipa::path(post, path = "/s/collections/{name}/batch", tag = "participant",
+#[utoipa::path(post, path = "/s/collections/{name}/batch", tag = "Participants",
     operation_id = "participant_write_batch",
     params(
         ("name" = String, Path, description = "The collection."),
@@ -182,7 +182,7 @@ pub(crate) async fn write_batch(
 /// Deletes many rows
 ///
 /// As `DELETE /v1/apps/{id}/collections/{name}/batch`.
-#[utoipa::path(delete, path = "/s/collections/{name}/batch", tag = "participant",
+#[utoipa::path(delete, path = "/s/collections/{name}/batch", tag = "Participants",
     operation_id = "participant_delete_batch",
     params(("name" = String, Path, description = "The collection.")),
     request_body = BatchDeleteBody,
@@ -199,7 +199,7 @@ pub(crate) async fn delete_batch(
 /// Counts rows
 ///
 /// As `GET /v1/apps/{id}/collections/{name}/count`.
-#[utoipa::path(get, path = "/s/collections/{name}/count", tag = "participant",
+#[utoipa::path(get, path = "/s/collections/{name}/count", tag = "Participants",
     operation_id = "participant_count_rows",
     params(("name" = String, Path, description = "The collection.")),
     responses((status = 200, description = "The number.", body = CountRecord)))]
@@ -213,7 +213,7 @@ pub(crate) async fn count_rows(
 /// Lists the rows in the trash
 ///
 /// As `GET /v1/apps/{id}/collections/{name}/deleted`: for the owner.
-#[utoipa::path(get, path = "/s/collections/{name}/deleted", tag = "participant",
+#[utoipa::path(get, path = "/s/collections/{name}/deleted", tag = "Participants",
     operation_id = "participant_list_deleted_rows",
     params(("name" = String, Path, description = "The collection."), PageParams),
     responses((status = 200, description = "A page of the trash.", body = TrashPageRecord)))]

@@ -88,7 +88,7 @@ pub struct SessionApp {
 /// Who am I?
 ///
 /// In a public app a visitor without a token is told `id: null`.
-#[utoipa::path(get, path = "/s/session", tag = "participant", operation_id = "participant_session",
+#[utoipa::path(get, path = "/s/session", tag = "Participants", operation_id = "participant_session",
     responses((status = 200, body = SessionRecord)))]
 pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
     let caller = arriving.caller()?;
@@ -103,7 +103,7 @@ pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
 /// An app with visibility `link` is entered by its share link, a private one by signing in. With
 /// `token`, made by `POST /v1/apps/{id}/test-session-tokens`, whoever asks is the human that it was
 /// made for, once: a spent, expired or foreign one is `grant_invalid`.
-#[utoipa::path(post, path = "/s/session", tag = "participant", operation_id = "enter_app",
+#[utoipa::path(post, path = "/s/session", tag = "Participants", operation_id = "enter_app",
     request_body = Option<EnterApp>,
     responses(
         (status = 200, body = SessionRecord, description = "The participant that it is already"),
@@ -169,7 +169,7 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
 }
 
 /// Leaves: the token is unknown from now on.
-#[utoipa::path(delete, path = "/s/session", tag = "participant", operation_id = "leave_app",
+#[utoipa::path(delete, path = "/s/session", tag = "Participants", operation_id = "leave_app",
     responses((status = 204, description = "Left; a second time also 204")))]
 pub async fn delete(arriving: Arriving, State(state): State<AppState>) -> ApiResult<Response> {
     if let Some(participant) = arriving.participant() {
