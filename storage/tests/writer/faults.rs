@@ -246,3 +246,25 @@ fn a_full_disk_has_the_log_moved_to_the_file_at_once() {
         assert_eq!(writer.health().checkpoints, 1, "long before its turn");
     });
 }
+
+#[test]
+fn space_that_returns_to_a_full_disk_is_the_files_before_it_is_the_logs() {
+    on_sqlite(async |test| {
+        let app = deploy(test, "notes").await;
+        let faults = Faults::listed([
+            (Point::AtCommit, 2, Fault::Full),
+            (Point::AtCheckpoint, 1, Fault::Full),
+            (Point::AtCheckpoint, 2, Fault::Full),
+        ]);
+        let writer = start_with(&test.db, faults).await;
+        let write =
+            async |seq, key| Draft::new(app, seq).create(row(key, "{}")).commit(&writer).await;
+        assert_eq!(write(1, "a").await, Outcome::Committed);
+        assert_eq!(write(2, "b").await, Outcome::Aborted(Abort::Full));
+        // The log would take this one, but the file has no room yet for what is in the log.
+        assert_eq!(write(2, "b").await, Outcome::Aborted(Abort::Full));
+        assert_eq!(writer.health().checkpoints, 0);
+        assert_eq!(write(2, "b").await, Outcome::Committed);
+        assert_eq!(writer.health().checkpoints, 1, "before the commit");
+    });
+}

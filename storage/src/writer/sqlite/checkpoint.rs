@@ -17,7 +17,11 @@ use std::{
 use rusqlite::Connection;
 
 use super::super::Shared;
-use crate::{db::SqliteDb, error::StorageError};
+use crate::{
+    db::SqliteDb,
+    error::StorageError,
+    faults::{Fault, Point},
+};
 
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.
@@ -136,6 +140,9 @@ pub(super) fn checkpoint(
     page_bytes: u32,
     shared: &Shared,
 ) -> Result<Moved, String> {
+    if shared.options.faults.hit(Point::AtCheckpoint) == Some(Fault::Full) {
+        return Ok(Moved::NoSpace);
+    }
     let moved = connection.query_row("pragma wal_checkpoint(passive)", [], |row| row.get(1));
     let frames: i64 = match moved {
         Ok(frames) => frames,
