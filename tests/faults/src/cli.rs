@@ -53,10 +53,8 @@ async fn all(cli: &Cli) -> Result<bool> {
         [] => Fault::value_variants(),
         some => some,
     };
-    let program = match &cli.server_bin {
-        Some(program) => program.clone(),
-        None => std::env::current_exe()?,
-    };
+    let campaigns = std::env::current_exe()?;
+    let program = cli.server_bin.as_ref().unwrap_or(&campaigns);
     let mut holds = true;
     for fault in faults {
         let database = match cli.postgres {
@@ -64,7 +62,12 @@ async fn all(cli: &Cli) -> Result<bool> {
             false => None,
         };
         let database_url = database.as_ref().map(|database| database.url.clone());
-        let world = World { program: program.clone(), scale: cli.scale, database_url };
+        let world = World {
+            program: program.clone(),
+            campaigns: campaigns.clone(),
+            scale: cli.scale,
+            database_url,
+        };
         let begin = std::time::Instant::now();
         let verdict = fault.run(&world).await?;
         holds &= verdict.holds();

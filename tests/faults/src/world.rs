@@ -21,6 +21,8 @@ const SHORT: Duration = Duration::from_secs(2);
 pub struct World {
     /// The server's binary.
     pub program: PathBuf,
+    /// The campaigns' own, which client processes run.
+    pub campaigns: PathBuf,
     /// Counts of the long form are multiplied by this: 1 is the long form.
     pub scale: f64,
     /// A PostgreSQL database to use in place of SQLite.

@@ -13,7 +13,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
 async fn run(fault: Fault, scale: f64) -> Verdict {
     let _turn = ONE_AT_A_TIME.lock().await;
     let program = PathBuf::from(env!("CARGO_BIN_EXE_rookery-faults"));
-    let world = World { program, scale, database_url: None };
+    let campaigns = program.clone();
+    let world = World { program, campaigns, scale, database_url: None };
     let verdict = fault.run(&world).await.expect("the campaign is carried out");
     assert_eq!(verdict.violations.count(), 0, "{verdict}");
     verdict

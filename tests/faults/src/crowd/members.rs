@@ -124,7 +124,10 @@ impl Member {
         match kind {
             Kind::Idle => timeout(PATIENCE, self.closed()).await.ok(),
             Kind::Senders => timeout(PATIENCE, self.drip()).await.ok(),
-            Kind::Readers => std::future::pending().await,
+            Kind::Readers => {
+                tokio::time::sleep(PATIENCE).await;
+                None
+            }
             Kind::Polls => timeout(PATIENCE, self.answered()).await.ok().flatten(),
         }
     }

@@ -63,7 +63,7 @@ impl Crowd {
         request: &str,
     ) -> Result<Self> {
         let kind = kind.to_possible_value().ok_or_else(|| Failure::new("a kind without a name"))?;
-        let mut child = Command::new(&world.program)
+        let mut child = Command::new(&world.campaigns)
             .args([members::NAME, kind.get_name(), &count.to_string(), &api.url])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
