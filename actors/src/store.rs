@@ -24,7 +24,7 @@ use rookery_storage::{
     writer::Writer,
 };
 
-use crate::app::{read::SeenRow, root::TAIL_EVENTS_LOADED};
+use crate::app::{read::SeenRow, tail};
 
 /// An answer of storage, on its way.
 pub type Stored<T> = BoxFuture<'static, Result<T, StorageError>>;
@@ -124,7 +124,8 @@ impl AppStore for SqlStore {
     }
 
     fn load(&self, app: AppId) -> Stored<Option<LoadedApp>> {
-        let options = LoadOptions { now: self.clock.now(), tail_events: TAIL_EVENTS_LOADED as u32 };
+        let options =
+            LoadOptions { now: self.clock.now(), tail_events: tail::EVENTS_LOADED as u32 };
         self.run(|db| async move { load::load_app(&db, app, options).await })
     }
 

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{id::HumanId, limits::Limits, row::Row, sealed::ServerKey, time::Clock};
+use rookery_domain::{
+    event::Event, id::HumanId, limits::Limits, row::Row, sealed::ServerKey, time::Clock,
+};
 
 use crate::{
     AppHandle, Apps, RuntimeOptions, StartError,
     accounts::Account,
-    app::{message::Message, rows::Rows},
+    app::{message::Message, places::Places, rows::Rows, tail::Tail},
     feed::hub::Hub,
     store::AppStore,
     supervision::root::Tree,
@@ -129,6 +131,78 @@ impl RowsBox {
     #[must_use]
     pub fn before(&self, row: &Row) -> Vec<Arc<Row>> {
         self.0.before(row.created_at, &row.key).cloned().collect()
+    }
+}
+
+/// The persistent vector below the rows, of numbers.
+#[derive(Clone, Default)]
+pub struct PlacesBox(Places<u32>);
+
+impl PlacesBox {
+    /// Appends a place.
+    pub fn push(&mut self, value: Option<u32>) {
+        self.0.push(value);
+    }
+
+    /// Takes the last place away.
+    pub fn pop(&mut self) -> Option<u32> {
+        self.0.pop()
+    }
+
+    /// Changes a place; false when there is none of this number.
+    pub fn set(&mut self, place: usize, value: Option<u32>) -> bool {
+        self.0.get_mut(place).is_some_and(|held| {
+            *held = value;
+            true
+        })
+    }
+
+    /// What stands in a place.
+    #[must_use]
+    pub fn get(&self, place: usize) -> Option<u32> {
+        self.0.get(place).copied()
+    }
+
+    /// The number of places.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What stands in these places, to be walked from both ends.
+    pub fn range(
+        &self,
+        range: std::ops::Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Option<u32>> {
+        self.0.range(range).map(|value| value.copied())
+    }
+}
+
+/// The newest events of an app.
+#[derive(Clone, Default)]
+pub struct TailBox(Tail);
+
+impl TailBox {
+    /// Appends the next event.
+    pub fn push(&mut self, event: Arc<Event>) {
+        self.0.push(event);
+    }
+
+    /// Lets everything go.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Bytes of content that are held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// The events after `seq`, if it reaches back that far.
+    #[must_use]
+    pub fn after(&self, seq: u64) -> Option<Vec<Arc<Event>>> {
+        self.0.after(seq)
     }
 }
 

@@ -24,8 +24,9 @@ use super::{
     answers::Answers,
     deploy::index,
     group::Open,
-    root::{Root, Shelf, Tail},
+    root::{Root, Shelf},
     rows::{Digest, DigestMap, Rows},
+    tail::Tail,
     working::{Private, PrivateShelf, Tomb, TombKind, Working},
 };
 use crate::{accounts::Share, env::Env};

@@ -8,20 +8,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
-    event::Event,
     manifest::{Collection, Manifest},
 };
 use rookery_storage::commit::Totals;
 
-use super::{access::AccessTables, rows::Rows};
-
-/// Events kept in memory behind the newest one.
-pub(crate) const TAIL_EVENTS_MAX: usize = 128;
-/// Events that a wake brings: enough for who followed the app until it slept. Older ones are in
-/// storage, and most apps that wake are not followed at all.
-pub(crate) const TAIL_EVENTS_LOADED: usize = 16;
-/// Bytes of row data and payloads that those events may hold.
-pub(crate) const TAIL_BYTES_MAX: usize = 16 << 10;
+use super::{access::AccessTables, rows::Rows, tail::Tail};
 
 /// Memory of an app without rows: actor, mailbox, slot, manifest.
 const APP_BYTES: u64 = 16 << 10;
@@ -79,7 +70,7 @@ impl Root {
             + data
             + ROW_BYTES * live
             + TOMB_BYTES * (trashed + detached)
-            + self.tail.bytes as u64
+            + self.tail.bytes() as u64
             + self.access.resident_bytes()
     }
 
@@ -123,49 +114,4 @@ pub struct CollectionCounts {
     pub deleted: u64,
     /// Rows kept but not served.
     pub detached: u64,
-}
-
-/// The newest events, oldest first, without gaps.
-#[derive(Clone, Default)]
-pub(crate) struct Tail {
-    events: imbl::Vector<Arc<Event>>,
-    bytes: usize,
-}
-
-impl Tail {
-    /// Appends the next event and lets the oldest go while the bounds are exceeded.
-    pub(crate) fn push(&mut self, event: Arc<Event>) {
-        self.bytes += weight(&event);
-        self.events.push_back(event);
-        while self.events.len() > TAIL_EVENTS_MAX
-            || self.bytes > TAIL_BYTES_MAX && self.events.len() > 1
-        {
-            let Some(oldest) = self.events.pop_front() else { break };
-            self.bytes -= weight(&oldest);
-        }
-    }
-
-    /// Lets everything go, so that no reader finds content here that was purged.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// The events after `seq`, if the tail reaches back that far.
-    pub(crate) fn after(&self, seq: u64) -> Option<impl Iterator<Item = &Arc<Event>>> {
-        let first = self.events.front()?.seq;
-        if seq + 1 < first {
-            return None;
-        }
-        Some(
-            self.events
-                .focus()
-                .narrow(((seq + 1 - first) as usize).min(self.events.len())..)
-                .into_iter(),
-        )
-    }
-}
-
-fn weight(event: &Event) -> usize {
-    event.data.as_ref().map_or(0, |data| data.len())
-        + event.change.as_ref().map_or(0, |change| change.row.data.len())
 }

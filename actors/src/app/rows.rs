@@ -1,7 +1,7 @@
 //! The rows of one collection as a persistent structure: an actor changes its own copy, and what
 //! it has published stays as it was, for every reader that still holds it.
 //!
-//! Rows stand in a vector in creation order; an index maps a keyed 128-bit digest of each key to
+//! Rows stand in [`Places`] in creation order; an index maps a keyed 128-bit digest of each key to
 //! its place. Both copy only the nodes that a change touches, and the index holds plain numbers,
 //! so a copied node costs a `memcpy` and not a reference count per row: that is what keeps a
 //! growing app fast. A deleted row leaves a hole; holes are squeezed out when they outnumber rows.
@@ -13,8 +13,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use imbl::{OrdMap, Vector};
+use imbl::OrdMap;
 use rookery_domain::{Timestamp, row::Row};
+
+use super::places::Places;
 
 /// Holes that are tolerated however few rows there are.
 const HOLES_MIN: usize = 64;
@@ -70,7 +72,7 @@ type Index = OrdMap<Digest, u32>;
 /// The live rows of a collection. Cloning is cheap and shares everything.
 #[derive(Clone, Default)]
 pub(crate) struct Rows {
-    places: Vector<Option<Arc<Row>>>,
+    places: Places<Arc<Row>>,
     index: Index,
 }
 
@@ -87,7 +89,7 @@ impl Rows {
 
     /// The row whose key has this digest.
     pub(crate) fn at(&self, digest: Digest) -> Option<&Arc<Row>> {
-        self.places.get(*self.index.get(&digest)? as usize)?.as_ref()
+        self.places.get(*self.index.get(&digest)? as usize)
     }
 
     /// Puts `row` at its key: in the place of the row that is there, which is returned, or in
@@ -97,10 +99,9 @@ impl Rows {
         if let Some(place) = self.index.get(&digest) {
             return self.places.get_mut(*place as usize)?.replace(row);
         }
-        let last = self.places.last().and_then(Option::as_ref);
-        if last.is_none_or(|last| creation(last) < creation(&row)) && !self.ends_in_hole() {
+        if self.last().is_none_or(|last| creation(last) < creation(&row)) && !self.ends_in_hole() {
             self.index.insert(digest, self.places.len() as u32);
-            self.places.push_back(Some(row));
+            self.places.push(Some(row));
         } else {
             self.put_in_order(digest, row);
         }
@@ -113,7 +114,7 @@ impl Rows {
         let place = self.index.remove(&Digest::of(key))? as usize;
         let row = self.places.get_mut(place)?.take();
         while self.ends_in_hole() {
-            self.places.pop_back();
+            self.places.pop();
         }
         let holes = self.places.len() - self.index.len();
         if holes > HOLES_MIN && holes > self.index.len() {
@@ -125,23 +126,27 @@ impl Rows {
 
     /// All rows, oldest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Row>> {
-        self.places.iter().flatten()
+        self.places.range(0..self.places.len()).flatten()
     }
 
     /// Rows created after `(at, key)`, oldest first.
     pub(crate) fn after(&self, at: Timestamp, key: &str) -> impl Iterator<Item = &Arc<Row>> {
         let start = self.partition(|row| creation(row) <= (at, key));
-        self.places.focus().narrow(start..).into_iter().flatten()
+        self.places.range(start..self.places.len()).flatten()
     }
 
     /// Rows created before `(at, key)`, newest first.
     pub(crate) fn before(&self, at: Timestamp, key: &str) -> impl Iterator<Item = &Arc<Row>> {
         let end = self.partition(|row| creation(row) < (at, key));
-        self.places.iter().rev().skip(self.places.len() - end).flatten()
+        self.places.range(0..end).rev().flatten()
+    }
+
+    fn last(&self) -> Option<&Arc<Row>> {
+        self.places.get(self.places.len().checked_sub(1)?)
     }
 
     fn ends_in_hole(&self) -> bool {
-        self.places.last().is_some_and(Option::is_none)
+        self.places.len() > 0 && self.last().is_none()
     }
 
     /// The first place from which on no row satisfies `earlier`; rows that do come first.
@@ -150,7 +155,7 @@ impl Rows {
         while low < high {
             let middle = low + (high - low) / 2;
             // The nearest row at or behind the middle speaks for the holes before it.
-            let probe = (middle..high).find_map(|i| Some((i, self.places.get(i)?.as_ref()?)));
+            let probe = (middle..high).find_map(|i| Some((i, self.places.get(i)?)));
             match probe {
                 Some((i, row)) if earlier(row) => low = i + 1,
                 _ => high = middle,
@@ -164,13 +169,15 @@ impl Rows {
     fn put_in_order(&mut self, digest: Digest, row: Arc<Row>) {
         let place = self.partition(|other| creation(other) < creation(&row));
         let hole = match place.checked_sub(1) {
-            Some(before) if self.places.get(before).is_some_and(Option::is_none) => Some(before),
-            _ if self.places.get(place).is_some_and(Option::is_none) => Some(place),
+            Some(before) if self.places.get(before).is_none() => Some(before),
+            _ if self.places.get(place).is_none() => Some(place),
             _ => None,
         };
-        if let Some(hole) = hole {
+        if let Some(hole) = hole
+            && let Some(empty) = self.places.get_mut(hole)
+        {
             self.index.insert(digest, hole as u32);
-            self.places.set(hole, Some(row));
+            *empty = Some(row);
             return;
         }
         let mut rows: Vec<_> = self.iter().cloned().collect();
@@ -183,11 +190,11 @@ impl Rows {
 impl FromIterator<Arc<Row>> for Rows {
     /// From rows in creation order with distinct keys.
     fn from_iter<I: IntoIterator<Item = Arc<Row>>>(rows: I) -> Self {
-        let places: Vector<_> = rows.into_iter().map(Some).collect();
+        let places: Places<_> = rows.into_iter().map(Some).collect();
         let index = places
-            .iter()
+            .range(0..places.len())
             .enumerate()
-            .filter_map(|(place, row)| Some((Digest::of(&row.as_ref()?.key), place as u32)))
+            .filter_map(|(place, row)| Some((Digest::of(&row?.key), place as u32)))
             .collect();
         Self { places, index }
     }

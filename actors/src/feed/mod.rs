@@ -161,8 +161,8 @@ impl AppHandle {
     }
 
     async fn chunk(&self, view: &View, after: u64) -> Result<Vec<Arc<Event>>> {
-        if let Some(tail) = view.root.tail.after(after) {
-            return Ok(tail.take(CHUNK_EVENTS).cloned().collect());
+        if let Some(events) = view.root.tail.after(after) {
+            return Ok(events);
         }
         let store = &self.env().store;
         let events = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS);
