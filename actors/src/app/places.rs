@@ -61,17 +61,9 @@ impl<T: Clone> Places<T> {
         if place >= self.last_start() {
             return Some(&mut Arc::make_mut(&mut self.last)[place % WIDTH]);
         }
-        let mut node = &mut self.tree;
-        let mut level = self.height;
-        loop {
-            match node {
-                Node::Empty => return None,
-                Node::Leaf(leaf) => return Some(&mut Arc::make_mut(leaf)[place % WIDTH]),
-                Node::Branch(children) => {
-                    node = &mut Arc::make_mut(children)[digit(place, level)];
-                    level -= 1;
-                }
-            }
+        match self.node_of(place) {
+            Node::Leaf(leaf) => Some(&mut Arc::make_mut(leaf)[place % WIDTH]),
+            Node::Empty | Node::Branch(_) => None,
         }
     }
 
@@ -147,14 +139,14 @@ impl<T: Clone> Places<T> {
         }
     }
 
-    /// Where the leaf of the places from `start` on hangs, in a tree that is high enough.
-    fn node_of(&mut self, start: usize) -> &mut Node<T> {
+    /// Where the leaf with this place hangs, or is to hang, in a tree that is high enough.
+    fn node_of(&mut self, place: usize) -> &mut Node<T> {
         let mut node = &mut self.tree;
         let mut level = self.height;
         while level > 0 {
             match node {
                 Node::Branch(children) => {
-                    node = &mut Arc::make_mut(children)[digit(start, level)];
+                    node = &mut Arc::make_mut(children)[digit(place, level)];
                     level -= 1;
                 }
                 Node::Empty | Node::Leaf(_) => *node = Node::Branch(Arc::default()),
