@@ -97,7 +97,7 @@
     if (held) await store('POST', held);
     remember(held);
   };
-  if (navigator.serviceWorker) saveAgain().catch(() => {});
+  const savedAgain = navigator.serviceWorker ? saveAgain().catch(() => {}) : undefined;
 
   // The button asks the browser for a subscription and hands it to the service, or takes both back.
   // Nothing is shown where a browser has no push.
@@ -111,6 +111,7 @@
     const show = (on) => { button.textContent = on ? 'Turn off' : 'Turn on'; };
     const turn = async () => {
       const { pushManager } = await worker;
+      await savedAgain; // else it could save what is being taken back
       const held = await pushManager.getSubscription();
       if (held) {
         await store('DELETE', { endpoint: held.endpoint });

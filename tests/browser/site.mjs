@@ -1,7 +1,7 @@
 // The site in a real browser, from a fresh server on. Run by tests/browser/run --site URL.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
-import { launch } from './harness.mjs';
+import { launch, until } from './harness.mjs';
 import { SITE_URL, call, newcomer, signIn, visitor } from './people.mjs';
 
 let browser;
@@ -232,6 +232,7 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   const again = page.waitForRequest('**/v1/self/push-subscriptions');
   await signIn(page, 'told@example.org');
   await again;
+  await until(page, () => localStorage.getItem('push-session') === document.body.dataset.session);
   await page.goto(`${SITE_URL}/account`);
   await told.getByRole('button', { name: 'Turn off' }).click();
   await told.getByRole('button', { name: 'Turn on' }).waitFor();
