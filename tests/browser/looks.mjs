@@ -1,6 +1,6 @@
 // Every page of the site in a real browser, on a phone and on a desk, light and dark: nothing that
-// axe-core finds serious, nothing wider than the screen, everything within reach of the keyboard,
-// little to load. Pictures go to screenshots/ (git-ignored), for eyes to look at.
+// axe-core finds wrong, nothing wider than the screen, everything within reach of the keyboard, little
+// to load. With PICTURES=1, pictures of all of them for eyes to look at.
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,9 @@ import { launch } from './harness.mjs';
 import { SITE_URL, call, newcomer } from './people.mjs';
 import { findings, picture, unfold } from './sound.mjs';
 
-const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark']];
+// In the dark the same pages have other colors, and nothing else.
+const DARK = ['color-contrast'];
+const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark', DARK], ['phone', 375, 'light'], ['phone-dark', 375, 'dark', DARK]];
 const PAGE_BYTES_MAX = 100_000;
 
 let browser;
@@ -59,30 +61,30 @@ const signedIn = () => {
 };
 const nameOf = (path) => path.replace(world.app.id, 'app').replace(world.org, 'org').replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'home';
 
-const look = async (context, paths, look, who) => {
+const look = async (context, paths, look, rules, who) => {
   const problems = [];
+  const page = await context.newPage();
+  let bytes;
+  const network = await context.newCDPSession(page);
+  await network.send('Network.enable');
+  network.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
   for (const path of paths) {
-    const page = await context.newPage();
-    let bytes = 0;
-    const network = await context.newCDPSession(page);
-    await network.send('Network.enable');
-    network.on('Network.loadingFinished', ({ encodedDataLength }) => { bytes += encodedDataLength; });
+    bytes = 0;
     await page.goto(SITE_URL + path, { waitUntil: 'load' });
     if (bytes > PAGE_BYTES_MAX) problems.push(`${path} loads ${bytes} bytes`);
     await picture(page, `site-${who}-${nameOf(path)}-${look}`);
     await unfold(page);
-    for (const finding of await findings(page)) problems.push(`${path}: ${finding}`);
-    await page.close();
+    for (const finding of await findings(page, rules)) problems.push(`${path}: ${finding}`);
   }
   return problems;
 };
 
-for (const [name, width, colorScheme] of LOOKS) {
+for (const [name, width, colorScheme, rules] of LOOKS) {
   test(`every page is sound: ${name}`, async () => {
     const options = { viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce' };
     const stranger = await browser.newContext(options);
     const human = await browser.newContext({ ...options, storageState: await world.context.storageState() });
-    const problems = [...await look(stranger, signedOut, name, 'out'), ...await look(human, signedIn(), name, 'in')];
+    const problems = [...await look(stranger, signedOut, name, rules, 'out'), ...await look(human, signedIn(), name, rules, 'in')];
     await stranger.close();
     await human.close();
     assert.deepEqual(problems, []);
@@ -91,8 +93,8 @@ for (const [name, width, colorScheme] of LOOKS) {
 
 test('every page is within reach of the keyboard', async () => {
   const human = await browser.newContext({ viewport: { width: 375, height: 800 }, storageState: await world.context.storageState() });
+  const page = await human.newPage();
   for (const path of signedIn().filter((one) => !['/transfers', '/device'].includes(one))) {
-    const page = await human.newPage();
     await page.goto(SITE_URL + path);
     await unfold(page);
     await page.keyboard.press('Tab');
@@ -117,7 +119,6 @@ test('every page is within reach of the keyboard', async () => {
     // Of radio buttons the Tab key stops at one of each group.
     const radios = await page.evaluate(() => document.querySelectorAll('input[type=radio]').length);
     assert.ok(reached >= wanted - radios, `${path}: ${reached} of ${wanted} reached`);
-    await page.close();
   }
   await human.close();
 });

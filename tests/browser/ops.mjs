@@ -1,19 +1,19 @@
 // The operators' pages of a running server (OPS_URL), in a real browser: by keyboard, live, in
-// light and dark, on a small screen, and without anything that axe-core calls serious. Pictures go
-// to screenshots/ops (git-ignored). Run by `cargo test` (tests/ops/browser.rs).
+// light and dark, on a small screen, and without anything that axe-core calls serious. Run by
+// `cargo test` (tests/ops/browser.rs).
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { launch, onPage, until } from './harness.mjs';
+import { picture } from './sound.mjs';
 
 const OPS = process.env.OPS_URL;
 const PAGES = { overview: '/ops', tree: '/ops/tree', hot: '/ops/hot', restarts: '/ops/restarts', app: '/ops/apps/busy-app' };
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const OUT = new URL('./screenshots/ops/', import.meta.url).pathname;
 
 let browser;
-before(async () => { mkdirSync(OUT, { recursive: true }); browser = await launch(); });
+before(async () => { browser = await launch(); });
 after(() => browser.close());
 
 const focused = (page) => page.evaluate(() => document.activeElement.dataset.key ?? document.activeElement.tagName);
@@ -27,7 +27,7 @@ for (const [look, width, colorScheme] of [['light', 1100, 'light'], ['dark', 110
       const page = await context.newPage();
       await page.goto(OPS + path);
       await live(page);
-      await page.screenshot({ path: `${OUT}${name}-${look}.png`, fullPage: true });
+      await picture(page, `ops/${name}-${look}`);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wider <= 0, `${name}: ${wider}px wider than the screen`);
       for (const details of await page.locator('details').all()) await details.evaluate((it) => { it.open = true; });

@@ -1,23 +1,22 @@
 // What makes a page of the site sound, whoever looks: nothing that axe-core finds wrong, nothing
-// wider than the screen.
-import { mkdirSync, readFileSync } from 'node:fs';
+// wider than the screen. And pictures, for eyes to look at.
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
-mkdirSync(PICTURES, { recursive: true });
 
-// A picture of the whole page, for eyes to look at; the folder is git-ignored.
-export const picture = (page, name) => page.screenshot({ path: `${PICTURES}${name}.png`, fullPage: true });
+// A picture of the whole page in screenshots/ (git-ignored), where the variable PICTURES asks for them.
+export const picture = (page, name) => process.env.PICTURES && page.screenshot({ path: `${PICTURES}${name}.png`, fullPage: true });
 
 // Opens the parts of a page that are folded, so that they are looked at, too.
 export const unfold = (page) => page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
 
-// What is wrong with a page, each in a line.
-export const findings = async (page) => {
+// What is wrong with a page, each in a line. `rules` are those of axe-core that are looked at, all by default.
+export const findings = async (page, rules) => {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document, { resultTypes: ['violations'], ...(runOnly && { runOnly }) }), rules);
   return [
     ...(overflow > 0 ? [`${overflow}px wider than the screen`] : []),
     ...violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`),

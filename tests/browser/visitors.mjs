@@ -4,20 +4,14 @@
 // OWNER (an e-mail address).
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { launch, onPage } from './harness.mjs';
+import { picture } from './sound.mjs';
 
 const { SITE_URL, APP_URL, PRIVATE_URL, CHALLENGED_URL, HOSTILE_URL, OWNER } = process.env;
-const PICTURES = new URL('./screenshots/', import.meta.url).pathname;
 let browser;
-before(async () => {
-  mkdirSync(PICTURES, { recursive: true });
-  browser = await launch();
-});
+before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
-
-const picture = (page, name) => page.screenshot({ path: `${PICTURES}live-${name}.png` });
 
 // From a private app's page through sign-in, mail and confirmation.
 const signIn = async (page) => {
@@ -27,18 +21,18 @@ const signIn = async (page) => {
   await page.getByRole('button', { name: 'Send the link' }).click();
   await page.goto(`${SITE_URL}/dev/mailbox?to=${encodeURIComponent(OWNER)}`);
   await page.getByRole('link', { name: 'Open the link' }).first().click();
-  await picture(page, 'confirm');
+  await picture(page, 'live-confirm');
   await page.getByRole('button', { name: 'Sign in' }).click();
 };
 
 test('a private app opens by signing in, and not without', () => onPage(browser, PRIVATE_URL,
   async ({ page }) => {
     await page.getByText('This app is private').waitFor();
-    await picture(page, 'private');
+    await picture(page, 'live-private');
     await signIn(page);
     await page.waitForURL(PRIVATE_URL);
     await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
-    await picture(page, 'opened');
+    await picture(page, 'live-opened');
     const me = await page.evaluate(async () => app.me);
     assert.deepEqual([me.kind, me.role], ['human', 'owner']);
     assert.equal(await page.evaluate(() => document.cookie), '', 'no script reads the token');
@@ -94,7 +88,7 @@ test('a hostile app reaches neither the site nor another app', async () => {
     const refused = answer === 'refused' || [400, 401, 403].includes(statuses.get(url));
     assert.ok(refused, `${url}: ${answer} ${statuses.get(url)}`);
   }
-  await picture(page, 'hostile');
+  await picture(page, 'live-hostile');
   // All that has changed nothing.
   await page.goto(PRIVATE_URL);
   await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
