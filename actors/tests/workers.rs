@@ -29,6 +29,18 @@ async fn asleep(app: &rookery_actors::AppHandle) {
     }
 }
 
+/// Rounds of hibernation until one has asked an app to rest; how many it asked. An answer comes a
+/// moment before the place in the queue is free that its request held.
+async fn asked_to_rest(house: &House) -> u64 {
+    loop {
+        let asked = house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap();
+        if asked > 0 {
+            return asked;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
     let idle = RuntimeOptions { idle_after: Duration::ZERO, ..RuntimeOptions::default() };
@@ -36,13 +48,14 @@ async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
         let house = House::open_with(Faults::default(), options).await;
         let app = house.app("notes").await;
         house.create(&app, "a").await.unwrap();
-        let asked = house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap();
-        assert_eq!(asked, u64::from(rests));
         if rests {
+            assert_eq!(asked_to_rest(&house).await, 1);
             while app.state() != SlotState::Dormant {
                 tokio::task::yield_now().await;
             }
             assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(1));
+        } else {
+            assert_eq!(house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap(), 0);
         }
         assert_eq!(app.state(), SlotState::Live);
         house.close().await;
@@ -67,7 +80,7 @@ async fn an_app_that_somebody_follows_takes_no_place_in_a_round_of_rest() {
     while followed.observe().followers == 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap(), 1);
+    assert_eq!(asked_to_rest(&house).await, 1);
     while other.state() != SlotState::Dormant {
         tokio::task::yield_now().await;
     }
