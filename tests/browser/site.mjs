@@ -214,8 +214,10 @@ test('a browser asks to be told, is told, and takes that back', async () => {
     };
   });
   const sent = [];
-  await page.route('**/v1/self/push-subscriptions', (route) => {
+  let held;
+  await page.route('**/v1/self/push-subscriptions', async (route) => {
     sent.push([route.request().method(), route.request().postDataJSON()]);
+    await held;
     return route.fulfill({ status: route.request().method() === 'POST' ? 201 : 204, json: {} });
   });
   await signIn(page, 'told@example.org');
@@ -233,12 +235,19 @@ test('a browser asks to be told, is told, and takes that back', async () => {
   await signIn(page, 'told@example.org');
   await again;
   await until(page, () => localStorage.getItem('push-session') === document.body.dataset.session);
+  // While it is told again, nothing is taken back: what is saved last would stay.
+  let release;
+  held = new Promise((resolve) => { release = resolve; });
+  await page.evaluate(() => localStorage.setItem('push-session', 'another'));
   await page.goto(`${SITE_URL}/account`);
   await told.getByRole('button', { name: 'Turn off' }).click();
+  await page.evaluate(async () => (await navigator.serviceWorker.ready).pushManager.getSubscription());
+  assert.equal(sent.at(-1)[0], 'POST');
+  release();
   await told.getByRole('button', { name: 'Turn on' }).waitFor();
   const endpoint = 'https://push.example.net/one';
   const saved = ['POST', { endpoint, expirationTime: null, keys: { p256dh: 'key', auth: 'secret' } }];
-  assert.deepEqual(sent, [saved, saved, ['DELETE', { endpoint }]]);
+  assert.deepEqual(sent, [saved, saved, saved, ['DELETE', { endpoint }]]);
   check();
   await context.close();
 });

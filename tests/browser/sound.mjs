@@ -12,11 +12,11 @@ export const picture = (page, name) => process.env.PICTURES && page.screenshot({
 // Opens the parts of a page that are folded, so that they are looked at, too.
 export const unfold = (page) => page.evaluate(() => { for (const part of document.querySelectorAll('details')) part.open = true; });
 
-// What is wrong with a page, each in a line. `rules` are those of axe-core that are looked at, all by default.
-export const findings = async (page, rules) => {
+// What is wrong with a page, each in a line.
+export const findings = async (page) => {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document, { resultTypes: ['violations'], ...(runOnly && { runOnly }) }), rules);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   return [
     ...(overflow > 0 ? [`${overflow}px wider than the screen`] : []),
     ...violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`),
