@@ -110,6 +110,17 @@ fn ractor_lives_in_actors_only() {
 }
 
 #[test]
+fn code_that_no_compiler_checks_is_in_one_module() {
+    // The lint denies it everywhere else, as long as nobody lifts the lint.
+    let home = Path::new("storage/src/writer/sqlite/log_file.rs");
+    let lint = concat!("unsafe", "_code");
+    let sources = sources();
+    let lifted = sources.iter().filter(|source| source.text.contains(lint));
+    let found: Vec<_> = lifted.map(|source| source.path.as_path()).collect();
+    assert_eq!(found, [home], "decision 9 names the one module with `unsafe`");
+}
+
+#[test]
 fn dependencies_point_one_way() {
     let forbidden = [
         ("domain", &["rookery-storage", "rookery-actors", "tokio", "sqlx", "axum", "ractor"][..]),

@@ -8,4 +8,5 @@ mod feed;
 mod handover;
 mod kit;
 mod load;
+mod log;
 mod trash;

@@ -7,6 +7,7 @@
 mod app;
 mod batch;
 mod checkpoint;
+mod log_file;
 mod statements;
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
     thread,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, Error::SqliteFailure, OpenFlags};
 
 use self::{
     batch::Session,
@@ -84,7 +85,9 @@ fn open(db: &SqliteDb, shared: &Shared) -> Result<Connection, StorageError> {
 fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> {
     // No mutex: the connection never leaves its thread.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let vfs =
+        log_file::vfs().map_err(|code| SqliteFailure(libsqlite3_sys::Error::new(code), None))?;
+    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(PRAGMAS)?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT_BYTES)?;
