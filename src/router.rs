@@ -139,6 +139,7 @@ pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
     let mut participant = apps.document.clone();
     openapi::serve_from_app_origin(&mut participant);
     document.merge(participant);
+    openapi::share_items(&mut document);
     document
 }
 

@@ -22,6 +22,8 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     let document = server.get("/v1/openapi.json").await.expect(200);
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     assert_eq!(document["servers"][0]["url"], server.public_url());
+    let of_apps = server.public_url().replace("://", "://{slug}.");
+    assert_eq!(document["paths"]["/s/session"]["servers"][0]["url"], of_apps);
 
     let claimed = &document["paths"]["/v1/probe/claimed"]["post"];
     assert_eq!(claimed["security"], json!([{"agent_key": []}]));
@@ -66,17 +68,58 @@ async fn every_reference_in_the_document_leads_somewhere() {
     }
 }
 
+/// Every operation of the document, with its path.
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    document["paths"].as_object().unwrap().iter().flat_map(|(path, item)| {
+        let operations = item.as_object().unwrap().values();
+        operations.filter(|one| one["responses"].is_object()).map(|one| (path.as_str(), one))
+    })
+}
+
+/// What the standard asks for, and its common linters.
+#[test]
+fn the_document_says_of_everything_what_it_is() {
+    let document = serde_json::to_value(router::document()).unwrap();
+    assert!(document["servers"][0]["url"].is_string());
+    assert!(document["info"]["license"]["identifier"].is_string());
+    let mut known = std::collections::BTreeSet::new();
+    for tag in document["tags"].as_array().unwrap() {
+        assert!(!tag["description"].as_str().unwrap().is_empty(), "{tag}");
+        assert!(known.insert(tag["name"].as_str().unwrap()), "{tag} stands there twice");
+    }
+    let mut used = std::collections::BTreeSet::new();
+    for (path, operation) in operations(&document) {
+        let tags = operation["tags"].as_array().unwrap();
+        assert_eq!(tags.len(), 1, "{path}: one group");
+        used.insert(tags[0].as_str().unwrap());
+        for text in ["summary", "description"] {
+            assert!(!operation[text].as_str().unwrap_or_default().contains("<script"), "{path}");
+        }
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            let text = answer["description"].as_str().unwrap_or_default();
+            assert!(!text.is_empty(), "{path}: what is its {status}?");
+        }
+    }
+    assert_eq!(used, known);
+}
+
+#[test]
+fn every_schema_of_the_document_is_used() {
+    let document = serde_json::to_value(router::document()).unwrap();
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(found.contains(&format!("#/components/schemas/{name}")), "{name}");
+    }
+}
+
 #[test]
 fn no_two_operations_have_the_same_id() {
     let document = serde_json::to_value(router::document()).unwrap();
     let mut ids = std::collections::BTreeSet::new();
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for operation in
-            item.as_object().unwrap().values().filter(|one| one["responses"].is_object())
-        {
-            let id = operation["operationId"].as_str().unwrap_or_default();
-            assert!(!id.is_empty() && ids.insert(id.to_owned()), "{path}: {id:?}");
-        }
+    for (path, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        assert!(!id.is_empty() && ids.insert(id.to_owned()), "{path}: {id:?}");
     }
     assert!(ids.len() > 100, "the operations were found");
 }

@@ -7,11 +7,14 @@
 mod operation;
 mod prose;
 mod reference;
+mod tags;
 
 use utoipa::PartialSchema as _;
 use utoipa::openapi::{
-    Components, ComponentsBuilder, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref,
-    ServerBuilder, ServerVariableBuilder,
+    Components, ComponentsBuilder, ContentBuilder, Info, InfoBuilder, OpenApi, OpenApiBuilder, Ref,
+    RefOr, Schema, Server, ServerBuilder, ServerVariableBuilder,
+    info::LicenseBuilder,
+    schema::ArrayItems,
     security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
@@ -30,26 +33,42 @@ pub use reference::Reference;
 /// The schema of every error answer.
 const ERROR_SCHEMA: &str = "ErrorEnvelope";
 
-/// A document without routes: title, credentials, the error envelope.
+/// Where a server listens that was not told otherwise; a running one names its own address.
+const API_SERVER: &str = "http://localhost:8080";
+/// The same for its operators' listener.
+const OPERATORS_SERVER: &str = "http://localhost:8081";
+
+fn info(title: &str, description: &str) -> Info {
+    let license = LicenseBuilder::new()
+        .name(env!("CARGO_PKG_LICENSE"))
+        .identifier(Some(env!("CARGO_PKG_LICENSE")));
+    InfoBuilder::new()
+        .title(title)
+        .version(env!("CARGO_PKG_VERSION"))
+        .license(Some(license.build()))
+        .description(Some(description))
+        .build()
+}
+
+/// A document without routes: title, groups, credentials, the error envelope.
 #[must_use]
 pub fn skeleton() -> OpenApi {
-    let info = InfoBuilder::new()
-        .title("Rookery")
-        .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(include_str!("description.md")));
-    OpenApiBuilder::new().info(info.build()).components(Some(components())).build()
+    OpenApiBuilder::new()
+        .info(info("Rookery", include_str!("description.md")))
+        .servers(Some([Server::new(API_SERVER)]))
+        .tags(Some(tags::api()))
+        .components(Some(components()))
+        .build()
 }
 
 /// The document of the operator's listener, without routes.
 #[must_use]
 pub fn operators() -> OpenApi {
-    let info = InfoBuilder::new()
-        .title("Rookery for operators")
-        .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(
-            "The operator's listener (`ops.listen`). Where `ops.token` is set, every request needs \
-             it: as a bearer, or as the password of HTTP Basic.",
-        ));
+    let info = info(
+        "Rookery for operators",
+        "The operator's listener (`ops.listen`). Where `ops.token` is set, every request needs it: \
+         as a bearer, or as the password of HTTP Basic.",
+    );
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
     let bearer = bearer.description(Some("`ops.token`, where it is set.")).build();
     let components = ComponentsBuilder::new()
@@ -57,7 +76,12 @@ pub fn operators() -> OpenApi {
         .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
         .security_scheme(Scheme::OperatorToken.name(), SecurityScheme::Http(bearer))
         .build();
-    OpenApiBuilder::new().info(info.build()).components(Some(components)).build()
+    OpenApiBuilder::new()
+        .info(info)
+        .servers(Some([Server::new(OPERATORS_SERVER)]))
+        .tags(Some(tags::operators()))
+        .components(Some(components))
+        .build()
 }
 
 fn components() -> Components {
@@ -112,6 +136,37 @@ pub fn serve_from_app_origin(document: &mut OpenApi) {
         .build();
     for path in document.paths.paths.values_mut() {
         path.servers = Some(vec![server.clone()]);
+    }
+}
+
+/// Has the document name the addresses of a running server: that of the `site`, and that of an `app`,
+/// with `{slug}` in it.
+pub(crate) fn name_addresses(document: &mut OpenApi, site: &str, app: &str) {
+    document.servers = Some(vec![Server::new(site)]);
+    for path in document.paths.paths.values_mut() {
+        for server in path.servers.iter_mut().flatten() {
+            app.trim_end_matches('/').clone_into(&mut server.url);
+        }
+    }
+}
+
+/// What a page's items are called in its name: `Page_OwnApp`.
+const PAGE: &str = "Page_";
+
+/// Has each page of a list refer to the schema of its items, which it otherwise repeats.
+pub fn share_items(document: &mut OpenApi) {
+    let Some(components) = &mut document.components else { return };
+    let known: Vec<_> = components.schemas.keys().cloned().collect();
+    for (name, schema) in &mut components.schemas {
+        let Some(item) = name.strip_prefix(PAGE).filter(|item| known.iter().any(|one| one == item))
+        else {
+            continue;
+        };
+        if let RefOr::T(Schema::Object(page)) = schema
+            && let Some(RefOr::T(Schema::Array(items))) = page.properties.get_mut("items")
+        {
+            items.items = ArrayItems::RefOrSchema(Box::new(Ref::from_schema_name(item).into()));
+        }
     }
 }
 

@@ -5,11 +5,11 @@ use askama::Template;
 use bytes::Bytes;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    OpenApi, PathItem, RefOr,
+    OpenApi, PathItem, RefOr, Tag,
     path::{Operation, Parameter},
 };
 
-use super::{prose::Prose, to_json};
+use super::{name_addresses, prose::Prose, to_json};
 
 /// The rendered documents.
 #[derive(Debug, Clone)]
@@ -25,11 +25,12 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Renders everything that follows from `document` and the error table.
+    /// Renders everything that follows from `document` and the error table. `app_url` is the address
+    /// of an app, with `{slug}` for its slug.
     #[must_use]
-    pub fn render(document: &OpenApi, public_url: &str, docs_url: &str) -> Self {
+    pub fn render(document: &OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
         let mut document = document.clone();
-        document.servers = Some(vec![utoipa::openapi::Server::new(public_url)]);
+        name_addresses(&mut document, public_url, app_url);
         let docs = DocsPage {
             title: &document.info.title,
             description: Prose::of(document.info.description.as_deref().unwrap_or_default()),
@@ -79,6 +80,7 @@ struct Llms<'a> {
 /// Operations of one tag.
 struct Group {
     name: String,
+    about: String,
     entries: Vec<Entry>,
 }
 
@@ -136,15 +138,20 @@ fn schemas(document: &OpenApi) -> Vec<Named> {
 }
 
 fn groups(document: &OpenApi) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+    let tags = document.tags.iter().flatten();
+    let group = |tag: &Tag| Group {
+        name: tag.name.clone(),
+        about: tag.description.clone().unwrap_or_default(),
+        entries: Vec::new(),
+    };
+    let mut groups: Vec<Group> = tags.map(group).collect();
     for (path, item) in &document.paths.paths {
         for (method, operation) in operations(item) {
-            let name = operation.tags.iter().flatten().next();
-            let name = name.cloned().unwrap_or_else(|| "General".to_owned());
+            let name = operation.tags.iter().flatten().next().cloned().unwrap_or_default();
             let entry = entry(method, path, operation);
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.entries.push(entry),
-                None => groups.push(Group { name, entries: vec![entry] }),
+                None => groups.push(Group { name, about: String::new(), entries: vec![entry] }),
             }
         }
     }

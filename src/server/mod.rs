@@ -136,7 +136,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
     };
     let state = AppState::new(State {
-        reference: Reference::render(&document, &public_url, &docs_url),
+        reference: Reference::render(&document, &public_url, &origins.app_url("{slug}"), &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,

@@ -47,8 +47,8 @@ pub struct CreatedApp {
 /// Creates an app and deploys its first version.
 ///
 /// The body is JSON, `multipart/form-data`, or a zip of a folder with `index.html`,
-/// `manifest.json` and assets. The manifest may instead sit in the document, in a
-/// `<script type="application/json" id="x-service-manifest">`; in two places at once it is
+/// `manifest.json` and assets. The manifest may instead sit in the document, in a script element with
+/// `type="application/json"` and `id="x-service-manifest"`; in two places at once it is
 /// `invalid_request`. `dry_run=true` runs every check, answers what would happen, and changes
 /// nothing.
 #[utoipa::path(

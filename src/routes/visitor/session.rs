@@ -89,7 +89,7 @@ pub struct SessionApp {
 ///
 /// In a public app a visitor without a token is told `id: null`.
 #[utoipa::path(get, path = "/s/session", tag = "Participants", operation_id = "participant_session",
-    responses((status = 200, body = SessionRecord)))]
+    responses((status = 200, description = "Whoever asks, and the app", body = SessionRecord)))]
 pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
     let caller = arriving.caller()?;
     let standing = arriving.admit(&caller.unwrap_or_else(|| arriving.nobody())).await?;
