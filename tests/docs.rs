@@ -1,10 +1,11 @@
 //! The documents about the API: complete, current, readable without a script.
 
+use reqwest::Method;
 use rookery::{openapi, router};
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::harness::TestServer;
+use crate::harness::{Answer, TestServer};
 
 #[test]
 fn the_committed_document_is_current() {
@@ -169,4 +170,25 @@ async fn error_references_may_live_elsewhere() {
     let server = builder.start().await;
     let error = server.get("/v1/unknown").await.error(ErrorCode::NotFound);
     assert_eq!(error["docs_url"], "https://docs.example.org/r/reference/errors#not_found");
+}
+
+#[tokio::test]
+async fn documents_come_compressed_and_once() {
+    let server = TestServer::start().await;
+    let get = |path: &str| server.request(Method::GET, path);
+    for path in ["/v1/openapi.json", "/docs", "/docs/style.css", "/reference/errors", "/llms.txt"] {
+        let plain = server.get(path).await;
+        assert!(!plain.headers.contains_key("content-encoding"), "{path}");
+        assert_eq!(plain.header("vary"), "accept-encoding");
+        let (packed, bytes) = Answer::packed(get(path)).await;
+        assert!(packed.text == plain.text, "{path}");
+        assert!(bytes < 100_000 && bytes < plain.text.len(), "{path}: {bytes} bytes");
+        assert_ne!(packed.header("etag"), plain.header("etag"));
+        for known in [plain.header("etag"), packed.header("etag")] {
+            let coding = if known == plain.header("etag") { "identity" } else { "gzip" };
+            let again = get(path).header("if-none-match", known).header("accept-encoding", coding);
+            let again = Answer::of(again).await;
+            assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
+        }
+    }
 }

@@ -2,7 +2,6 @@
 //! reference, and the short way for agents.
 
 use askama::Template;
-use bytes::Bytes;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
     OpenApi, PathItem, RefOr, Tag,
@@ -10,18 +9,19 @@ use utoipa::openapi::{
 };
 
 use super::{name_addresses, prose::Prose, to_json};
+use crate::pages::packed::Packed;
 
 /// The rendered documents.
 #[derive(Debug, Clone)]
 pub struct Reference {
     /// `/v1/openapi.json`.
-    pub openapi: Bytes,
+    pub openapi: Packed,
     /// `/docs`.
-    pub docs: Bytes,
+    pub docs: Packed,
     /// `/reference/errors`.
-    pub errors: Bytes,
+    pub errors: Packed,
     /// `/llms.txt`.
-    pub llms: Bytes,
+    pub llms: Packed,
 }
 
 impl Reference {
@@ -41,7 +41,7 @@ impl Reference {
         let errors = ErrorsPage { codes: ErrorCode::ALL };
         let llms = Llms { public_url, docs_url };
         Self {
-            openapi: to_json(&document).into(),
+            openapi: Packed::new(to_json(&document)),
             docs: rendered(&docs),
             errors: rendered(&errors),
             llms: rendered(&llms),
@@ -50,8 +50,8 @@ impl Reference {
 }
 
 /// The templates write to memory and hold no fallible filter.
-fn rendered(page: &impl Template) -> Bytes {
-    page.render().unwrap_or_default().into()
+fn rendered(page: &impl Template) -> Packed {
+    Packed::new(page.render().unwrap_or_default())
 }
 
 #[derive(Template)]

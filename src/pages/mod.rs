@@ -8,6 +8,7 @@ pub mod assets;
 pub mod disclosure;
 pub mod document;
 pub mod origin;
+pub mod packed;
 pub mod paths;
 pub mod policy;
 pub mod sdk;

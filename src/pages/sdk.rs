@@ -1,9 +1,9 @@
 //! The SDK's files, compiled into the binary. Its source and its tests are `sdk/` and
-//! `tests/browser/`; how it is sent is [`super::assets::reply`]'s business.
+//! `tests/browser/`; how it is sent is the business of [`super::assets::reply`].
 
 use std::sync::LazyLock;
 
-use super::assets::{Cache, Representation, strong_etag};
+use super::packed::Packed;
 
 /// The SDK's source: its parts in one function, so that nothing of them is global, which runs once
 /// per page.
@@ -66,22 +66,21 @@ impl SdkFile {
         }
     }
 
-    /// It, as something to send.
+    /// Its media type.
     #[must_use]
-    pub fn representation(self) -> Representation<'static> {
-        static ETAGS: LazyLock<[String; 3]> = LazyLock::new(|| {
-            [SdkFile::Script, SdkFile::Solver, SdkFile::Types]
-                .map(|file| strong_etag(file.text().as_bytes()))
-        });
-        let content_type = match self {
+    pub const fn content_type(self) -> &'static str {
+        match self {
             Self::Script | Self::Solver => "text/javascript; charset=utf-8",
             Self::Types => TYPESCRIPT,
-        };
-        Representation {
-            etag: &ETAGS[self as usize],
-            content_type,
-            len: self.text().len() as u64,
-            cache: Cache::Sdk,
         }
+    }
+
+    /// It, as something to send.
+    #[must_use]
+    pub fn packed(self) -> &'static Packed {
+        static FILES: LazyLock<[Packed; 3]> = LazyLock::new(|| {
+            [SdkFile::Script, SdkFile::Solver, SdkFile::Types].map(|file| Packed::new(file.text()))
+        });
+        &FILES[self as usize]
     }
 }

@@ -1,42 +1,49 @@
 //! The pages about the API itself: they were rendered at start and are only handed out here.
 
-use axum::{body::Body, extract::State, response::Response};
-use bytes::Bytes;
-use http::{HeaderValue, header};
+use std::sync::LazyLock;
 
-use crate::state::AppState;
+use axum::{body::Body, extract::State, response::Response};
+use http::{HeaderMap, HeaderValue, header};
+
+use crate::{http::conditional::IfNoneMatch, pages::packed::Packed, state::AppState};
 
 const HTML: &str = "text/html; charset=utf-8";
-const STYLE: &str = include_str!("../../templates/reference/style.css");
+static STYLE: LazyLock<Packed> =
+    LazyLock::new(|| Packed::new(include_str!("../../templates/reference/style.css")));
 
 /// The OpenAPI document.
-pub async fn openapi(State(state): State<AppState>) -> Response {
-    answer("application/json", state.reference.openapi.clone())
+pub async fn openapi(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer("application/json", &state.reference.openapi, &headers)
 }
 
 /// The page that shows it.
-pub async fn api(State(state): State<AppState>) -> Response {
-    answer(HTML, state.reference.docs.clone())
+pub async fn api(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(HTML, &state.reference.docs, &headers)
 }
 
 /// The error reference.
-pub async fn errors(State(state): State<AppState>) -> Response {
-    answer(HTML, state.reference.errors.clone())
+pub async fn errors(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(HTML, &state.reference.errors, &headers)
 }
 
 /// The shortest way from nothing to a deployed app, for agents.
-pub async fn llms(State(state): State<AppState>) -> Response {
-    answer("text/plain; charset=utf-8", state.reference.llms.clone())
+pub async fn llms(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer("text/plain; charset=utf-8", &state.reference.llms, &headers)
 }
 
 /// The style of these pages.
-pub async fn style() -> Response {
-    answer("text/css; charset=utf-8", Bytes::from_static(STYLE.as_bytes()))
+pub async fn style(headers: HeaderMap) -> Response {
+    answer("text/css; charset=utf-8", &STYLE, &headers)
 }
 
-fn answer(content_type: &'static str, body: Bytes) -> Response {
-    let mut response = Response::new(Body::from(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+fn answer(content_type: &'static str, content: &Packed, request: &HeaderMap) -> Response {
+    let chosen = content.chosen(request);
+    let mut response = IfNoneMatch::of(request).answer(&chosen.etag, || {
+        let mut response = Response::new(Body::from(chosen.bytes.clone()));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+    });
+    chosen.describe(response.headers_mut());
     response
 }

@@ -1,5 +1,8 @@
 //! Reading an answer: status, headers, body, and the error envelope with all its members.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
 use reqwest::{RequestBuilder, header::HeaderMap};
 use rookery_domain::ErrorCode;
 use serde_json::Value;
@@ -26,6 +29,19 @@ impl Answer {
         let headers = response.headers().clone();
         let text = response.text().await.expect("the answer is complete");
         Self { status, headers, text }
+    }
+
+    /// The same for a client that takes gzip, unpacked, with the bytes that came over the wire.
+    pub async fn packed(request: RequestBuilder) -> (Self, usize) {
+        let request = request.header("accept-encoding", "br, gzip;q=0.8");
+        let response = request.send().await.expect("the server answers");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        assert_eq!(headers["content-encoding"], "gzip", "{headers:?}");
+        assert_eq!(headers["vary"], "accept-encoding");
+        let bytes = response.bytes().await.expect("the answer is complete");
+        let mut text = String::new();
+        GzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip of a text");
+        (Self { status, headers, text }, bytes.len())
     }
 
     /// The value of a header that must be there.

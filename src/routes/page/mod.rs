@@ -53,10 +53,19 @@ pub async fn types(State(state): State<AppState>, method: Method, headers: Heade
 }
 
 fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -> Response {
-    let reply = assets::reply(method, headers, &file.representation());
+    let chosen = file.packed().chosen(headers);
+    let what = Representation {
+        etag: &chosen.etag,
+        content_type: file.content_type(),
+        len: chosen.bytes.len() as u64,
+        cache: Cache::Sdk,
+    };
+    let reply = assets::reply(method, headers, &what);
     let mut common = HeaderMap::new();
     base_headers(&mut common, state.origins.is_https());
-    send(reply, common, |range| Bytes::from_static(file.text().as_bytes()).slice(range))
+    let mut response = send(reply, common, |range| chosen.bytes.slice(range));
+    chosen.describe(response.headers_mut());
+    response
 }
 
 /// Anything else on an app's origin.

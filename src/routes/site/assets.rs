@@ -1,24 +1,21 @@
 //! `/static/:file`: style and scripts of the site's pages, compiled in.
 //!
 //! A name holds what tells one content from another (a package's version, else a digest), so
-//! browsers keep these files for ever. They are compressed once; pages are not compressed at all,
-//! because they hold secrets beside text that somebody else may have chosen.
+//! browsers keep these files for ever.
 
-use std::{io::Write as _, sync::LazyLock};
+use std::sync::LazyLock;
 
 use axum::{
     body::Body,
     extract::Path,
     response::{IntoResponse as _, Response},
 };
-use bytes::Bytes;
-use flate2::{Compression, write::GzEncoder};
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     error::{ApiError, ApiResult},
-    pages::shell::STYLE,
+    pages::{packed::Packed, shell::STYLE},
 };
 
 /// How long browsers keep a file: a year, as long as caches look ahead.
@@ -44,16 +41,12 @@ pub struct Addresses {
 struct File {
     name: String,
     kind: &'static str,
-    plain: Bytes,
-    gzip: Bytes,
+    content: Packed,
 }
 
 impl File {
     fn new(name: String, kind: &'static str, plain: Vec<u8>) -> Self {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing into memory fails for no reason; if it did, the plain file is sent.
-        let written = packed.write_all(&plain).and_then(|()| packed.finish());
-        Self { name, kind, plain: plain.into(), gzip: written.unwrap_or_default().into() }
+        Self { name, kind, content: Packed::new(plain) }
     }
 
     /// A file of ours: its name says what it holds.
@@ -132,16 +125,12 @@ pub async fn file(headers: HeaderMap, Path(name): Path<String>) -> ApiResult<Res
     let own = [&*STYLE_FILE, &*SCRIPT_FILE, &*ICON_FILE];
     let mut files = own.into_iter().chain(VENDORED.iter());
     let file = files.find(|file| file.name == name).ok_or_else(ApiError::unknown_path)?;
-    let packed = takes_gzip(&headers) && !file.gzip.is_empty();
-    let bytes = if packed { &file.gzip } else { &file.plain };
-    let mut response = Body::from(bytes.clone()).into_response();
+    let chosen = file.content.chosen(&headers);
+    let mut response = Body::from(chosen.bytes.clone()).into_response();
     let set = response.headers_mut();
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.kind));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));
-    set.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if packed {
-        set.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
+    chosen.describe(set);
     Ok(response)
 }
 
@@ -153,14 +142,4 @@ pub async fn push_worker() -> Response {
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(JAVASCRIPT));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-/// Whether the client names gzip and does not refuse it (`q=0`).
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
-    lines.flat_map(|line| line.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-    })
 }
