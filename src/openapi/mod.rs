@@ -35,8 +35,8 @@ const ERROR_SCHEMA: &str = "ErrorEnvelope";
 
 /// Where a server listens that was not told otherwise; a running one names its own address.
 const API_SERVER: &str = "http://localhost:8080";
-/// The same for its operators' listener.
-const OPERATORS_SERVER: &str = "http://localhost:8081";
+/// The operators' listener answers its document itself: the address is that of the document.
+const OPERATORS_SERVER: &str = "/";
 
 fn info(title: &str, description: &str) -> Info {
     let license = LicenseBuilder::new()

@@ -58,6 +58,7 @@ async fn the_document_names_every_operation_and_leads_somewhere() {
         let item = &document["paths"][format!("/ops/api/{path}")];
         assert!(item["get"]["responses"]["200"].is_object(), "{path}");
     }
+    assert_eq!(document["servers"][0]["url"], "/", "where it listens is where this was read");
     let act = &document["paths"]["/ops/api/apps/{id}/actions/{action}"]["post"];
     assert!(act["requestBody"].is_object());
     assert_eq!(act["security"][0]["ops_token"], serde_json::json!([]));

@@ -58,7 +58,9 @@ impl From<Abilities> for CollectionAccess {
 ///
 /// Each request is decided anew: this says what would be answered now.
 #[utoipa::path(get, path = "/s/access", tag = "Participants", operation_id = "participant_access",
-    responses((status = 200, description = "What whoever asks may do, by collection", body = AccessRecord)))]
+    responses(
+        (status = 200, description = "What whoever asks may do, by collection", body = AccessRecord),
+    ))]
 pub async fn access(visitor: AnyVisitor) -> ApiResult<Json<AccessRecord>> {
     let abilities = visitor.app.abilities(&visitor.caller).await?;
     let collections = abilities.into_iter().map(|(name, may)| (name, may.into())).collect();

@@ -166,6 +166,12 @@ pub(super) async fn start_with(db: &Db, faults: Faults) -> Writer {
     Writer::start(db, db.next_epoch().await.unwrap(), options).unwrap()
 }
 
+/// A writer whose file has at most so many pages.
+pub(super) async fn start_with_pages(db: &Db, pages: u32) -> Writer {
+    let options = WriterOptions { sqlite_max_pages: Some(pages), ..WriterOptions::default() };
+    Writer::start(db, db.next_epoch().await.unwrap(), options).unwrap()
+}
+
 /// A writer of an older process start.
 pub(super) fn start_at(db: &Db, epoch: Epoch) -> Writer {
     Writer::start(db, epoch, WriterOptions::default()).unwrap()

@@ -5,13 +5,12 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use rookery_domain::{event::EventType, id::AppId, row::Row};
 use rookery_storage::{
-    Writer, WriterOptions,
     commit::{Abort, Outcome},
     integrity,
 };
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::kit::{Draft, deploy, keys, load, picture, start};
+use super::kit::{Draft, deploy, keys, load, picture, start, start_with_pages};
 use crate::support::{TestDb, on_sqlite, row};
 
 /// Rows of 4 KiB, each of which is also in its event: more than twice the writer's page cache (8 MiB).
@@ -49,8 +48,7 @@ fn a_commit_that_outgrows_the_file_after_its_first_pages_left_the_cache_leaves_n
     on_sqlite(async |test: &TestDb| {
         let app = deploy(test, "notes").await;
         // 12 MiB: the log has most of the commit's pages by then.
-        let options = WriterOptions { sqlite_max_pages: Some(3_072), ..WriterOptions::default() };
-        let writer = Writer::start(&test.db, test.db.next_epoch().await.unwrap(), options).unwrap();
+        let writer = start_with_pages(&test.db, 3_072).await;
         let before = picture(&load(&test.db, app).await);
         let outcome = commit_of(app, &large_rows()).commit(&writer).await;
         assert_eq!(outcome, Outcome::Aborted(Abort::Full));
@@ -184,6 +182,27 @@ fn random_transactions_with_a_tiny_cache_are_seen_whole_or_not_at_all() {
         for seed in 0..8 {
             random_transactions(seed, "full");
             random_transactions(seed, "off");
+        }
+    });
+}
+
+#[test]
+fn a_commit_of_any_length_is_seen_at_once_where_no_sync_follows_it() {
+    on_sqlite(async |test: &TestDb| {
+        let _writer = start(&test.db).await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.db");
+        let writes = open(&path, Some("rookery-log"));
+        let setup = "pragma journal_mode = wal; pragma synchronous = off; \
+             pragma wal_autocheckpoint = 0; create table t (key integer primary key, value blob);";
+        writes.execute_batch(setup).unwrap();
+        let reads = open(&path, None);
+        // One page more each time, past twice what is gathered at most.
+        for pages in 0..80 {
+            let value = vec![b'x'; pages * 4_092];
+            let mut put = writes.prepare_cached("insert or replace into t values (1, ?1)").unwrap();
+            put.execute([&value]).unwrap();
+            assert!(stored(&reads)[&1] == value, "{pages} pages");
         }
     });
 }

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use rookery_domain::{event::EventType, row::Row};
 use rookery_storage::{
-    Writer, WriterOptions,
     commit::{Abort, Outcome, RowState},
     trash::{self, TrashCursor},
 };
 
-use super::kit::{Draft, ENTRIES, deploy, keys, load, start};
+use super::kit::{Draft, ENTRIES, deploy, keys, load, start, start_with_pages};
 use crate::support::{NOW, TestDb, contract, on_sqlite, row};
 
 async fn with_trash(test: &TestDb) -> rookery_domain::id::AppId {
@@ -83,8 +82,7 @@ contract! {
 fn a_full_file_refuses_the_batch_and_the_writer_lives_on() {
     on_sqlite(async |test: &TestDb| {
         let app = deploy(test, "notes").await;
-        let options = WriterOptions { sqlite_max_pages: Some(1), ..WriterOptions::default() };
-        let full = Writer::start(&test.db, test.db.next_epoch().await.unwrap(), options).unwrap();
+        let full = start_with_pages(&test.db, 1).await;
         let before = format!("{:?}", load(&test.db, app).await);
         let big = format!(r#"{{"text":"{}"}}"#, "x".repeat(400_000));
         for _ in 0..2 {
