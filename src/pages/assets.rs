@@ -24,6 +24,12 @@ pub fn etag_of_sha256(digest: &[u8; 32]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16]))
 }
 
+/// The entity tag of the compressed content whose plain one has `etag`.
+#[must_use]
+pub fn etag_of_gzip(etag: &str) -> String {
+    format!("{}-gzip\"", etag.trim_end_matches('"'))
+}
+
 /// The content type an asset is sent with: the declared one where it is well-formed, else the one
 /// its path's extension has, else `application/octet-stream`. Text without a charset is UTF-8.
 #[must_use]

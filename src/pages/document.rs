@@ -14,33 +14,12 @@ use lol_html::{
 };
 use rookery_domain::{Error, Result};
 
-use super::{assets::strong_etag, sdk::SDK_PATH};
+use super::sdk::SDK_PATH;
 
 /// The `id` of the script that may hold the manifest.
 pub const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
 
 const BOM: char = '\u{feff}';
-
-/// A document ready to be sent; the caller keeps it per version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedDocument {
-    /// The HTML, to be sent as `text/html; charset=utf-8`.
-    pub html: String,
-    /// A strong entity tag of exactly these bytes.
-    pub etag: String,
-}
-
-/// Puts `<script src="{sdk_src}"></script>` where the browser will find it as the first element of
-/// the head, whatever the document leaves out, and takes away authored copies of the same script:
-/// a document that was saved from a browser and deployed again still has one.
-///
-/// # Errors
-/// `invalid_request` when the tokenizer gives the document up.
-pub fn serve(authored: &str, sdk_src: &str) -> Result<ServedDocument> {
-    let html = inject(authored, sdk_src)?;
-    let etag = strong_etag(html.as_bytes());
-    Ok(ServedDocument { html, etag })
-}
 
 /// Where the parser of a browser stands: before the head until something ends that state (HTML
 /// standard 13.2.6.4.1-3: comments, white space, doctype and `<html>` do not).
@@ -73,7 +52,13 @@ impl Injector {
     }
 }
 
-fn inject(authored: &str, sdk_src: &str) -> Result<String> {
+/// Puts `<script src="{sdk_src}"></script>` where the browser will find it as the first element of
+/// the head, whatever the document leaves out, and takes away authored copies of the same script:
+/// a document that was saved from a browser and deployed again still has one.
+///
+/// # Errors
+/// `invalid_request` when the tokenizer gives the document up.
+pub fn serve(authored: &str, sdk_src: &str) -> Result<String> {
     let (bom, body) = match authored.strip_prefix(BOM) {
         Some(body) => (true, body),
         None => (false, authored),

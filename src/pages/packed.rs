@@ -1,7 +1,8 @@
-//! Fixed content that is compressed once and sent so to whoever takes it (RFC 9110, 8.4 and 12.5.3).
+//! Content that is sent compressed to whoever takes it (RFC 9110, 8.4 and 12.5.3).
 //!
-//! It is for what is the same for everybody. Pages are never compressed: they hold secrets beside
-//! text that somebody else may have chosen, and the length of the two together tells of both.
+//! It is for what is the same for everybody who may see it: the API's documents, and what agents
+//! deployed. The site's own pages are never compressed: they hold secrets beside text that somebody
+//! else may have chosen, and the length of the two together tells of both.
 
 use std::io::Write as _;
 
@@ -11,11 +12,14 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::assets::strong_etag;
 
+/// Bytes below which nothing is compressed: it would fit into one packet anyway.
+const PACKED_BYTES_MIN: usize = 1 << 10;
+
 /// Content, as it is and compressed.
 #[derive(Clone)]
 pub struct Packed {
     plain: Encoded,
-    gzip: Encoded,
+    gzip: Option<Encoded>,
 }
 
 /// One encoding of it: the bytes, and a strong entity tag that no other encoding has.
@@ -25,35 +29,36 @@ pub struct Encoded {
     pub bytes: Bytes,
     /// Its entity tag, quotes included.
     pub etag: String,
-    is_gzip: bool,
+    /// Whether the bytes are compressed.
+    pub is_gzip: bool,
 }
 
 impl Packed {
-    /// Compresses `plain`.
+    /// Compresses `plain`, if that makes it smaller.
     #[must_use]
     pub fn new(plain: impl Into<Bytes>) -> Self {
-        let plain = Encoded::new(plain.into(), false);
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing into memory fails for no reason; if it did, the plain bytes are sent.
-        let written = packed.write_all(&plain.bytes).and_then(|()| packed.finish());
-        let gzip = match written {
-            Ok(bytes) => Encoded::new(bytes.into(), true),
-            Err(_) => plain.clone(),
-        };
-        Self { plain, gzip }
+        let plain = plain.into();
+        let gzip = gzip(&plain).map(|bytes| Encoded::new(bytes, true));
+        Self { plain: Encoded::new(plain, false), gzip }
     }
 
     /// What to send to whoever sent `request`.
     #[must_use]
     pub fn chosen(&self, request: &HeaderMap) -> &Encoded {
-        if takes_gzip(request) { &self.gzip } else { &self.plain }
+        self.gzip.as_ref().filter(|_| takes_gzip(request)).unwrap_or(&self.plain)
+    }
+
+    /// Bytes of all encodings together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.plain.bytes.len() + self.gzip.as_ref().map_or(0, |gzip| gzip.bytes.len())
     }
 }
 
 impl std::fmt::Debug for Packed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (plain, gzip) = (self.plain.bytes.len(), self.gzip.bytes.len());
-        f.debug_struct("Packed").field("plain_bytes", &plain).field("gzip_bytes", &gzip).finish()
+        let plain = self.plain.bytes.len();
+        f.debug_struct("Packed").field("plain_bytes", &plain).finish_non_exhaustive()
     }
 }
 
@@ -66,17 +71,57 @@ impl Encoded {
     pub fn describe(&self, headers: &mut HeaderMap) {
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
         if self.is_gzip {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::CONTENT_ENCODING, GZIP);
         }
     }
 }
 
-/// Whether the client names gzip and does not refuse it (`q=0`).
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+/// The value of `Content-Encoding`.
+pub const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+
+/// `plain`, compressed; `None` where that is not worth it.
+#[must_use]
+pub fn gzip(plain: &[u8]) -> Option<Bytes> {
+    if plain.len() < PACKED_BYTES_MIN {
+        return None;
+    }
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing into memory fails for no reason; if it did, the plain bytes are sent.
+    let packed = packed.write_all(plain).and_then(|()| packed.finish()).ok()?;
+    (packed.len() < plain.len()).then(|| packed.into())
+}
+
+/// Whether the client takes gzip: it names it and does not refuse it (`q=0`). Who asks for a part
+/// is given a part of the plain bytes.
+#[must_use]
+pub fn takes_gzip(request: &HeaderMap) -> bool {
+    if request.contains_key(header::RANGE) {
+        return false;
+    }
+    let lines = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
         let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
         named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
     })
+}
+
+/// Whether content of this media type usually gets smaller: text, and what is written like it.
+#[must_use]
+pub fn is_compressible(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.starts_with("text/")
+        || essence.ends_with("+json")
+        || essence.ends_with("+xml")
+        || matches!(
+            &*essence,
+            "application/javascript"
+                | "application/json"
+                | "application/wasm"
+                | "application/xml"
+                | "font/otf"
+                | "font/ttf"
+                | "image/bmp"
+                | "image/x-icon"
+        )
 }

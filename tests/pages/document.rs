@@ -6,7 +6,7 @@ use rookery::pages::document::{extract_embedded_manifest, serve};
 const TAG: &str = r#"<script src="/s/sdk.js"></script>"#;
 
 fn served(html: &str) -> String {
-    serve(html, "/s/sdk.js").unwrap().html
+    serve(html, "/s/sdk.js").unwrap()
 }
 
 #[test]
@@ -66,19 +66,10 @@ fn a_document_that_was_served_before_still_has_one_script() {
 
 #[test]
 fn in_path_mode_the_script_has_the_apps_path_and_cannot_break_out_of_its_attribute() {
-    let html = serve("<head></head>", "/a/guest/s/sdk.js").unwrap().html;
+    let html = serve("<head></head>", "/a/guest/s/sdk.js").unwrap();
     assert_eq!(html, r#"<head><script src="/a/guest/s/sdk.js"></script></head>"#);
-    let html = serve("<head></head>", "/a/\"><b>&/s/sdk.js").unwrap().html;
+    let html = serve("<head></head>", "/a/\"><b>&/s/sdk.js").unwrap();
     assert_eq!(html, r#"<head><script src="/a/&quot;><b>&amp;/s/sdk.js"></script></head>"#);
-}
-
-#[test]
-fn the_entity_tag_is_strong_and_of_what_is_served() {
-    let one = serve("<p>1", "/s/sdk.js").unwrap();
-    assert_eq!(one, serve("<p>1", "/s/sdk.js").unwrap());
-    assert!(one.etag.starts_with('"') && one.etag.ends_with('"'), "{}", one.etag);
-    assert_ne!(one.etag, serve("<p>2", "/s/sdk.js").unwrap().etag);
-    assert_ne!(one.etag, serve("<p>1", "/a/x/s/sdk.js").unwrap().etag);
 }
 
 #[test]

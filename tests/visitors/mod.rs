@@ -6,6 +6,7 @@ mod authorize;
 pub mod browser;
 mod feed;
 mod limits;
+mod packed;
 mod page;
 mod path_mode;
 mod rows;

@@ -1,7 +1,6 @@
 //! Documents, assets and status pages of apps.
 
 use reqwest::Method;
-use rookery::pages::sdk::SDK_GZIP_BYTES_MAX;
 use rookery_actors::app::message::AppOp;
 use rookery_domain::{ErrorCode, app::AppStatus, manifest::Visibility};
 use serde_json::json;
@@ -31,26 +30,6 @@ async fn a_page_begins_with_the_sdk_and_does_not_wake_its_app() {
     assert_eq!(sdk.header("content-type"), "text/javascript; charset=utf-8");
     assert!(sdk.text.contains("window"), "the SDK");
     assert!(site.app.peek().is_none(), "it sleeps");
-}
-
-#[tokio::test]
-async fn the_sdk_comes_compressed_to_whoever_takes_it() {
-    let world = World::start().await;
-    let site = world.public("garden", json!({})).await;
-    for path in ["/s/sdk.js", "/s/solver.js", "/s/sdk.d.ts"] {
-        let plain = site.get(path).await;
-        assert_eq!((plain.status, plain.header("vary")), (200, "accept-encoding"), "{path}");
-        assert!(!plain.headers.contains_key("content-encoding"), "{path}");
-        let (packed, bytes) = Answer::packed(site.request(Method::GET, path)).await;
-        assert!(packed.text == plain.text, "{path}");
-        assert_eq!(packed.header("content-type"), plain.header("content-type"));
-        assert_eq!(packed.header("content-length"), bytes.to_string());
-        assert!(bytes < SDK_GZIP_BYTES_MAX, "{path}: {bytes} bytes");
-        assert_ne!(packed.header("etag"), plain.header("etag"), "{path}");
-        let again = site.request(Method::GET, path).header("accept-encoding", "gzip");
-        let again = Answer::of(again.header("if-none-match", packed.header("etag"))).await;
-        assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
-    }
 }
 
 #[tokio::test]

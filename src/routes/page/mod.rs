@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -25,6 +25,7 @@ use crate::{
     http::{auth::visitor::Arriving, client::RequestContext},
     pages::{
         assets::{self, Cache, Reply, Representation},
+        packed,
         paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
         policy::{PagePolicy, base_headers},
         sdk::SdkFile,
@@ -63,9 +64,8 @@ fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -
     let reply = assets::reply(method, headers, &what);
     let mut common = HeaderMap::new();
     base_headers(&mut common, state.origins.is_https());
-    let mut response = send(reply, common, |range| chosen.bytes.slice(range));
-    chosen.describe(response.headers_mut());
-    response
+    chosen.describe(&mut common);
+    send(reply, common, &chosen.bytes)
 }
 
 /// Anything else on an app's origin.
@@ -153,14 +153,15 @@ fn document(
     method: &Method,
     request: &HeaderMap,
 ) -> Response {
+    let chosen = pages.document.chosen(request);
     let what = Representation {
-        etag: &pages.etag,
+        etag: &chosen.etag,
         content_type: HTML,
-        len: pages.html.len() as u64,
+        len: chosen.bytes.len() as u64,
         cache: cache(app),
     };
     let reply = assets::reply(method, request, &what);
-    send(reply, policy(state, app, pages), |range| pages.html.slice(range))
+    send(reply, common(state, app, pages, chosen.is_gzip), &chosen.bytes)
 }
 
 async fn asset(
@@ -171,26 +172,46 @@ async fn asset(
     method: &Method,
     request: &HeaderMap,
 ) -> Result<Response, Refusal> {
-    let etag = assets::etag_of_sha256(&info.sha256);
     let content_type = assets::content_type(&info.path, Some(&info.content_type));
-    let what = Representation {
-        etag: &etag,
-        content_type: &content_type,
-        len: info.size,
-        cache: cache(app),
+    let control = state.rooms.control();
+    let packed = if packed::is_compressible(&content_type) && packed::takes_gzip(request) {
+        state.pages.packed(control, app, info).await?
+    } else {
+        None
     };
+    let plain_etag = assets::etag_of_sha256(&info.sha256);
+    let (etag, len) = match &packed {
+        Some(packed) => (assets::etag_of_gzip(&plain_etag), packed.len() as u64),
+        None => (plain_etag, info.size),
+    };
+    let what = Representation { etag: &etag, content_type: &content_type, len, cache: cache(app) };
     let reply = assets::reply(method, request, &what);
-    let mut content = Bytes::new();
-    if !reply.body.is_empty() {
-        let found = state.rooms.control().asset(app.id, app.version, &info.path).await?;
-        content = Bytes::from_owner(found.ok_or(Refusal::NothingHere)?.bytes);
-    }
-    Ok(send(reply, policy(state, app, pages), |range| content.slice(range)))
+    let common = common(state, app, pages, packed.is_some());
+    let content = match packed {
+        Some(packed) => packed,
+        None if reply.body.is_empty() => Bytes::new(),
+        None => {
+            let found = control.asset(app.id, app.version, &info.path).await?;
+            Bytes::from_owner(found.ok_or(Refusal::NothingHere)?.bytes)
+        }
+    };
+    Ok(send(reply, common, &content))
 }
 
 /// Who may keep what an app serves.
 fn cache(app: &AppRecord) -> Cache {
     if app.visibility == Visibility::Public { Cache::Public } else { Cache::Private }
+}
+
+/// The headers of everything that an app serves.
+fn common(state: &AppState, app: &AppRecord, pages: &ReadyPages, is_gzip: bool) -> HeaderMap {
+    let mut headers = policy(state, app, pages);
+    // What a private app serves depends on the cookie.
+    headers.insert(header::VARY, HeaderValue::from_static("cookie, accept-encoding"));
+    if is_gzip {
+        headers.insert(header::CONTENT_ENCODING, packed::GZIP);
+    }
+    headers
 }
 
 /// The headers that fence the app in.
@@ -209,25 +230,19 @@ fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
     }
 }
 
-/// An answer of `reply`, with `common` headers and the bytes that `part` cuts out.
-fn send(
-    reply: Reply,
-    common: HeaderMap,
-    part: impl FnOnce(std::ops::Range<usize>) -> Bytes,
-) -> Response {
+/// An answer of `reply`, with `common` headers and what it takes of the `content`.
+fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
     // Everything that is sent is in memory, so it fits.
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let range = index(reply.body.start)..index(reply.body.end);
-    let body = if range.is_empty() { Bytes::new() } else { part(range) };
+    let body = if range.is_empty() { Bytes::new() } else { content.slice(range) };
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();
     headers.extend(common);
     headers.extend(reply.headers);
-    // What a private app serves depends on the cookie.
-    headers.insert(header::VARY, http::HeaderValue::from_static("cookie"));
     headers
         .entry(HeaderName::from_static("cross-origin-resource-policy"))
-        .or_insert(http::HeaderValue::from_static("same-origin"));
+        .or_insert(HeaderValue::from_static("same-origin"));
     response
 }

@@ -1,5 +1,6 @@
-//! The pages of versions, ready to be sent, kept within a bound of bytes. A version never changes,
-//! so nothing here is ever out of date; what is not asked for goes.
+//! The pages of versions, ready to be sent, and their files compressed; each kept within a bound
+//! of bytes. A version never changes, so nothing here is ever out of date; what is not asked for
+//! goes.
 
 use std::sync::Arc;
 
@@ -8,7 +9,10 @@ use rookery_actors::{Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
 use rookery_storage::versions::AssetInfo;
 
-use crate::pages::document;
+use crate::pages::{
+    document,
+    packed::{self, Packed},
+};
 
 /// Bytes of all versions that are kept together.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
@@ -16,29 +20,39 @@ const CACHE_BYTES_MAX: u64 = 64 << 20;
 const ENTRY_BYTES: usize = 1 << 10;
 /// Bytes that the record of an asset costs beside its path.
 const ASSET_BYTES: usize = 160;
+/// Bytes of all compressed files that are kept together.
+const FILES_BYTES_MAX: u64 = 32 << 20;
 
 /// One version, ready to be sent.
 #[derive(Debug)]
 pub struct ReadyPages {
     /// The document with the SDK.
-    pub html: Bytes,
-    /// Its strong entity tag.
-    pub etag: String,
+    pub document: Packed,
     /// What the version discloses.
     pub manifest: Manifest,
     assets: Vec<AssetInfo>,
 }
 
-/// The versions that were asked for lately.
-pub struct PageCache(moka::sync::Cache<(AppId, u32), Arc<ReadyPages>>);
+/// What was asked for lately.
+pub struct PageCache {
+    versions: moka::sync::Cache<(AppId, u32), Arc<ReadyPages>>,
+    /// Compressed files, by the SHA-256 of the plain ones; `None` where that makes them no smaller.
+    files: moka::sync::Cache<[u8; 32], Option<Bytes>>,
+}
 
 impl Default for PageCache {
     fn default() -> Self {
-        let weight = |_: &(AppId, u32), pages: &Arc<ReadyPages>| {
-            u32::try_from(pages.weight_bytes()).unwrap_or(u32::MAX)
-        };
-        Self(moka::sync::Cache::builder().max_capacity(CACHE_BYTES_MAX).weigher(weight).build())
+        let of_pages = |_: &_, pages: &Arc<ReadyPages>| weight(pages.bytes());
+        let of_file =
+            |_: &_, file: &Option<Bytes>| weight(ASSET_BYTES + file.as_ref().map_or(0, Bytes::len));
+        let versions = moka::sync::Cache::builder().max_capacity(CACHE_BYTES_MAX);
+        let files = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
+        Self { versions: versions.weigher(of_pages).build(), files: files.weigher(of_file).build() }
     }
+}
+
+fn weight(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl PageCache {
@@ -53,7 +67,7 @@ impl PageCache {
         sdk_src: &str,
     ) -> Result<Arc<ReadyPages>> {
         let key = (app.id, app.version);
-        if let Some(ready) = self.0.get(&key) {
+        if let Some(ready) = self.versions.get(&key) {
             return Ok(ready);
         }
         let source = control.page_source(app.id, app.version).await?;
@@ -61,17 +75,41 @@ impl PageCache {
         // Rewriting a large document takes milliseconds.
         let ready = tokio::task::spawn_blocking(move || ReadyPages::new(source, &sdk_src));
         let ready = Arc::new(ready.await.map_err(|_| Error::internal(false))??);
-        self.0.insert(key, Arc::clone(&ready));
+        self.versions.insert(key, Arc::clone(&ready));
         Ok(ready)
+    }
+
+    /// A file of an app's current version, compressed; `None` where that makes it no smaller, or
+    /// where the version has gone meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Control::asset`].
+    pub async fn packed(
+        &self,
+        control: &Control,
+        app: &AppRecord,
+        file: &AssetInfo,
+    ) -> Result<Option<Bytes>> {
+        let digest = file.sha256;
+        if let Some(known) = self.files.get(&digest) {
+            return Ok(known);
+        }
+        let Some(plain) = control.asset(app.id, app.version, &file.path).await? else {
+            return Ok(None);
+        };
+        let files = self.files.clone();
+        // Compressing a large file takes a tenth of a second; whoever asks meanwhile waits for it.
+        let packed = tokio::task::spawn_blocking(move || {
+            files.get_with(digest, || packed::gzip(&plain.bytes))
+        });
+        packed.await.map_err(|_| Error::internal(false))
     }
 }
 
 impl ReadyPages {
     fn new(source: PageSource, sdk_src: &str) -> Result<Self> {
-        let served = document::serve(&source.html, sdk_src)?;
         Ok(Self {
-            html: served.html.into(),
-            etag: served.etag,
+            document: Packed::new(document::serve(&source.html, sdk_src)?),
             manifest: source.manifest,
             assets: source.assets,
         })
@@ -84,9 +122,9 @@ impl ReadyPages {
         found.ok().map(|i| &self.assets[i])
     }
 
-    fn weight_bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let assets: usize =
             self.assets.iter().map(|a| ASSET_BYTES + a.path.len() + a.content_type.len()).sum();
-        ENTRY_BYTES + self.html.len() + assets
+        ENTRY_BYTES + self.document.bytes() + assets
     }
 }
