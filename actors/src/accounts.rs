@@ -56,8 +56,8 @@ impl Account {
 
     /// Rows counted now, uncommitted ones included.
     #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Acquire).max(0) as u64
+    pub fn rows(&self) -> i64 {
+        self.rows.load(Ordering::Acquire)
     }
 }
 

@@ -8,7 +8,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    AppHandle, Apps, RuntimeOptions, StartError,
+    AppHandle, Apps, Runtime, RuntimeOptions, StartError,
     accounts::Account,
     app::{message::Message, places::Places, rows::Rows, tail::Tail},
     feed::hub::Hub,
@@ -57,8 +57,16 @@ impl Rig {
     }
 
     /// Rows that the account counts now.
-    pub async fn account_rows(&self, owner: HumanId) -> u64 {
+    pub async fn account_rows(&self, owner: HumanId) -> i64 {
         let env = &self.apps.inner.env;
+        env.accounts.get(owner, &*env.store).await.map_or(0, |account| account.rows())
+    }
+}
+
+impl Runtime {
+    /// Rows that the account counts now.
+    pub async fn account_rows(&self, owner: HumanId) -> i64 {
+        let env = &self.apps().inner.env;
         env.accounts.get(owner, &*env.store).await.map_or(0, |account| account.rows())
     }
 }

@@ -29,16 +29,17 @@ async fn held(bench: &Bench) {
 }
 
 #[track_caller]
-fn check(counted: (u64, u64), stored: (u64, u64), what: &str) {
+fn check(counted: (i64, i64), stored: (i64, i64), what: &str) {
     assert_eq!(counted, stored, "{what}: rows of the former and of the new account");
 }
 
-async fn counted(bench: &Bench, to: HumanId) -> (u64, u64) {
+async fn counted(bench: &Bench, to: HumanId) -> (i64, i64) {
     (bench.rig.account_rows(bench.owner).await, bench.rig.account_rows(to).await)
 }
 
-fn stored(bench: &Bench, to: HumanId) -> (u64, u64) {
-    (bench.store.rows_of(bench.owner), bench.store.rows_of(to))
+fn stored(bench: &Bench, to: HumanId) -> (i64, i64) {
+    let rows = |owner| bench.store.rows_of(owner).cast_signed();
+    (rows(bench.owner), rows(to))
 }
 
 #[test]
@@ -72,7 +73,8 @@ fn both_accounts_count_what_is_theirs_however_the_commit_ends() {
             let moved = root.record.owner == to;
             assert!(moved || root.record.owner == bench.owner);
             check(counted(&bench, to).await, stored(&bench, to), &format!("{fate:?}"));
-            let expected = if moved { (0, ROWS) } else { (ROWS, 0) };
+            let rows = ROWS.cast_signed();
+            let expected = if moved { (0, rows) } else { (rows, 0) };
             assert_eq!(stored(&bench, to), expected, "{fate:?}");
         });
     }

@@ -109,6 +109,31 @@ async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rows_of_a_destroyed_app_are_given_back_to_its_account_once() {
+    let house = House::open(Faults::default()).await;
+    let kept = house.app("kept").await;
+    for key in ["a", "b", "c"] {
+        house.create(&kept, key).await.unwrap();
+    }
+    let counted = || async { house.runtime.account_rows(house.owner).await };
+    for by_sweeper in [false, true] {
+        let gone = house.app("gone").await;
+        house.create(&gone, "a").await.unwrap();
+        house.create(&gone, "b").await.unwrap();
+        assert_eq!(counted().await, 5);
+        gone.apply(house.caller.clone(), Op::App(AppOp::Delete), None, 0).await.unwrap();
+        if by_sweeper {
+            house.clock.set(NOW.plus_seconds(31 * DAY_S));
+            assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+        } else {
+            house.runtime.control().purge(&gone, house.caller.clone()).await.unwrap();
+        }
+        assert_eq!(counted().await, 3);
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_purge_that_was_cut_short_is_finished() {
     let house = House::open(Faults::default()).await;
     let app = house.app("notes").await;

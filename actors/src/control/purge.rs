@@ -19,22 +19,9 @@ impl Control {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move {
             app.apply(caller, Op::App(AppOp::Destroy), None, 0).await?;
-            control.give_rows_back(&app).await?;
             control.finish_purge(app.id()).await
         })
         .await
-    }
-
-    /// The rows of an app that is marked as being destroyed count no more. Its account is in
-    /// memory, because the app was awake to be marked; one that is read from storage later has
-    /// never counted them.
-    async fn give_rows_back(&self, app: &AppHandle) -> Result<()> {
-        let env = self.env();
-        let account = env.accounts.get(app.record().owner, &*env.store).await.map_err(failed)?;
-        if let Some((totals, _)) = apps::head(&self.db, app.id()).await.map_err(failed)? {
-            account.add(-((totals.live + totals.trashed + totals.detached) as i64));
-        }
-        Ok(())
     }
 
     /// Deletes what is left of an app that is marked as being destroyed.
