@@ -115,6 +115,31 @@ async fn a_cursor_of_another_app_is_no_cursor_of_this_feed() {
 }
 
 #[tokio::test]
+async fn a_page_of_large_events_ends_early_and_says_that_there_is_more() {
+    let rows = Rows::start().await;
+    let mut since = rows.now().await;
+    let text = "x".repeat(50_000);
+    for n in 0..12 {
+        rows.row("entries", &format!("k{n}"), json!({"text": text})).await;
+    }
+    let (mut pages, mut seen) = (0, Vec::new());
+    loop {
+        let answer = rows.feed(&format!("?since={since}&wait=0&limit=200")).await;
+        assert!(answer.text.len() < 400_000, "{} bytes", answer.text.len());
+        let page = answer.expect(200);
+        let events = page["events"].as_array().expect("events");
+        seen.extend(events.iter().map(|event| event["key"].as_str().expect("a key").to_owned()));
+        pages += 1;
+        since = page["cursor"].as_str().expect("a cursor").to_owned();
+        if page["more"] == false {
+            break;
+        }
+    }
+    assert_eq!(seen, (0..12).map(|n| format!("k{n}")).collect::<Vec<_>>());
+    assert_eq!(pages, 2);
+}
+
+#[tokio::test]
 async fn parameters_are_checked() {
     let rows = Rows::start().await;
     for query in ["?since=x", "?wait=61", "?wait=-1", "?limit=0", "?limit=201", "?sicne=x"] {

@@ -30,8 +30,11 @@ pub const WAIT_MAX: Duration = Duration::from_secs(60);
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(25);
 /// Events that one page holds at most.
 pub const PAGE_EVENTS_MAX: usize = 200;
+/// Bytes of events after which a page ends, whatever was asked for: an event may hold a whole row,
+/// and a page is in memory until its reader has taken it.
+const PAGE_BYTES: usize = 256 << 10;
 /// Events read from storage at a time.
-const CHUNK_EVENTS: usize = 500;
+const CHUNK_EVENTS: usize = 128;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
 const SCAN_EVENTS_MAX: usize = 5_000;
 
@@ -146,15 +149,18 @@ impl AppHandle {
     ) -> Result<(Vec<FeedEvent>, u64, bool)> {
         let mut sight = Sight::new(view, query.collection.as_deref(), &self.env().key, cursor);
         let (mut seen, mut through) = (Vec::new(), cursor.seq);
-        let mut looked = 0;
+        let (mut looked, mut bytes) = (0, 0);
         while through < view.root.seq && looked < SCAN_EVENTS_MAX {
             for event in self.chunk(view, through).await? {
-                if seen.len() == query.limit {
+                if seen.len() == query.limit || bytes >= PAGE_BYTES {
                     return Ok((seen, through, true));
                 }
                 through = event.seq;
                 looked += 1;
-                seen.extend(sight.of(&event));
+                if let Some(event) = sight.of(&event) {
+                    bytes += event.json.len();
+                    seen.push(event);
+                }
             }
         }
         Ok((seen, through, through < view.root.seq))

@@ -47,7 +47,7 @@ pub(crate) struct FeedParams {
     since: Option<String>,
     /// Seconds to wait for an event, 0 to 60; 25 unless given.
     wait: Option<u64>,
-    /// Events in the answer, 1 to 200; 50 unless given.
+    /// Events in the answer at most, 1 to 200; 50 unless given. Large events make it fewer.
     #[param(value_type = Option<u16>)]
     limit: Option<String>,
     /// Only rows of this collection.

@@ -190,10 +190,7 @@ async fn asset(
     let content = match packed {
         Some(packed) => packed,
         None if reply.body.is_empty() => Bytes::new(),
-        None => {
-            let found = control.asset(app.id, app.version, &info.path).await?;
-            Bytes::from_owner(found.ok_or(Refusal::NothingHere)?.bytes)
-        }
+        None => state.pages.plain(control, app, info).await?.ok_or(Refusal::NothingHere)?,
     };
     Ok(send(reply, common, &content))
 }

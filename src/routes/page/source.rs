@@ -1,5 +1,5 @@
-//! The pages of versions, ready to be sent, and their files compressed; each kept within a bound
-//! of bytes. A version never changes, so nothing here is ever out of date; what is not asked for
+//! The pages of versions, ready to be sent, and their files, plain and compressed; each kept within
+//! a bound of bytes. A version never changes, so nothing here is ever out of date; what is not asked for
 //! goes.
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ const CACHE_BYTES_MAX: u64 = 64 << 20;
 const ENTRY_BYTES: usize = 1 << 10;
 /// Bytes that the record of an asset costs beside its path.
 const ASSET_BYTES: usize = 160;
-/// Bytes of all compressed files that are kept together.
-const FILES_BYTES_MAX: u64 = 32 << 20;
+/// Bytes of all files that are kept together, and of all compressed ones.
+const FILES_BYTES_MAX: u64 = 64 << 20;
 
 /// One version, ready to be sent.
 #[derive(Debug)]
@@ -36,18 +36,26 @@ pub struct ReadyPages {
 /// What was asked for lately.
 pub struct PageCache {
     versions: moka::sync::Cache<(AppId, u32), Arc<ReadyPages>>,
-    /// Compressed files, by the SHA-256 of the plain ones; `None` where that makes them no smaller.
-    files: moka::sync::Cache<[u8; 32], Option<Bytes>>,
+    /// Files by the SHA-256 of their content: however many are reading one, it is in memory once.
+    plain: moka::sync::Cache<[u8; 32], Bytes>,
+    /// The same, compressed; `None` where that makes them no smaller.
+    packed: moka::sync::Cache<[u8; 32], Option<Bytes>>,
 }
 
 impl Default for PageCache {
     fn default() -> Self {
         let of_pages = |_: &_, pages: &Arc<ReadyPages>| weight(pages.bytes());
-        let of_file =
+        let of_plain = |_: &_, file: &Bytes| weight(ASSET_BYTES + file.len());
+        let of_packed =
             |_: &_, file: &Option<Bytes>| weight(ASSET_BYTES + file.as_ref().map_or(0, Bytes::len));
         let versions = moka::sync::Cache::builder().max_capacity(CACHE_BYTES_MAX);
-        let files = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
-        Self { versions: versions.weigher(of_pages).build(), files: files.weigher(of_file).build() }
+        let plain = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
+        let packed = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
+        Self {
+            versions: versions.weigher(of_pages).build(),
+            plain: plain.weigher(of_plain).build(),
+            packed: packed.weigher(of_packed).build(),
+        }
     }
 }
 
@@ -79,29 +87,43 @@ impl PageCache {
         Ok(ready)
     }
 
-    /// A file of an app's current version, compressed; `None` where that makes it no smaller, or
-    /// where the version has gone meanwhile.
+    /// A file of an app's current version; `None` where the version has gone meanwhile.
     ///
     /// # Errors
     /// Those of [`Control::asset`].
+    pub async fn plain(
+        &self,
+        control: &Control,
+        app: &AppRecord,
+        file: &AssetInfo,
+    ) -> Result<Option<Bytes>> {
+        if let Some(known) = self.plain.get(&file.sha256) {
+            return Ok(Some(known));
+        }
+        let found = control.asset(app.id, app.version, &file.path).await?;
+        // Who read it at the same time lets go of what came second.
+        let shared = |bytes| self.plain.entry(file.sha256).or_insert(bytes).into_value();
+        Ok(found.map(|found| shared(Bytes::from_owner(found.bytes))))
+    }
+
+    /// The same, compressed; `None` also where that makes it no smaller.
+    ///
+    /// # Errors
+    /// As [`Self::plain`].
     pub async fn packed(
         &self,
         control: &Control,
         app: &AppRecord,
         file: &AssetInfo,
     ) -> Result<Option<Bytes>> {
-        let digest = file.sha256;
-        if let Some(known) = self.files.get(&digest) {
+        if let Some(known) = self.packed.get(&file.sha256) {
             return Ok(known);
         }
-        let Some(plain) = control.asset(app.id, app.version, &file.path).await? else {
-            return Ok(None);
-        };
-        let files = self.files.clone();
+        let Some(plain) = self.plain(control, app, file).await? else { return Ok(None) };
+        let (files, digest) = (self.packed.clone(), file.sha256);
         // Compressing a large file takes a tenth of a second; whoever asks meanwhile waits for it.
-        let packed = tokio::task::spawn_blocking(move || {
-            files.get_with(digest, || packed::gzip(&plain.bytes))
-        });
+        let packed =
+            tokio::task::spawn_blocking(move || files.get_with(digest, || packed::gzip(&plain)));
         packed.await.map_err(|_| Error::internal(false))
     }
 }
