@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     domains::CustomDomains,
     error::Envelope,
-    http::{auth::Authenticator, country::Countries, waiters::Waiters},
+    http::{auth::Authenticator, body_budget::BodyBudget, country::Countries, waiters::Waiters},
     idp::IdentityProvider,
     mail::Mailer,
     openapi::Reference,
@@ -56,6 +56,8 @@ pub struct State {
     pub authenticator: Arc<dyn Authenticator>,
     /// Open polls of the feed, per client network.
     pub feed_waiters: Arc<Waiters>,
+    /// The bytes of request bodies.
+    pub bodies: Arc<BodyBudget>,
     /// Which country a client is in.
     pub countries: Countries,
     /// What operators see.

@@ -4,7 +4,7 @@ use secrecy::ExposeSecret as _;
 use url::Url;
 
 use super::{AppsMode, Config, ConfigError};
-use crate::outbound::gate::trusted_origin;
+use crate::{http::body::BodyBound, outbound::gate::trusted_origin};
 
 /// Shortest accepted `ops.token`, in characters.
 const OPS_TOKEN_LEN_MIN: usize = 16;
@@ -205,6 +205,11 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     timeout("server.header_timeout_s", server.header_timeout_s)?;
     timeout("server.body_timeout_s", server.body_timeout_s)?;
     timeout("server.drain_timeout_s", server.drain_timeout_s)?;
+    let largest = BodyBound::Deploy.bytes_max(&config.limits).saturating_mul(2);
+    if server.bodies_bytes_max < largest {
+        let name = "server.bodies_bytes_max";
+        return fail(&format!("{name}: must be at least {largest}, twice the largest deploy"));
+    }
     for (name, text) in [("public_url", &server.public_url), ("docs_url", &server.docs_url)] {
         if text.is_empty() {
             continue;

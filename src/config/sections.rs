@@ -77,6 +77,8 @@ pub struct Server {
     pub header_timeout_s: u64,
     /// Seconds for a request's body.
     pub body_timeout_s: u64,
+    /// Bytes of request bodies that are held at once.
+    pub bodies_bytes_max: usize,
     /// Seconds for running requests at shutdown.
     pub drain_timeout_s: u64,
     /// Lowest command-line client version; empty for any.

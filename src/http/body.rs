@@ -1,4 +1,4 @@
-//! Request bodies: bounded in bytes and in time, strict JSON, unknown members refused by name.
+//! Request bodies: bounded in bytes, alone and together, and in time; strict JSON, unknown members refused by name.
 
 use std::time::Duration;
 
@@ -6,14 +6,15 @@ use axum::{
     body::Body,
     extract::{FromRequest, Request},
 };
-use bytes::Bytes;
-use http::{HeaderMap, header};
-use http_body_util::{BodyExt as _, Limited};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header, request::Parts};
+use http_body_util::BodyExt as _;
 use rookery_domain::{Error, ErrorCode, Result, limits::Limits};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
+use super::{body_budget::BodyShare, client::RequestContext};
 use crate::{error::ApiError, state::AppState};
 
 /// Bytes of JSON around what a limit counts: member names, punctuation, escapes of a row's data.
@@ -109,7 +110,7 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         require_json(&parts.headers)?;
-        let bytes = read(&parts.headers, body, T::BOUND, state).await?;
+        let (bytes, _share) = read(&parts, body, T::BOUND, state).await?;
         let value: T = parse(&bytes)?;
         value.check(&state.config.limits)?;
         Ok(Self { value, bytes })
@@ -125,7 +126,7 @@ impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read(&parts.headers, body, T::BOUND, state).await?;
+        let (bytes, _share) = read(&parts, body, T::BOUND, state).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -145,33 +146,59 @@ impl RequestBody for Nothing {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
-/// A body as it came, read within the bounds of `bound`.
+/// A body as it came, read within the bounds of `bound`, and what it holds of the bytes that the
+/// server has for bodies.
 ///
 /// # Errors
-/// `payload_too_large`; `invalid_request` for a body that breaks off or comes too slowly.
+/// `payload_too_large`; `invalid_request` for a body that breaks off or comes too slowly; those of
+/// [`BodyShare::grow`].
 pub async fn read(
-    headers: &HeaderMap,
+    parts: &Parts,
     body: Body,
     bound: BodyBound,
     state: &AppState,
-) -> Result<Bytes> {
+) -> Result<(Bytes, BodyShare)> {
     let max = bound.bytes_max(&state.config.limits);
-    let too_large = || {
-        let message = format!("the request body is larger than {max} bytes");
-        Error::new(ErrorCode::PayloadTooLarge, message)
-    };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|text| text.parse::<u64>().ok()).is_some_and(|n| n > max as u64) {
-        return Err(too_large());
+    let announced = parts.headers.get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > max as u64) {
+        return Err(too_large(max));
     }
+    let context = parts.extensions.get::<RequestContext>();
+    let address = context.ok_or_else(|| Error::internal(false))?.address;
+    let collected = collect(body, max, state.bodies.share(address));
     let seconds = state.config.server.body_timeout_s;
-    let collected = timeout(Duration::from_secs(seconds), Limited::new(body, max).collect()).await;
-    match collected {
-        Err(_) => Err(Error::invalid(format!("the request body took longer than {seconds} s"))),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Error::invalid("the request body broke off")),
+    let collected = timeout(Duration::from_secs(seconds), collected).await;
+    collected.unwrap_or_else(|_| {
+        Err(Error::invalid(format!("the request body took longer than {seconds} s")))
+    })
+}
+
+async fn collect(mut body: Body, max: usize, mut share: BodyShare) -> Result<(Bytes, BodyShare)> {
+    let mut first = Bytes::new();
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Error::invalid("the request body broke off"))?;
+        // Trailers say nothing here.
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + whole.len() + data.len() > max {
+            return Err(too_large(max));
+        }
+        share.grow(data.len())?;
+        if first.is_empty() && whole.is_empty() {
+            // Most bodies are one frame, which need not be copied.
+            first = data;
+            continue;
+        }
+        whole.extend_from_slice(&std::mem::take(&mut first));
+        whole.extend_from_slice(&data);
     }
+    let bytes = if whole.is_empty() { first } else { whole.freeze() };
+    Ok((bytes, share))
+}
+
+fn too_large(max: usize) -> Error {
+    Error::new(ErrorCode::PayloadTooLarge, format!("the request body is larger than {max} bytes"))
 }
 
 /// Refuses a body that does not call itself JSON.

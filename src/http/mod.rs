@@ -3,6 +3,7 @@
 
 pub mod auth;
 pub mod body;
+pub mod body_budget;
 pub mod cli_version;
 pub mod client;
 pub mod conditional;

@@ -1,9 +1,11 @@
 //! Request bodies, queries and path ids: what is malformed is refused by name.
 
 use reqwest::Method;
+use rookery::http::body_budget::BodyBudget;
 use rookery_domain::ErrorCode;
+use serde_json::json;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, apps::open_collection};
 
 async fn post(server: &TestServer, body: &str) -> Answer {
     server.post("/v1/probe/things", "", body).await
@@ -64,6 +66,76 @@ async fn a_body_above_its_bound_is_too_large_announced_or_not() {
     raw.send(&format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len())).await;
     let answer = raw.read_to_end().await;
     assert!(answer.contains("payload_too_large"), "{answer}");
+}
+
+/// A server whose bodies may hold as little together as the settings permit: 18 MiB.
+async fn cramped() -> TestServer {
+    let limits = [("HTML", "4096"), ("ASSET", "4096")];
+    let builder = limits.into_iter().fold(TestServer::builder(), |builder, (what, bytes)| {
+        builder.set(&format!("ROOKERY__LIMITS__{what}_BYTES_MAX"), bytes)
+    });
+    let max = (18 << 20).to_string();
+    builder.set("ROOKERY__SERVER__BODIES_BYTES_MAX", &max).start().await
+}
+
+#[tokio::test]
+async fn bodies_that_are_under_way_hold_so_much_together_and_no_more() {
+    let server = cramped().await;
+    let ada = server.owner("ada").await;
+    let app =
+        server.deploy(&ada, json!({"manifest": {"collections": {"c": open_collection()}}})).await;
+    let head = |bytes: usize| {
+        format!(
+            "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {bytes}\r\n\r\n",
+            app.path("/collections/c/batch"),
+            ada.key,
+        )
+    };
+    let bodies = server.state().bodies.clone();
+    let part = "x".repeat(4 << 20);
+    let mut open = Vec::new();
+    for n in 1..=2 {
+        let mut one = server.raw().await;
+        one.send(&head(8 << 20)).await;
+        one.send(&part).await;
+        while bodies.held() < n * (4 << 20) - n * (16 << 10) {
+            tokio::task::yield_now().await;
+        }
+        open.push(one);
+    }
+    // One address may hold half of it: 9 MiB.
+    let rows = json!({"rows": [{"data": {"text": "x".repeat(2 << 20)}}]});
+    let batch = || server.call(Method::POST, &app.path("/collections/c/batch"), &ada);
+    let refused = Answer::of(batch().json(&rows)).await;
+    refused.error(ErrorCode::RateLimited);
+    assert!(refused.header("retry-after").parse::<u32>().is_ok());
+    let small = json!({"rows": [{"data": {"text": "small"}}]});
+    assert_eq!(Answer::of(batch().json(&small)).await.status, 200);
+    drop(open);
+    while bodies.held() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_ne!(Answer::of(batch().json(&rows)).await.status, 429);
+    assert_eq!(bodies.held(), 0);
+}
+
+#[test]
+fn what_bodies_may_hold_is_shared_by_all_addresses() {
+    const MAX: usize = 1 << 20;
+    let budget = BodyBudget::new(MAX);
+    let share = |last: u8| budget.share([192, 0, 2, last].into());
+    let (mut one, mut other, mut third) = (share(1), share(2), share(3));
+    one.grow(MAX / 2).unwrap();
+    let refused = share(1).grow(MAX / 2).expect_err("half of it is one address's");
+    assert_eq!(refused.code, ErrorCode::RateLimited);
+    other.grow(MAX / 2).unwrap();
+    let refused = third.grow(MAX / 4).expect_err("all of it is held");
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    drop(one);
+    share(1).grow(MAX / 4).unwrap();
+    drop((other, third));
+    assert_eq!(budget.held(), 0);
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ impl World {
             assets: Some(assets.collect()),
             // A link app draws its own slug.
             visibility: Some(visibility).filter(|one| *one != Visibility::Link),
-            timezone: None,
+            ..Bundle::default()
         };
         let request = CreateApp {
             owner,

@@ -1,7 +1,7 @@
 //! What a deploy brings, checked and compiled: everything that can be known before the rows are
 //! looked at.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{any::Any, collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result, json,
@@ -28,6 +28,26 @@ pub struct Bundle {
     pub visibility: Option<Visibility>,
     /// The timezone that the request names.
     pub timezone: Option<String>,
+    /// What is held for as long as the bundle is.
+    pub hold: Hold,
+}
+
+/// Something that is dropped with its last clone, such as a place in a budget.
+#[derive(Clone, Default)]
+pub struct Hold(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Hold {
+    /// Holds `what`.
+    #[must_use]
+    pub fn of(what: impl Any + Send + Sync) -> Self {
+        Self(Some(Arc::new(what)))
+    }
+}
+
+impl std::fmt::Debug for Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Hold").field(&self.0.is_some()).finish()
+    }
 }
 
 /// A bundle that has passed every rule that needs no row.

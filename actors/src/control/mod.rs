@@ -21,7 +21,7 @@ pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
-pub use draft::Bundle;
+pub use draft::{Bundle, Hold};
 pub use list::{AppList, Shown};
 pub use page::PageSource;
 pub use settings::SettingsPatch;

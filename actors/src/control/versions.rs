@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest, principal::Caller};
 use rookery_storage::versions::{self, AssetInfo, VersionInfo};
 
-use super::{Bundle, Control, Deployed, Redeploy};
+use super::{Bundle, Control, Deployed, Hold, Redeploy};
 use crate::{
     app::birth::read_manifest,
     registry::{AppHandle, failed},
@@ -89,6 +89,7 @@ impl Control {
             assets: Some(assets.to_vec()),
             visibility: None,
             timezone: None,
+            hold: Hold::default(),
         };
         let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
         self.deploy(app, deploy).await

@@ -14,7 +14,7 @@ use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
 use http::header;
 pub use json::{AssetBody, DeployBody, SeedBody};
-use rookery_actors::control::{Bundle, SeedRow};
+use rookery_actors::control::{Bundle, Hold, SeedRow};
 use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility};
 use rookery_storage::commit::Asset;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ impl FromRequest<AppState> for Deploy {
         let (parts, body) = request.into_parts();
         let query: DeployQuery = params::query(parts.uri.query().unwrap_or_default())?;
         let form = form_of(&parts.headers)?;
-        let bytes = body::read(&parts.headers, body, BodyBound::Deploy, state).await?;
+        let (bytes, share) = body::read(&parts, body, BodyBound::Deploy, state).await?;
         let raw = match &form {
             Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
             Form::Json | Form::Zip => None,
@@ -126,7 +126,7 @@ impl FromRequest<AppState> for Deploy {
                 (None, Form::Zip) => archive::read(bytes, limits)?,
                 (None, _) => json::read(&bytes)?,
             };
-            finish(raw, query)
+            finish(raw, query, Hold::of(share))
         });
         Ok(read.await.map_err(|_| Error::internal(false))??)
     }
@@ -146,7 +146,7 @@ fn form_of(headers: &http::HeaderMap) -> Result<Form> {
     }
 }
 
-fn finish(raw: Raw, query: DeployQuery) -> Result<Deploy> {
+fn finish(raw: Raw, query: DeployQuery, hold: Hold) -> Result<Deploy> {
     let html = raw.html.filter(|html| !html.is_empty());
     let html = html.ok_or_else(|| Error::invalid("`html`: the document is missing"))?;
     text("html", &html)?;
@@ -168,6 +168,7 @@ fn finish(raw: Raw, query: DeployQuery) -> Result<Deploy> {
             assets,
             visibility: visibility.map(Visibility::from),
             timezone: once("timezone", raw.timezone, query.timezone)?,
+            hold,
         },
         slug: once("slug", raw.slug, query.slug)?,
         org: once("org_id", raw.org_id, query.org_id)?,
