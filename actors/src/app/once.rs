@@ -30,7 +30,41 @@ pub struct Once {
     pub render: Option<Renderer>,
 }
 
+/// What storage knows of a key.
+pub(crate) enum LookedUp {
+    /// The first answer.
+    First(StoredAnswer),
+    /// Nothing, at a seq that the actor is told with the request.
+    New(IdempotencyKey),
+}
+
 impl AppHandle {
+    /// Looks for the first answer to a request.
+    ///
+    /// # Errors
+    /// `conflict` when its key came with another body before; `unavailable`.
+    pub(crate) async fn look_up(&self, once: &Once) -> Result<LookedUp> {
+        // The seq first: what is durable at that point, the look-up finds.
+        let checked_at_seq = self.root().await?.seq;
+        let first = self.env().store.answer(once.scope).await.map_err(failed)?;
+        if let Some(first) = first {
+            if first.body_hash != once.body_hash {
+                return Err(reused());
+            }
+            let (status, location, body) = (first.status, first.location, first.body);
+            return Ok(LookedUp::First(StoredAnswer { status, location, body }));
+        }
+        let Once { scope, body_hash, collection, location_base, render } = once.clone();
+        Ok(LookedUp::New(IdempotencyKey {
+            scope,
+            body_hash,
+            collection,
+            location_base,
+            render,
+            checked_at_seq,
+        }))
+    }
+
     /// As [`AppHandle::apply`], but a repeated request is answered as the first one was.
     ///
     /// # Errors
@@ -44,24 +78,9 @@ impl AppHandle {
     ) -> Result<Reply> {
         let mut tried = 1;
         loop {
-            // The seq first: what is durable at that point, the look-up finds.
-            let checked_at_seq = self.root().await?.seq;
-            let first = self.env().store.answer(once.scope).await.map_err(failed)?;
-            if let Some(first) = first {
-                if first.body_hash != once.body_hash {
-                    return Err(reused());
-                }
-                let (status, location, body) = (first.status, first.location, first.body);
-                return Ok(Reply::Replayed(StoredAnswer { status, location, body }));
-            }
-            let Once { scope, body_hash, collection, location_base, render } = once.clone();
-            let key = IdempotencyKey {
-                scope,
-                body_hash,
-                collection,
-                location_base,
-                render,
-                checked_at_seq,
+            let key = match self.look_up(&once).await? {
+                LookedUp::First(answer) => return Ok(Reply::Replayed(answer)),
+                LookedUp::New(key) => key,
             };
             match self.apply(caller.clone(), op.clone(), Some(key), bytes).await {
                 Err(error) if must_look_again(&error) && tried < LOOK_UPS_MAX => tried += 1,

@@ -12,9 +12,10 @@ use rookery_storage::versions;
 use super::{Bundle, Control, draft, to_the_end};
 use crate::{
     app::{
-        answers::reused,
+        answers::must_look_again,
         deploy::{self, DeployPlan},
-        message::{AppOp, IdempotencyKey, Op, Reply, StoredAnswer},
+        message::{AppOp, Op, Reply, StoredAnswer},
+        once::{LookedUp, Once},
     },
     registry::{AppHandle, failed},
 };
@@ -33,8 +34,8 @@ pub struct Redeploy {
     pub force: bool,
     /// Check everything and change nothing.
     pub dry_run: bool,
-    /// The idempotency key, if the request brought one.
-    pub idempotency: Option<IdempotencyKey>,
+    /// What makes it the same request as an earlier one, if it brought a key.
+    pub idempotency: Option<Once>,
 }
 
 /// What a deploy did, or would do.
@@ -73,24 +74,25 @@ impl Control {
 
     async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
-        let mut idempotency = request.idempotency.clone();
-        if let Some(key) = &mut idempotency {
-            let checked_at_seq = app.root().await?.seq;
-            if let Some(first) = self.env().store.answer(key.scope).await.map_err(failed)? {
-                if first.body_hash != key.body_hash {
-                    return Err(reused());
-                }
-                let (status, location, body) = (first.status, first.location, first.body);
-                let stored = StoredAnswer { status, location, body };
-                return Ok(Deployed::replayed(app.record(), stored));
-            }
-            key.checked_at_seq = checked_at_seq;
-        }
         let _turn = match request.dry_run {
             true => None,
-            false => Some(app.slot.deploying.lock().await),
+            false => {
+                let turn = app.slot.deploying.lock();
+                let turn = tokio::time::timeout(self.env().options.request_timeout, turn).await;
+                let busy = |_| Error::unavailable("other versions of this app are being deployed");
+                Some(turn.map_err(busy)?)
+            }
         };
         for _ in 0..ATTEMPTS_MAX {
+            let key = match &request.idempotency {
+                None => None,
+                Some(once) => match app.look_up(once).await? {
+                    LookedUp::First(answer) => {
+                        return Ok(Deployed::replayed(app.record(), answer));
+                    }
+                    LookedUp::New(key) => Some(key),
+                },
+            };
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {
                 return self.rehearse(app, &plan).await;
@@ -98,7 +100,7 @@ impl Control {
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            let reply = app.apply(request.caller.clone(), op, idempotency.clone(), bytes).await;
+            let reply = app.apply(request.caller.clone(), op, key, bytes).await;
             match reply {
                 Ok(Reply::Deployed(report)) => {
                     let record = app.record();
@@ -115,7 +117,9 @@ impl Control {
                     });
                 }
                 Ok(Reply::Replayed(stored)) => return Ok(Deployed::replayed(app.record(), stored)),
-                // Another version came first: prepare anew on that one.
+                // Answers were forgotten between the look-up and the actor's turn, or another
+                // version came first: prepare anew on that one.
+                Err(error) if must_look_again(&error) => {}
                 Err(error)
                     if error.code == ErrorCode::Unavailable && app.record().version != base => {}
                 Err(error) => return Err(error),

@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::{
-    app::message::{IdempotencyKey as Once, Renderer, Reply, StoredAnswer},
+    app::{
+        message::{Renderer, Reply, StoredAnswer},
+        once::Once,
+    },
     control::{AppDetail, Redeploy},
 };
 use rookery_domain::{Error, ErrorCode, compat::Break};
@@ -92,7 +95,6 @@ pub async fn deploy(
         collection: None,
         location_base: String::new(),
         render: Some(kept(&state, &named)),
-        checked_at_seq: 0,
     };
     // A dry run makes nothing, so there is nothing to make only once.
     let idempotency = key.0.filter(|_| !dry_run).map(once);
