@@ -72,6 +72,8 @@ pub(crate) struct Env {
     pub(crate) schemas: Schemas,
     /// Where manifests are compiled.
     pub(crate) compiling: Offload,
+    /// Where long lists are made.
+    pub(crate) scanning: Offload,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// When the process started: idle times and crash streaks count from here.

@@ -158,6 +158,7 @@ pub(crate) async fn start_apps(
         orgs: OrgAdmins::default(),
         schemas,
         compiling: Offload::default(),
+        scanning: Offload::default(),
         observer,
         started: Instant::now(),
     });

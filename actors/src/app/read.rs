@@ -13,7 +13,6 @@ use rookery_domain::{
     row::Row,
     row_key,
 };
-use tokio::sync::Semaphore;
 
 use super::{
     page::PageText,
@@ -27,8 +26,6 @@ use crate::{
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
-/// Long scans at a time, over all apps.
-static SCANS: Semaphore = Semaphore::const_new(2);
 
 /// What a list asks for.
 #[derive(Debug, Clone)]
@@ -228,10 +225,8 @@ impl AppHandle {
             limit: query.limit.get(),
         };
         let (rows, more) = if scan.is_long() {
-            let _permit = SCANS.acquire().await.map_err(|_| Error::internal(false))?;
-            tokio::task::spawn_blocking(move || scan.run())
-                .await
-                .map_err(|_| Error::internal(false))?
+            let scanned = self.env().scanning.run(move || scan.run()).await;
+            scanned.map_err(|_| Error::internal(false))?
         } else {
             scan.run()
         };
@@ -257,10 +252,11 @@ struct Scan {
 
 impl Scan {
     fn is_long(&self) -> bool {
-        self.shelf.rows.len() > INLINE_SCAN_ROWS_MAX
-            && (self.query.has_filter()
-                || self.query.creation_order().is_none()
-                || self.scope != RowScope::All)
+        let whole = self.query.has_filter()
+            || self.query.creation_order().is_none()
+            || self.scope != RowScope::All
+            || !self.trash.is_empty();
+        whole && self.shelf.rows.len() + self.trash.len() > INLINE_SCAN_ROWS_MAX
     }
 
     /// The rows of the page, and whether there are more behind it.
