@@ -1,15 +1,15 @@
 //! The log's file as the lane's connection sees it: the pages of a commit in few system calls.
 //!
 //! SQLite writes each page of the log with two calls, one for the frame's header and one for the
-//! page: 140 calls for a commit that touches 70 pages. Here they are gathered and written together, before anything that could miss them: a sync, a read, a
-//! question about the file, a write anywhere else, and always at the frame that ends a transaction,
-//! because SQLite shows it to other connections next. What is gathered is thus never part of a
-//! commit that anybody has seen, and a write that fails later than SQLite meant it fails the same
-//! transaction.
+//! page: 140 calls for a commit that touches 70 pages. Here they are gathered and written together,
+//! before anything that could miss them: a sync, a read, a question about the file, a write anywhere
+//! else, and always at the frame that ends a transaction, because SQLite shows it to other
+//! connections next. What is gathered is thus never part of a commit that anybody has seen, and a
+//! write that fails later than SQLite meant it fails the same transaction.
 //!
-//! This is a VFS around the system's own one, which opens every other file as ever. Of the log's format
-//! it knows the one word that says where a transaction ends. It is the one place with `unsafe`: SQLite's file layer is an interface
-//! of C (<https://www.sqlite.org/vfs.html>).
+//! This is a VFS around the system's own one, which opens every other file as ever. Of the log's
+//! format it knows the one word that says where a transaction ends. It is the one place with
+//! `unsafe`: SQLite's file layer is an interface of C (<https://www.sqlite.org/vfs.html>).
 
 #![expect(unsafe_code, reason = "SQLite's file layer is an interface of C")]
 
