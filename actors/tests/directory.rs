@@ -5,7 +5,7 @@ use std::{pin::pin, sync::Arc};
 use futures::{future::join_all, poll};
 use rookery_actors::{
     Directory, DirectoryOptions, Runtime, RuntimeOptions,
-    directory::{AgentRecord, Arrival, MintedKey},
+    directory::{AgentRecord, Arrival, MintedKey, SignedIn},
     store::SqlStore,
 };
 use rookery_domain::{
@@ -18,7 +18,7 @@ use rookery_domain::{
     sealed::ServerKey,
     time::Clock,
 };
-use rookery_storage::{Db, StorageOptions, Writer, WriterOptions};
+use rookery_storage::{Db, StorageOptions, Writer, WriterOptions, faults};
 use tempfile::TempDir;
 
 const START: Timestamp = Timestamp(1_769_860_800_000_000);
@@ -27,6 +27,7 @@ const TURNS_MAX: usize = 100_000;
 
 struct House {
     directory: Directory,
+    db: Db,
     clock: Clock,
     _runtime: Runtime,
     _data: TempDir,
@@ -47,11 +48,17 @@ async fn house() -> House {
     let runtime = runtime.unwrap();
     let options = DirectoryOptions::default();
     let (root, admins) = (runtime.root(), runtime.org_admins());
-    let directory = Directory::start(db, clock.clone(), key, root, admins, options).await;
-    House { directory: directory.unwrap(), clock, _runtime: runtime, _data: data }
+    let directory = Directory::start(db.clone(), clock.clone(), key, root, admins, options).await;
+    House { directory: directory.unwrap(), db, clock, _runtime: runtime, _data: data }
 }
 
 impl House {
+    async fn sign_in(&self, email: &str) -> SignedIn {
+        let email = Email::parse(email).unwrap();
+        let link = self.directory.request_link(&email, None).await.unwrap();
+        self.directory.verify_link(link.expose()).await.unwrap()
+    }
+
     async fn agent(&self) -> (AgentRecord, MintedKey) {
         self.directory.register(AgentName::default()).await.unwrap()
     }
@@ -136,9 +143,7 @@ async fn a_visitor_is_known_in_its_app_only_and_never_again_once_revoked() {
 async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
     let house = house().await;
     let directory = &house.directory;
-    let email = Email::parse("ada@example.org").unwrap();
-    let link = directory.request_link(&email, None).await.unwrap();
-    let signed_in = directory.verify_link(link.expose()).await.unwrap();
+    let signed_in = house.sign_in("ada@example.org").await;
     let (app, human) = (AppId::new(), signed_in.human.id);
     let held = directory.session(signed_in.secret.expose()).unwrap().unwrap();
     let session = held.session;
@@ -172,14 +177,45 @@ async fn a_session_grant_is_good_once_for_its_app_and_for_a_minute() {
 }
 
 #[tokio::test]
+async fn whoever_tries_again_to_sign_out_is_signed_out_of_the_apps_too() {
+    let house = house().await;
+    let directory = &house.directory;
+    for (full_at, way) in (1..=3).flat_map(|at| (0..3).map(move |way| (at, way))) {
+        let signed_in = house.sign_in("ada@example.org").await;
+        let (app, human) = (AppId::new(), signed_in.human.id);
+        let cookie = signed_in.secret.expose();
+        let session = directory.session(cookie).unwrap().unwrap().session;
+        let grant = async || directory.create_session_grant(app, human, session).await.unwrap();
+        let spent = grant().await;
+        let visit = directory.redeem_session_grant(app, spent.expose(), None).await.unwrap();
+        let waits = grant().await;
+        let leave = async || match way {
+            0 => directory.sign_out(cookie).await,
+            1 => directory.end_session(human, session).await,
+            _ => directory.sign_out_everywhere(human).await,
+        };
+
+        faults::fill_at(&house.db, full_at);
+        if let Err(error) = leave().await {
+            assert_eq!(error.code, ErrorCode::Unavailable);
+            assert!(directory.session(cookie).unwrap().is_some(), "nothing was applied");
+            leave().await.unwrap();
+        }
+        faults::fill_at(&house.db, 0);
+        assert!(directory.session(cookie).unwrap().is_none());
+        let here = directory.participant(app, visit.token.expose()).await.unwrap();
+        assert_eq!(here, None, "way {way}, no space at {full_at}");
+        let refused = directory.redeem_session_grant(app, waits.expose(), None).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
+    }
+}
+
+#[tokio::test]
 async fn organizations_are_what_storage_says_after_a_crash_and_after_leaving() {
     let house = house().await;
     let directory = &house.directory;
-    let email = Email::parse("ada@example.org").unwrap();
-    let link = directory.request_link(&email, None).await.unwrap();
-    let ada = directory.verify_link(link.expose()).await.unwrap().human.id;
-    let link = directory.request_link(&Email::parse("bob@example.org").unwrap(), None).await;
-    let bob = directory.verify_link(link.unwrap().expose()).await.unwrap().human.id;
+    let ada = house.sign_in("ada@example.org").await.human.id;
+    let bob = house.sign_in("bob@example.org").await.human.id;
     let org = directory.create_org(ada, OrgName::parse("Rooks").unwrap()).await.unwrap().org.id;
     let bobs = Email::parse("bob@example.org").unwrap();
     directory.add_org_member(org, ada, bobs, OrgRole::Member).await.unwrap();

@@ -134,6 +134,37 @@ pub async fn break_transaction(db: &crate::Db) -> crate::error::Result<()> {
     .await
 }
 
+/// Which transaction of the cold path finds no space left; none by default.
+#[derive(Debug, Default)]
+pub(crate) struct FullAt {
+    /// Transactions until then, that one included.
+    #[cfg(feature = "faults")]
+    left: std::sync::atomic::AtomicU64,
+}
+
+impl FullAt {
+    /// Whether it is this transaction.
+    #[cfg(not(feature = "faults"))]
+    #[inline(always)]
+    pub(crate) const fn hit(&self) -> bool {
+        false
+    }
+
+    /// Whether it is this transaction.
+    #[cfg(feature = "faults")]
+    pub(crate) fn hit(&self) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) == Ok(1)
+    }
+}
+
+/// Lets the `n`-th transaction of the cold path from now, counted from 1, find no space left, once;
+/// none for 0.
+#[cfg(feature = "faults")]
+pub fn fill_at(db: &crate::Db, n: u64) {
+    db.soundness().full_at.left.store(n, std::sync::atomic::Ordering::Relaxed);
+}
+
 /// Damages a stored row so that it cannot be read any more; whether there was one.
 ///
 /// # Errors

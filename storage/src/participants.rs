@@ -148,22 +148,22 @@ pub async fn revoke(db: &Db, id: ParticipantId) -> Result<bool> {
     Ok(db.execute("delete from participants where id = $1", args![id]).await? == 1)
 }
 
-/// Ends every token of a human in one app, and every sign-in that waits for it there.
+/// Ends every token of a human in one app, and every sign-in that waits for it there, all or
+/// nothing.
 ///
 /// # Errors
 /// Any [`StorageError`].
 pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<()> {
-    db.execute("delete from session_grants where human = $1 and app_id = $2", args![human, app])
-        .await?;
-    db.execute("delete from participants where human = $1 and app_id = $2", args![human, app])
-        .await?;
-    Ok(())
-}
-
-/// Ends every token of a human: in all apps, as signing out of the site does.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn revoke_of_human(db: &Db, human: HumanId) -> Result<u64> {
-    db.execute("delete from participants where human = $1", args![human]).await
+    db.transaction((app, human), |tx, (app, human)| {
+        Box::pin(async move {
+            for sql in [
+                "delete from session_grants where human = $1 and app_id = $2",
+                "delete from participants where human = $1 and app_id = $2",
+            ] {
+                tx.execute(sql, args![*human, *app]).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
 }

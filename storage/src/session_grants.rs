@@ -54,11 +54,3 @@ pub async fn consume(
     let human = decode::id("session_grants.human", &human)?;
     Ok((bound == app && Timestamp(expires) > now).then_some(human))
 }
-
-/// Ends every unspent grant of a human, as signing out of the site does; how many there were.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn revoke_of_human(db: &Db, human: HumanId) -> Result<u64> {
-    db.execute("delete from session_grants where human = $1", args![human]).await
-}

@@ -135,26 +135,47 @@ pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> 
     Ok(open.is_some())
 }
 
-/// Ends a session; `false` when it had ended already.
+/// Ends one session of a human with what its human's sessions have opened in apps, all or nothing;
+/// the hash of its cookie. `None`, and nothing is ended, when the human has no such session.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn revoke(db: &Db, id: SessionId) -> Result<bool> {
-    Ok(db.execute("delete from sessions where id = $1", args![id]).await? == 1)
+pub async fn end(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 32]>> {
+    db.transaction((human, id), |tx, (human, id)| {
+        Box::pin(async move {
+            let ended: Option<(Vec<u8>,)> = tx
+                .optional(
+                    "delete from sessions where id = $1 and human = $2 returning hash",
+                    args![*id, *human],
+                )
+                .await?;
+            let Some((hash,)) = ended else { return Ok(None) };
+            end_visits(tx, *human).await?;
+            decode::fixed("sessions.hash", &hash).map(Some)
+        })
+    })
+    .await
 }
 
-/// Ends one session of a human; the hash of its cookie, when there was such a session.
+/// Ends all sessions of a human with what they have opened in apps, all or nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn revoke_of(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 32]>> {
-    let hash: Option<(Vec<u8>,)> = db
-        .returning(
-            "delete from sessions where id = $1 and human = $2 returning hash",
-            args![id, human],
-        )
-        .await?;
-    hash.map(|(hash,)| decode::fixed("sessions.hash", &hash)).transpose()
+pub async fn end_all(db: &Db, human: HumanId) -> Result<()> {
+    db.transaction(human, |tx, human| {
+        Box::pin(async move {
+            tx.execute("delete from sessions where human = $1", args![*human]).await?;
+            end_visits(tx, *human).await
+        })
+    })
+    .await
+}
+
+/// Ends a human's visits of apps, and the sign-ins that wait to become some.
+async fn end_visits(tx: &mut Tx, human: HumanId) -> Result<()> {
+    tx.execute("delete from session_grants where human = $1", args![human]).await?;
+    tx.execute("delete from participants where human = $1", args![human]).await?;
+    Ok(())
 }
 
 /// The open sessions of a human, the newest first, behind the one at `after`.
@@ -184,14 +205,6 @@ pub async fn of_human(
     .into_iter()
     .map(Session::decode)
     .collect()
-}
-
-/// Ends all sessions of a human; how many there were.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn revoke_all(db: &Db, human: HumanId) -> Result<u64> {
-    db.execute("delete from sessions where human = $1", args![human]).await
 }
 
 /// Records uses: at most [`TOUCH_MAX`] of them, the rest is dropped. An older use never replaces

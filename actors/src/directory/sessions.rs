@@ -7,7 +7,7 @@ use rookery_domain::{
     id::{HumanId, SessionId},
     secret::SecretHash,
 };
-use rookery_storage::{StorageError, participants, session_grants, sessions};
+use rookery_storage::sessions;
 
 use super::{Directory, core::Core, sign_in::SESSION_TTL_S};
 
@@ -65,11 +65,12 @@ impl Directory {
     /// `not_found`, when the human has no such session; `unavailable`, `internal`.
     pub async fn end_session(&self, human: HumanId, id: SessionId) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
-            let ended = sessions::revoke_of(&core.db, human, id).await?;
+            let ended = sessions::end(&core.db, human, id).await?;
             let missing = || Error::new(ErrorCode::NotFound, "no such session");
             let hash = SecretHash(ended.ok_or_else(missing)?);
             core.write(|memory| memory.remove_session(hash));
-            Ok(core.end_visits(human).await?)
+            core.participants.forget_all();
+            Ok(())
         })
         .await
     }
@@ -80,21 +81,11 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn sign_out_everywhere(&self, human: HumanId) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
-            sessions::revoke_all(&core.db, human).await?;
+            sessions::end_all(&core.db, human).await?;
             core.write(|memory| memory.remove_sessions_of(human));
-            Ok(core.end_visits(human).await?)
+            core.participants.forget_all();
+            Ok(())
         })
         .await
-    }
-}
-
-impl Core {
-    /// Ends what a human's sessions of the site have opened in apps.
-    pub(super) async fn end_visits(&self, human: HumanId) -> Result<(), StorageError> {
-        // First what could still become a visit, then the visits.
-        session_grants::revoke_of_human(&self.db, human).await?;
-        participants::revoke_of_human(&self.db, human).await?;
-        self.participants.forget_all();
-        Ok(())
     }
 }

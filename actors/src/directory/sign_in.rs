@@ -159,9 +159,10 @@ impl Directory {
             let found = core
                 .read(|memory| memory.session(hash).map(|session| (session.id, session.human)))?;
             let Some((session, human)) = found else { return Ok(()) };
-            sessions::revoke(&core.db, session).await?;
+            sessions::end(&core.db, human, session).await?;
             core.write(|memory| memory.remove_session(hash));
-            Ok(core.end_visits(human).await?)
+            core.participants.forget_all();
+            Ok(())
         })
         .await
     }

@@ -173,6 +173,9 @@ impl Db {
                 if let Some(why) = db.soundness().broken() {
                     return Err(StorageError::Broken(why));
                 }
+                if db.soundness().full_at.hit() {
+                    return Err(StorageError::Full);
+                }
                 let result = match &db {
                     Self::Sqlite(db) => db.attempt(&input, body).await,
                     Self::Postgres(db) => db.attempt(&input, body).await,

@@ -4,14 +4,20 @@
 
 use tokio::sync::watch;
 
+use crate::faults::FullAt;
+
 /// Sound, or broken for good with a reason.
 #[derive(Debug, Default)]
-pub(crate) struct Soundness(watch::Sender<Option<String>>);
+pub(crate) struct Soundness {
+    broken: watch::Sender<Option<String>>,
+    /// Where a test lets the space run out.
+    pub(crate) full_at: FullAt,
+}
 
 impl Soundness {
     /// From now on nothing is written. The first reason stays.
     pub(crate) fn break_for(&self, why: &str) {
-        self.0.send_if_modified(|broken| {
+        self.broken.send_if_modified(|broken| {
             let is_first = broken.is_none();
             if is_first {
                 *broken = Some(why.to_owned());
@@ -22,12 +28,12 @@ impl Soundness {
 
     /// Why nothing is written any more.
     pub(crate) fn broken(&self) -> Option<String> {
-        self.0.borrow().clone()
+        self.broken.borrow().clone()
     }
 
     /// Returns once nothing is written any more, and says why.
     pub(crate) async fn until_broken(&self) -> String {
-        let mut watch = self.0.subscribe();
+        let mut watch = self.broken.subscribe();
         // The sender lives as long as `self`.
         let broken = watch.wait_for(Option::is_some).await;
         broken.ok().and_then(|why| why.clone()).unwrap_or_default()

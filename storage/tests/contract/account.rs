@@ -106,12 +106,12 @@ contract! {
         assert_eq!(sessions::of_human(db, ada, after, NOW, 1).await.unwrap(), made[1..2]);
         let ended = NOW.plus_seconds(7_200);
         assert_eq!(sessions::of_human(db, ada, None, ended, 10).await.unwrap(), []);
-        assert_eq!(sessions::revoke_of(db, eve, made[0].id).await.unwrap(), None);
+        assert_eq!(sessions::end(db, eve, made[0].id).await.unwrap(), None);
         assert!(sessions::is_open(db, made[0].id, ada, NOW).await.unwrap());
         assert!(!sessions::is_open(db, made[0].id, eve, NOW).await.unwrap());
-        let revoked = sessions::revoke_of(db, ada, made[0].id).await.unwrap();
+        let revoked = sessions::end(db, ada, made[0].id).await.unwrap();
         assert_eq!(revoked, Some(made[0].hash));
-        assert_eq!(sessions::revoke_of(db, ada, made[0].id).await.unwrap(), None);
+        assert_eq!(sessions::end(db, ada, made[0].id).await.unwrap(), None);
         assert_eq!(sessions::of_human(db, ada, None, NOW, 10).await.unwrap(), made[1..]);
     }
 

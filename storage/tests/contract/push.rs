@@ -68,7 +68,7 @@ contract! {
         // The session lasts an hour.
         assert_eq!(sealed(test, ada, 3_599).await.len(), 1);
         assert!(sealed(test, ada, 3_600).await.is_empty());
-        assert!(sessions::revoke(&test.db, open.id).await.unwrap());
+        assert!(sessions::end(&test.db, ada, open.id).await.unwrap().is_some());
         assert_eq!(number(&test.db, "select count(*) from push_subscriptions").await, 0);
         let late = push::keep(&test.db, subscription(&open, hash(), "late"), NOW).await.unwrap();
         assert_eq!(late, None);

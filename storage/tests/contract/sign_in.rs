@@ -1,13 +1,27 @@
 //! Magic links, sessions, and the grants that carry a sign-in to an app.
 
-use rookery_domain::id::{AppId, HumanId, SessionId};
+use rookery_domain::id::{AppId, HumanId, ParticipantId};
 use rookery_storage::{
     links::{self, NewLink},
+    participants::{self, Participant, ParticipantKind},
     session_grants,
     sessions::{self, SessionUse},
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_session};
+use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
+
+fn visit(human: HumanId) -> Participant {
+    Participant {
+        id: ParticipantId::new(),
+        hash: hash(),
+        app: AppId::new(),
+        kind: ParticipantKind::Human,
+        human: Some(human),
+        via: None,
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(60),
+    }
+}
 
 contract! {
     async fn of_32_sign_ins_by_one_link_one_succeeds(test: &TestDb) {
@@ -65,24 +79,45 @@ contract! {
         assert_eq!(found.map(|s| (s.seen_at, s.expires_at)), Some((later.seen_at, later.expires_at)));
         assert_eq!(sessions::by_hash(db, session.hash, later.expires_at).await.unwrap(), None);
 
-        assert!(sessions::revoke(db, session.id).await.unwrap());
-        assert!(!sessions::revoke(db, session.id).await.unwrap());
+        assert!(sessions::end(db, owner, session.id).await.unwrap().is_some());
+        assert_eq!(sessions::end(db, owner, session.id).await.unwrap(), None);
         sessions::touch(db, vec![SessionUse { seen_at: NOW.plus_seconds(90), ..later }])
             .await
             .unwrap();
         assert_eq!(sessions::by_hash(db, session.hash, NOW).await.unwrap(), None);
-        assert!(!sessions::revoke(db, SessionId::new()).await.unwrap());
     }
 
-    async fn all_sessions_of_one_human_end_together(test: &TestDb) {
+    async fn sessions_end_with_the_visits_of_their_human_and_nobody_elses(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let eve = human(db, "eve@example.com").await.id;
+        let counted = async || {
+            [
+                number(db, "select count(*) from sessions").await,
+                number(db, "select count(*) from session_grants").await,
+                number(db, "select count(*) from participants").await,
+            ]
+        };
+        let enter = async |human| {
+            let end = NOW.plus_seconds(60);
+            session_grants::create(db, hash(), AppId::new(), human, end, NOW).await.unwrap();
+            participants::create(db, &visit(human)).await.unwrap();
+        };
+        let mut open = Vec::new();
         for _ in 0..3 {
-            sessions::create(db, ada, new_session(), NOW).await.unwrap();
+            open.push(sessions::create(db, ada, new_session(), NOW).await.unwrap());
+            enter(ada).await;
         }
         let other = sessions::create(db, eve, new_session(), NOW).await.unwrap();
-        assert_eq!(sessions::revoke_all(db, ada).await.unwrap(), 3);
+        enter(eve).await;
+        assert_eq!(sessions::end(db, ada, other.id).await.unwrap(), None);
+        assert_eq!(counted().await, [4, 4, 4], "a session of another is none");
+
+        assert_eq!(sessions::end(db, ada, open[0].id).await.unwrap(), Some(open[0].hash));
+        assert_eq!(counted().await, [3, 1, 1]);
+        enter(ada).await;
+        sessions::end_all(db, ada).await.unwrap();
+        assert_eq!(counted().await, [1, 1, 1]);
         assert_eq!(sessions::by_hash(db, other.hash, NOW).await.unwrap(), Some(other));
     }
 

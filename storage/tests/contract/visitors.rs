@@ -1,7 +1,10 @@
 //! Visitors of apps.
 
 use rookery_domain::id::{AppId, ParticipantId};
-use rookery_storage::participants::{self, Participant, ParticipantKind};
+use rookery_storage::{
+    participants::{self, Participant, ParticipantKind},
+    session_grants,
+};
 
 use crate::support::{NOW, contract, hash, human};
 
@@ -52,16 +55,25 @@ contract! {
         assert_eq!(participants::by_hash(db, visitor.hash, NOW).await.unwrap(), None);
     }
 
-    async fn signing_out_ends_a_humans_visits_in_all_apps(test: &TestDb) {
+    async fn who_is_sent_away_from_an_app_leaves_neither_a_visit_nor_a_sign_in_there(
+        test: &TestDb,
+    ) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
-        for _ in 0..3 {
-            let visit = Participant { human: Some(ada), ..visitor(ParticipantKind::Human) };
-            participants::create(db, &visit).await.unwrap();
+        let visit = || Participant { human: Some(ada), ..visitor(ParticipantKind::Human) };
+        let (here, elsewhere) = (visit(), visit());
+        let [waits_here, waits_elsewhere] = [hash(), hash()];
+        for (visit, waits) in [(&here, waits_here), (&elsewhere, waits_elsewhere)] {
+            participants::create(db, visit).await.unwrap();
+            let end = NOW.plus_seconds(60);
+            session_grants::create(db, waits, visit.app, ada, end, NOW).await.unwrap();
         }
-        let other = visitor(ParticipantKind::Anonymous);
-        participants::create(db, &other).await.unwrap();
-        assert_eq!(participants::revoke_of_human(db, ada).await.unwrap(), 3);
-        assert!(participants::by_hash(db, other.hash, NOW).await.unwrap().is_some());
+        participants::revoke_in_app(db, here.app, ada).await.unwrap();
+        assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);
+        let spent = session_grants::consume(db, waits_here, here.app, NOW).await.unwrap();
+        assert_eq!(spent, None);
+        assert!(participants::by_hash(db, elsewhere.hash, NOW).await.unwrap().is_some());
+        let spent = session_grants::consume(db, waits_elsewhere, elsewhere.app, NOW).await.unwrap();
+        assert_eq!(spent, Some(ada));
     }
 }
