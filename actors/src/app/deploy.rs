@@ -99,9 +99,9 @@ impl LiveRows for Gate<'_> {
 /// What deploying `plan` over `root` would do, without doing it.
 ///
 /// # Errors
-/// `unique_backfill_conflict`: no force helps against it.
+/// What no force helps against: `conflict`, `unique_backfill_conflict`.
 pub fn dry_run(root: &Root, plan: &DeployPlan) -> Result<DeployReport> {
-    let breaks = compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan });
+    let breaks = breaks(root, plan)?;
     let carry = carry(root, plan, |_, _| true)?;
     Ok(DeployReport {
         version: root.record.version + 1,
@@ -109,6 +109,17 @@ pub fn dry_run(root: &Root, plan: &DeployPlan) -> Result<DeployReport> {
         detached: carry.detach.len() as u64,
         reattached: carry.reattach.len() as u64,
     })
+}
+
+/// What `plan` breaks.
+///
+/// # Errors
+/// `conflict`: an unrestricted app stays private.
+fn breaks(root: &Root, plan: &DeployPlan) -> Result<Vec<Break>> {
+    if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
+        return Err(unrestricted());
+    }
+    Ok(compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan }))
 }
 
 /// The row one version on: whoever follows the feed by version hears of its coming and going.
@@ -218,10 +229,7 @@ impl Decision<'_> {
         if root.record.version != plan.base_version {
             return Err(Error::unavailable("another version was deployed meanwhile"));
         }
-        if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
-            return Err(unrestricted());
-        }
-        let breaks = compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan });
+        let breaks = breaks(root, plan)?;
         if !breaks.is_empty() && !plan.force {
             return Err(compat::refusal(&breaks));
         }

@@ -52,8 +52,14 @@ async fn only_a_private_app_without_grants_reaches_everything() {
     // While it is on, nobody else is let in.
     send(Method::PATCH, "", json!({"visibility": "public"})).await.error(ErrorCode::Conflict);
     send(Method::POST, "/grants", json!({"role": "editor"})).await.error(ErrorCode::Conflict);
-    let body = json!({"html": "<p>2", "visibility": "link"});
-    send(Method::POST, "/versions", body).await.error(ErrorCode::Conflict);
+    for path in ["/versions?dry_run=true", "/versions"] {
+        for mut body in
+            [json!({"visibility": "link"}), json!({"manifest": {"visibility": "public"}})]
+        {
+            body["html"] = "<p>2".into();
+            send(Method::POST, path, body).await.error(ErrorCode::Conflict);
+        }
+    }
     assert_eq!(set(&server, &owner, &app, false).await.expect(200)["unrestricted"], false);
     send(Method::POST, "/grants", json!({"role": "editor"})).await.expect(201);
 }
