@@ -30,6 +30,8 @@ pub struct RuntimeOptions {
     pub feed_retention_events: u64,
     /// Days that feed events are kept.
     pub feed_retention_days: u32,
+    /// Dormant apps that one round of row retention looks at; the next one goes on behind them.
+    pub retention_apps_max: usize,
     /// Time between two roll-ups of meters; a crash loses no more than what one counts.
     pub meters_interval: Duration,
     /// Days that meters are kept.
@@ -51,6 +53,7 @@ impl Default for RuntimeOptions {
             schema_cache_bytes: 64 << 20,
             feed_retention_events: 10_000,
             feed_retention_days: 30,
+            retention_apps_max: 20_000,
             meters_interval: Duration::from_secs(10),
             meters_retention_days: 400,
             apps_domain: "localhost".to_owned(),

@@ -64,8 +64,7 @@ impl Runtime {
         let domains = Domains::open(db.clone(), apps.inner.env.clock.clone()).await;
         let control = Control::new(apps.clone(), db.clone(), domains.map_err(StartError::Domains)?);
         let broken = CancellationToken::new();
-        let context =
-            Context { apps: apps.clone(), control: control.clone(), db, broken: broken.clone() };
+        let context = Context::new(apps.clone(), control.clone(), db, broken.clone());
         let workers = tree.start_workers(context).await?;
         tokio::spawn(watch_meters(workers.clone(), apps.clone()));
         tokio::spawn(watch_writer(store, workers.clone(), apps.clone(), broken.clone()));

@@ -7,10 +7,13 @@ use rookery_actors::{
     app::message::{AppOp, Op},
     feed::FeedQuery,
 };
-use rookery_domain::ErrorCode;
-use rookery_storage::{faults::Faults, feed, retention};
+use rookery_domain::{
+    ErrorCode,
+    app::{AppRecord, AppStatus},
+};
+use rookery_storage::{apps::purge, closing, commit::RowState, faults::Faults, feed, retention};
 
-use crate::support::{NOW, delete, expect_panics, real::House};
+use crate::support::{NOW, delete, expect_panics, real::House, record};
 
 const DAY_S: i64 = 86_400;
 
@@ -165,6 +168,76 @@ async fn rows_leave_the_trash_after_their_time_also_of_a_collection_that_is_gone
     assert_eq!((totals.live, totals.trashed, totals.detached), (0, 1, 1));
     assert_eq!(house.account_rows().await, 2);
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_cannot_be_loaded_keeps_nobody_elses_trash() {
+    let house = House::open(Faults::default()).await;
+    // As many rows as one round looks at.
+    let trashed = house.rows(10_000, RowState::Trashed(NOW));
+    house.store(record(house.owner), "no manifest", trashed).await;
+    let app = house.app("notes").await;
+    house.create(&app, "a").await.unwrap();
+    house.clock.set(NOW.plus_seconds(1));
+    app.apply(house.caller.clone(), delete("a"), None, 0).await.unwrap();
+    house.clock.set(NOW.plus_seconds(31 * DAY_S));
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_cannot_be_loaded_keeps_no_other_orphan() {
+    let house = House::open(Faults::default()).await;
+    // As many as are looked at together.
+    for _ in 0..100 {
+        house.store(record(house.owner), "no manifest", Vec::new()).await;
+    }
+    let orphan = record(house.owner);
+    house.store(orphan.clone(), crate::support::MANIFEST, Vec::new()).await;
+    closing::close(&house.db, house.owner, Some("ada@example.com".into()), NOW).await.unwrap();
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
+    let app = house.runtime.apps().by_id(orphan.id).await.unwrap();
+    assert_eq!(app.record().status, AppStatus::Closed);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_purge_does_not_keep_the_process_from_ending() {
+    let house = House::open(Faults::default()).await;
+    let purging =
+        AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..record(house.owner) };
+    let rows = house.rows(purge::CHUNK as usize + 1, RowState::Live);
+    house.store(purging.clone(), crate::support::MANIFEST, rows).await;
+    house.runtime.refuse();
+    house.runtime.control().finish_purge(purging.id).await.unwrap();
+    assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
+    assert_eq!(purge::marked(&house.db, 10).await.unwrap(), [purging.id], "the next start goes on");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_of_retention_goes_on_behind_the_last_one() {
+    let options = RuntimeOptions { retention_apps_max: 1, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), options).await;
+    let mut apps = Vec::new();
+    for slug in ["first", "second", "third"] {
+        let app = house.app_with(slug, &bounded()).await;
+        for i in 0..5 {
+            house.create(&app, &format!("k{i}")).await.unwrap();
+        }
+        asleep(&app).await;
+        apps.push(app);
+    }
+    for app in &apps {
+        assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 2);
+        assert_eq!(app.root().await.unwrap().totals.trashed, 2);
+    }
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 0);
+    house.create(&apps[0], "late").await.unwrap();
+    asleep(&apps[0]).await;
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 1, "anew");
     house.close().await;
 }
 

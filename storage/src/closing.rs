@@ -92,37 +92,46 @@ pub async fn close(
     .await
 }
 
-/// Apps of closed accounts that nobody has taken down yet.
+/// Apps of closed accounts that nobody has taken down yet, in the order of their ids, behind
+/// `after`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn orphans(db: &Db, limit: u32) -> Result<Vec<AppId>> {
+pub async fn orphans(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<AppId>> {
+    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let ids: Vec<(Vec<u8>,)> = db
         .all(
             "select a.id from apps a join humans h on h.id = a.owner
-             where h.closed_at is not null
+             where h.closed_at is not null and a.id > $1
                and (a.status = 0 or (a.status = 2 and a.purge_at is null))
-             order by a.id limit $1",
-            args![limit],
+             order by a.id limit $2",
+            args![after, limit],
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
 }
 
-/// Places that closed accounts still have in apps that can be changed, apps first.
+/// Places that closed accounts still have in apps that can be changed, apps first, behind `after`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn memberships(db: &Db, limit: u32) -> Result<Vec<(AppId, HumanId)>> {
+pub async fn memberships(
+    db: &Db,
+    after: Option<(AppId, HumanId)>,
+    limit: u32,
+) -> Result<Vec<(AppId, HumanId)>> {
+    let (app, human) = after.map_or(([0; 16], [0; 16]), |(app, human)| {
+        (app.uuid().into_bytes(), human.uuid().into_bytes())
+    });
     let pairs: Vec<(Vec<u8>, Vec<u8>)> = db
         .all(
             "select m.app_id, m.human
              from humans h
              join members m on m.human = h.id and m.removed_at is null
              join apps a on a.id = m.app_id and a.status = 0
-             where h.closed_at is not null
-             order by m.app_id, m.human limit $1",
-            args![limit],
+             where h.closed_at is not null and (m.app_id, m.human) > ($1, $2)
+             order by m.app_id, m.human limit $3",
+            args![app, human, limit],
         )
         .await?;
     let pair = |(app, human): &(Vec<u8>, Vec<u8>)| {

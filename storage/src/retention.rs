@@ -8,7 +8,7 @@ use rookery_domain::{Timestamp, id::AppId, manifest::Retention};
 use crate::{
     db::{Db, args},
     decode,
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// A live app that may have bounds: its manifest or its owner names some.
@@ -16,8 +16,8 @@ use crate::{
 pub struct Bounded {
     /// The app.
     pub app: AppId,
-    /// The owner's overrides by collection.
-    pub overrides: BTreeMap<String, Retention>,
+    /// The owner's overrides by collection; `None` when they cannot be read.
+    pub overrides: Option<BTreeMap<String, Retention>>,
     /// The text of the manifest in force. That it contains the word does not mean it has bounds.
     pub manifest: String,
 }
@@ -25,7 +25,7 @@ pub struct Bounded {
 /// The apps with an id above `after` that may have bounds, in the order of their ids.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bounded>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let found: Vec<(Vec<u8>, String, String)> = db
@@ -43,8 +43,7 @@ pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bo
         .map(|(id, overrides, manifest)| {
             Ok(Bounded {
                 app: decode::id("apps.id", &id)?,
-                overrides: serde_json::from_str(&overrides)
-                    .map_err(|error| StorageError::corrupt("apps.retention", error))?,
+                overrides: serde_json::from_str(&overrides).ok(),
                 manifest,
             })
         })
@@ -63,7 +62,7 @@ pub struct Extent {
 /// The extent of a collection, as it is committed.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn extent(db: &Db, app: AppId, collection: &str) -> Result<Extent> {
     let (live, oldest): (i64, Option<i64>) = db
         .one(

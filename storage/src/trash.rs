@@ -160,19 +160,30 @@ fn due(columns: &impl Columns) -> Read<DueRow> {
     })
 }
 
-/// Rows of all apps that went to the trash before this time, the oldest first, at most `limit`
-/// and [`TRASH_PAGE_MAX`]. Their apps' actors decide, and submit them as purged.
+/// Rows of all apps that went to the trash before this time, the oldest first, behind `after`, at
+/// most `limit` and [`TRASH_PAGE_MAX`]. Their apps' actors decide, and submit them as purged. A
+/// row that cannot be read is left out and logged.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn due_for_purge(db: &Db, before: Timestamp, limit: u32) -> Result<Vec<DueRow>> {
+pub async fn due_for_purge(
+    db: &Db,
+    after: Option<&DueRow>,
+    before: Timestamp,
+    limit: u32,
+) -> Result<Vec<DueRow>> {
+    let (since, app, collection, key) = after.map_or((i64::MIN, [0; 16], "", ""), |row| {
+        (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, &*row.row.key)
+    });
     let records: Vec<DueRecord> = db
         .all(
             "select app_id, collection, state_at, key, version, null, creator, editor, \
-             created_at, updated_at from rows where state = 1 and state_at < $1 \
+             created_at, updated_at from rows \
+             where state = 1 and state_at < $1 and state_at >= $2 \
+             and (state_at, app_id, collection, key) > ($2, $3, $4, $5) \
              and app_id in (select id from apps where status = 0) \
-             order by state_at limit $2",
-            args![before, limit.min(TRASH_PAGE_MAX)],
+             order by state_at, app_id, collection, key limit $6",
+            args![before, since, app, collection, key, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
     Ok(records

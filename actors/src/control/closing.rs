@@ -30,19 +30,21 @@ impl Control {
     pub async fn abandon_orphans(&self) -> Result<u64> {
         let control = self.clone();
         to_the_end(async move {
-            let mut done = 0;
+            let (mut done, mut after) = (0, None);
             loop {
-                let page = closing::orphans(&control.db, PAGE).await.map_err(failed)?;
-                let mut taken = 0;
+                let page = closing::orphans(&control.db, after, PAGE).await.map_err(failed)?;
                 for app in &page {
+                    if control.apps.is_stopping() {
+                        return Ok(done);
+                    }
                     match control.abandon(*app).await {
-                        Ok(()) => taken += 1,
+                        Ok(()) => done += 1,
                         // One app that cannot be loaded must not keep the others.
                         Err(error) => warn!(app.id = %app, %error, "could not be taken down"),
                     }
                 }
-                done += taken;
-                if page.len() < PAGE as usize || taken == 0 {
+                after = page.last().copied();
+                if page.len() < PAGE as usize {
                     return Ok(done);
                 }
             }
@@ -59,13 +61,15 @@ impl Control {
     pub async fn end_memberships(&self) -> Result<u64> {
         let control = self.clone();
         to_the_end(async move {
-            let mut done = 0;
+            let (mut done, mut after) = (0, None);
             loop {
-                let page = closing::memberships(&control.db, PAGE).await.map_err(failed)?;
-                let mut ended = 0;
+                let page = closing::memberships(&control.db, after, PAGE).await.map_err(failed)?;
                 for (app, human) in &page {
+                    if control.apps.is_stopping() {
+                        return Ok(done);
+                    }
                     match control.end_membership(*app, *human).await {
-                        Ok(()) => ended += 1,
+                        Ok(()) => done += 1,
                         // Somebody else has ended it, or the app, since the list was made.
                         Err(error)
                             if matches!(
@@ -78,8 +82,8 @@ impl Control {
                         }
                     }
                 }
-                done += ended;
-                if page.len() < PAGE as usize || ended == 0 {
+                after = page.last().copied();
+                if page.len() < PAGE as usize {
                     return Ok(done);
                 }
             }

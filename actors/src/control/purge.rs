@@ -24,7 +24,8 @@ impl Control {
         .await
     }
 
-    /// Deletes what is left of an app that is marked as being destroyed.
+    /// Deletes what is left of an app that is marked as being destroyed. At shutdown it ends early:
+    /// the next start's sweeper goes on.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer; the sweeper tries again.
@@ -32,7 +33,11 @@ impl Control {
         self.env().store.barrier().await;
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
         self.apps.inner.collector.settle().await;
-        while apps::purge::step(&self.db, app).await.map_err(failed)? {}
+        while apps::purge::step(&self.db, app).await.map_err(failed)? {
+            if self.apps.is_stopping() {
+                return Ok(());
+            }
+        }
         self.domains.forget(app).await;
         self.apps.forget(app);
         Ok(())

@@ -128,6 +128,9 @@ pub(crate) async fn forget(apps: &Apps, db: &Db) -> Result<bool> {
     let days_kept = i32::try_from(env.options.meters_retention_days).unwrap_or(i32::MAX);
     let first = today.saturating_sub(days_kept);
     for _ in 0..CHUNKS_MAX {
+        if apps.is_stopping() {
+            break;
+        }
         let more = stored::forget::visitors(db, today).await.map_err(failed)?;
         if !stored::forget::sums(db, first).await.map_err(failed)? && !more {
             forgotten.store(today, Ordering::Relaxed);

@@ -180,7 +180,7 @@ impl AppHandle {
 
     /// A place in the app's queue and its share of the global byte budget.
     fn admit(&self, bytes: usize) -> Result<Permits> {
-        if self.apps.inner.stopping.is_cancelled() {
+        if self.apps.is_stopping() {
             return Err(Error::unavailable("the service is shutting down"));
         }
         let mailbox = self.slot.mailbox.clone().try_acquire_owned();

@@ -174,6 +174,11 @@ impl Apps {
         tokio::time::timeout(within, idle).await.is_ok()
     }
 
+    /// Whether the process is about to end: nothing new is taken, and long work ends early.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.inner.stopping.is_cancelled()
+    }
+
     pub(crate) fn handle(&self, slot: Arc<Slot>) -> AppHandle {
         AppHandle { apps: self.clone(), slot, from_trash: false }
     }

@@ -14,8 +14,8 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
-use rookery_domain::{Result, Timestamp};
-use rookery_storage::Db;
+use rookery_domain::{Result, Timestamp, id::AppId};
+use rookery_storage::{Db, trash::DueRow};
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -88,21 +88,35 @@ impl WorkerKind {
 
 /// What rounds work on.
 pub(crate) struct Context {
-    pub(crate) apps: Apps,
-    pub(crate) control: Control,
-    pub(crate) db: Db,
+    apps: Apps,
+    control: Control,
+    db: Db,
     /// Cancelled when the store is broken for good.
-    pub(crate) broken: CancellationToken,
+    broken: CancellationToken,
+    positions: Mutex<Positions>,
+}
+
+/// Where the next round goes on, when the last one had to end before it had looked at everything.
+#[derive(Default)]
+struct Positions {
+    /// The dormant app that row retention looked at last.
+    retention: Option<AppId>,
+    /// The row of the trash that the sweeper looked at last.
+    trash: Option<DueRow>,
 }
 
 impl Context {
+    pub(crate) fn new(apps: Apps, control: Control, db: Db, broken: CancellationToken) -> Self {
+        Self { apps, control, db, broken, positions: Mutex::default() }
+    }
+
     fn env(&self) -> &Arc<Env> {
         &self.apps.inner.env
     }
 
     /// Whether a long round should end early: the next start goes on.
     fn is_stopping(&self) -> bool {
-        self.apps.inner.stopping.is_cancelled()
+        self.apps.is_stopping()
     }
 
     async fn round(&self, kind: WorkerKind) -> Result<u64> {

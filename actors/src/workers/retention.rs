@@ -25,8 +25,6 @@ use crate::{
 
 /// Dormant apps that are read from storage at a time.
 const PAGE: u32 = 200;
-/// Dormant apps that one round looks at; the next one begins anew, behind those that were pruned.
-const DORMANT_MAX: usize = 20_000;
 /// Times that one round prunes one app; each takes a bounded number of rows.
 const PRUNES_MAX: usize = 20;
 /// Feeds that one round prunes.
@@ -49,22 +47,32 @@ pub(super) async fn rows(context: &Context) -> Result<u64> {
     Ok(pruned + dormant(context, now).await?)
 }
 
+/// Looks at dormant apps behind those that the last round looked at, to the end at most.
 async fn dormant(context: &Context, now: Timestamp) -> Result<u64> {
-    let (mut pruned, mut looked, mut after) = (0, 0, None);
-    while looked < DORMANT_MAX && !context.is_stopping() {
-        let page = retention::bounded(&context.db, after, PAGE).await.map_err(failed)?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.app);
-        looked += page.len();
-        let full = page.len() == PAGE as usize;
-        for one in page {
-            let is_live = context.apps.known(one.app).is_some_and(|slot| slot.live().is_some());
-            if !is_live && is_due_in_storage(context, &one, now).await? {
-                pruned += prune(context, one.app).await;
-            }
-        }
-        if !full {
+    let (mut pruned, mut looks) = (0, context.env().options.retention_apps_max);
+    while looks > 0 {
+        let after = context.positions.lock().retention;
+        let limit = u32::try_from(looks).unwrap_or(PAGE).min(PAGE);
+        let page = retention::bounded(&context.db, after, limit).await.map_err(failed)?;
+        if page.is_empty() {
+            context.positions.lock().retention = None;
             break;
+        }
+        looks -= page.len();
+        for one in page {
+            if context.is_stopping() {
+                return Ok(pruned);
+            }
+            context.positions.lock().retention = Some(one.app);
+            let is_live = context.apps.known(one.app).is_some_and(|slot| slot.live().is_some());
+            if is_live {
+                continue;
+            }
+            match is_due_in_storage(context, &one, now).await {
+                Ok(true) => pruned += prune(context, one.app).await,
+                Ok(false) => {}
+                Err(error) => warn!(app.id = %one.app, %error, "its rows could not be looked at"),
+            }
         }
     }
     Ok(pruned)
@@ -95,8 +103,10 @@ async fn is_due_in_storage(
     now: Timestamp,
 ) -> Result<bool> {
     // One that cannot be read cannot be pruned either; its load reports it.
-    let Ok(manifest) = read_manifest(&app.manifest) else { return Ok(false) };
-    let bounds: Vec<_> = bounds(&manifest, |name| app.overrides.get(name).copied()).collect();
+    let (Ok(manifest), Some(overrides)) = (read_manifest(&app.manifest), &app.overrides) else {
+        return Ok(false);
+    };
+    let bounds: Vec<_> = bounds(&manifest, |name| overrides.get(name).copied()).collect();
     for (name, bounds) in bounds {
         let extent = retention::extent(&context.db, app.app, name).await.map_err(failed)?;
         if prune_impact(bounds, now, extent.live, extent.oldest).rows > 0 {
@@ -148,8 +158,14 @@ pub(super) async fn feeds(context: &Context) -> Result<u64> {
             if context.is_stopping() {
                 return Ok(deleted);
             }
-            let step = feed::prune(&context.db, app, keep).await.map_err(failed)?;
-            let Some(step) = step else { break };
+            let step = match feed::prune(&context.db, app, keep).await.map_err(failed) {
+                Ok(Some(step)) => step,
+                Ok(None) => break,
+                Err(error) => {
+                    warn!(app.id = %app, %error, "its feed could not be pruned");
+                    break;
+                }
+            };
             deleted += step.events;
             // A reader that still comes with a lower cursor finds a gap instead, and starts anew.
             if let Some(slot) = context.apps.known(app) {

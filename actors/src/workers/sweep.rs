@@ -1,7 +1,7 @@
 //! The sweeper: what is due leaves for good. In bounded portions: what one round does not get to
 //! is found again by the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
@@ -27,8 +27,13 @@ const SECONDS_PER_DAY: i64 = 86_400;
 pub(super) async fn round(context: &Context) -> Result<u64> {
     let mut done = 0;
     for app in purge::marked(&context.db, APPS_MAX).await.map_err(failed)? {
-        context.control.finish_purge(app).await?;
-        done += 1;
+        if context.is_stopping() {
+            return Ok(done);
+        }
+        match context.control.finish_purge(app).await {
+            Ok(()) => done += 1,
+            Err(error) => warn!(app.id = %app, %error, "its purge could not be finished"),
+        }
     }
     done += context.control.abandon_orphans().await?;
     context.control.end_memberships().await?;
@@ -68,32 +73,39 @@ async fn due_rows(context: &Context) -> Result<u64> {
     let env = context.env();
     let days = i64::from(env.limits.deleted_row_retention_days);
     let before = env.clock.now().plus_seconds(-days * SECONDS_PER_DAY);
-    let mut done = 0;
+    let (mut done, mut kept) = (0, BTreeSet::new());
     for _ in 0..TRASH_PAGES_MAX {
-        let page = trash::due_for_purge(&context.db, before, trash::TRASH_PAGE_MAX)
+        let after = context.positions.lock().trash.clone();
+        let page = trash::due_for_purge(&context.db, after.as_ref(), before, trash::TRASH_PAGE_MAX)
             .await
             .map_err(failed)?;
-        let full = page.len() == trash::TRASH_PAGE_MAX as usize;
+        let last = page.last().cloned();
+        if last.is_none() {
+            context.positions.lock().trash = None;
+            break;
+        }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
         for due in page {
             let row = (due.collection.into(), due.row.key, due.row.version);
             by_app.entry(due.app).or_default().push(row);
         }
-        let mut purged = 0;
         for (app, rows) in by_app {
             if context.is_stopping() {
-                return Ok(done + purged);
+                return Ok(done);
+            }
+            if kept.contains(&app) {
+                continue;
             }
             match purge_rows(context, app, rows).await {
-                Ok(count) => purged += count,
-                Err(error) => warn!(app.id = %app, %error, "its trash could not be emptied"),
+                Ok(count) => done += count,
+                // One app that cannot be loaded must not keep the others, now and next time.
+                Err(error) => {
+                    warn!(app.id = %app, %error, "its trash could not be emptied");
+                    kept.insert(app);
+                }
             }
         }
-        done += purged;
-        // A page of which nothing went would come again and again.
-        if !full || purged == 0 {
-            break;
-        }
+        context.positions.lock().trash = last;
     }
     Ok(done)
 }

@@ -10,20 +10,27 @@ use rookery_actors::{
 };
 use rookery_domain::{
     Result,
+    app::AppRecord,
     id::{AgentId, AppId, HumanId},
     limits::Limits,
     principal::Caller,
+    row::Row,
     sealed::ServerKey,
     time::Clock,
 };
 use rookery_storage::{
-    Db, StorageOptions, Writer, WriterOptions, apps,
+    Db, StorageOptions, Writer, WriterOptions,
+    apps::{
+        self,
+        create::{self, CreateOutcome, NewApp},
+    },
+    commit::{NewVersion, RowState, RowWrite, Totals},
     faults::Faults,
     humans,
     load::{LoadOptions, load_app},
 };
 
-use super::{MANIFEST, NOW, create, row};
+use super::{MANIFEST, NOW, row};
 
 /// A running house, with one account in it.
 pub(crate) struct House {
@@ -86,6 +93,44 @@ impl House {
         self.runtime.apps().by_id(created.record.id).await.unwrap()
     }
 
+    /// Puts an app into storage behind everybody's back, with any manifest.
+    pub(crate) async fn store(&self, record: AppRecord, manifest: &str, rows: Vec<RowWrite>) {
+        let app = NewApp {
+            version: NewVersion {
+                number: 1,
+                html: "<!doctype html>".into(),
+                manifest: manifest.into(),
+                assets: [].into(),
+                by: self.caller.principal(),
+                created_at: NOW,
+                drop_through: 0,
+            },
+            rows,
+            events: Vec::new(),
+            totals: Totals::default(),
+            apps_max: u64::MAX,
+            answer: None,
+            record,
+        };
+        assert_eq!(create::create(&self.db, app).await.unwrap(), CreateOutcome::Created);
+    }
+
+    /// So many rows of `entries` in this state.
+    pub(crate) fn rows(&self, count: usize, state: RowState) -> Vec<RowWrite> {
+        let by = self.caller.principal();
+        let row = |i| Row {
+            key: format!("k{i}").into(),
+            data: "{}".into(),
+            version: 1,
+            creator: by,
+            editor: by,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let write = |i| RowWrite { collection: "entries".into(), row: Arc::new(row(i)), state };
+        (0..count).map(write).collect()
+    }
+
     /// Deploys this manifest, whatever it breaks.
     pub(crate) async fn deploy(&self, app: &AppHandle, manifest: &str) {
         let bundle = Bundle {
@@ -105,7 +150,7 @@ impl House {
 
     /// Creates a row in `entries`.
     pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
-        row(app.apply(self.caller.clone(), create(key, "{}"), None, 0).await)
+        row(app.apply(self.caller.clone(), super::create(key, "{}"), None, 0).await)
     }
 
     /// Keys of the live rows in storage.

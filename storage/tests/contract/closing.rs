@@ -82,13 +82,15 @@ contract! {
         let taken_down = app(db, ada, "closed", AppStatus::Closed).await;
         app(db, ada, "trashed", AppStatus::Deleted).await;
         app(db, eve, "other", AppStatus::Live).await;
-        assert_eq!(closing::orphans(db, 10).await.unwrap(), []);
+        assert_eq!(closing::orphans(db, None, 10).await.unwrap(), []);
         closing::close(db, ada, Some("ada@example.com".into()), NOW).await.unwrap();
         // One that an operator took down before has no day on which it is destroyed yet.
-        let found = closing::orphans(db, 10).await.unwrap();
+        let found = closing::orphans(db, None, 10).await.unwrap();
         assert_eq!(found.len(), 2);
         assert!(found.contains(&live) && found.contains(&taken_down));
-        assert_eq!(closing::orphans(db, 1).await.unwrap(), found[..1]);
-        assert_eq!(closing::memberships(db, 10).await.unwrap(), []);
+        assert_eq!(closing::orphans(db, None, 1).await.unwrap(), found[..1]);
+        assert_eq!(closing::orphans(db, Some(found[0]), 10).await.unwrap(), found[1..]);
+        assert_eq!(closing::memberships(db, None, 10).await.unwrap(), []);
+        assert_eq!(closing::memberships(db, Some((live, ada)), 10).await.unwrap(), []);
     }
 }

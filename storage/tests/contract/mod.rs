@@ -14,6 +14,7 @@ mod opening;
 mod orgs;
 mod purge;
 mod push;
+mod retention;
 mod sign_in;
 mod transactions;
 mod transfers;

@@ -64,17 +64,23 @@ contract! {
     async fn rows_due_for_purge_are_the_oldest_of_all_apps(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;
-        let due = trash::due_for_purge(db, NOW.plus_seconds(5), 10).await.unwrap();
+        let due = trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap();
         assert_eq!(due.len(), 1);
         assert_eq!((due[0].app, &*due[0].collection, &*due[0].row.key), (app, ENTRIES, "old"));
         assert_eq!(due[0].deleted_at, NOW.plus_seconds(1));
         assert_eq!(&*due[0].row.data, "");
-        assert_eq!(trash::due_for_purge(db, NOW.plus_seconds(6), 2).await.unwrap().len(), 2);
+        // Behind a row come those of its time, too.
+        let all = trash::due_for_purge(db, None, NOW.plus_seconds(6), 10).await.unwrap();
+        assert_eq!(all.iter().map(|due| &*due.row.key).collect::<Vec<_>>(), ["old", "a", "b"]);
+        for (last, after) in [(None, 0), (Some(&all[0]), 1), (Some(&all[1]), 2), (Some(&all[2]), 3)] {
+            let rest = trash::due_for_purge(db, last, NOW.plus_seconds(6), 2).await.unwrap();
+            assert_eq!(rest, all[after..all.len().min(after + 2)]);
+        }
         // Purged as the actor decides, it is due no more.
         let writer = start(db).await;
         let purge = Draft::new(app, 6).purge(Arc::new(Row::clone(&due[0].row)));
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
-        assert!(trash::due_for_purge(db, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
+        assert!(trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
     }
 }
 
