@@ -1,8 +1,8 @@
-//! Destroying apps. First the app is marked, which fences off whoever still writes to it; then
-//! what it left goes in chunks, so that a hundred thousand rows never hold the other writers up.
-//! A crash in between leaves a marked app, which [`marked`] finds again.
+//! Destroying apps. First the app is marked, by a group that its actor decides and that is its
+//! last; then what it left goes in chunks, so that a hundred thousand rows never hold the other
+//! writers up. A crash in between leaves a marked app, which [`marked`] finds again.
 
-use rookery_domain::{Timestamp, app::AppStatus, id::AppId};
+use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
     db::{Db, args},
@@ -42,33 +42,6 @@ pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
-}
-
-/// Marks an app as being purged, if it has the status `expected` (an app that was restored in the
-/// meantime is left alone). From then on no group of it commits: its head is gone.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn mark(db: &Db, id: AppId, expected: AppStatus, now: Timestamp) -> Result<bool> {
-    db.transaction((id, expected, now), |tx, (id, expected, now)| {
-        Box::pin(async move {
-            // The head first: the order in which the writer takes its locks.
-            tx.execute("delete from app_head where app_id = $1", args![*id]).await?;
-            let marked = tx
-                .execute(
-                    "update apps set status = 3, purge_at = coalesce(purge_at, $3),
-                                     share_hash = null, share_sealed = null
-                     where id = $1 and status = $2",
-                    args![*id, expected.code(), *now],
-                )
-                .await?;
-            if marked == 0 {
-                tx.abandon();
-            }
-            Ok(marked == 1)
-        })
-    })
-    .await
 }
 
 /// Deletes one chunk of what a marked app left; `true` while there is more, `false` once its

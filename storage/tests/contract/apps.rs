@@ -9,14 +9,16 @@ use rookery_storage::{
     apps::{
         self, AccountSums, AppFilter, CollectionCount,
         create::{self, CreateOutcome, NewApp},
-        purge,
     },
     commit::RowState,
     idempotency_global::{NewAnswer, StoredAnswer},
     versions,
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_app, number, row};
+use crate::{
+    support::{NOW, at_once, contract, hash, human, new_app, number, row},
+    writer::kit::mark,
+};
 
 fn answer(scope: [u8; 32], body: &str) -> NewAnswer {
     let answer = StoredAnswer {
@@ -202,7 +204,7 @@ contract! {
         let foreign = AppFilter { slug: Some("other".into()), ..AppFilter::default() };
         assert_eq!(apps::list(db, owner, &foreign, 50).await.unwrap(), []);
         // A purged app is in no list, whatever is asked.
-        purge::mark(db, listed[0].id, AppStatus::Deleted, NOW).await.unwrap();
+        mark(db, listed[0].id).await;
         let purging = AppFilter { status: Some(AppStatus::Purging), ..AppFilter::default() };
         assert_eq!(apps::list(db, owner, &purging, 50).await.unwrap(), []);
         assert_eq!(apps::list(db, owner, &all, 50).await.unwrap(), live);

@@ -11,7 +11,10 @@ use rookery_storage::{
     domains::{self, BindOutcome, Domain},
 };
 
-use crate::support::{NOW, at_once, contract, human, new_app, number};
+use crate::{
+    support::{NOW, at_once, contract, human, new_app, number},
+    writer::kit::mark,
+};
 
 const PLENTY: u64 = 1_000;
 
@@ -128,7 +131,7 @@ contract! {
             domains::set_edge(db, name.id, edge_id).await.unwrap();
         }
         bind(db, &domain(id, "pending.example.com", 9)).await;
-        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        mark(db, id).await;
         let tried = domain(id, "late.example.com", 10);
         assert_eq!(bind(db, &tried).await, BindOutcome::Gone, "it is being destroyed");
         while purge::step(db, id).await.unwrap() {}

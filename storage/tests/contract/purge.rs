@@ -18,7 +18,10 @@ use rookery_storage::{
     session_grants,
 };
 
-use crate::support::{NOW, contract, hash, human, new_app, number, row};
+use crate::{
+    support::{NOW, contract, hash, human, new_app, number, row},
+    writer::kit::mark,
+};
 
 /// An app in the trash, which may be purged ten seconds from now.
 async fn deleted(db: &Db, owner: HumanId, slug: &str, rows: usize) -> AppId {
@@ -50,34 +53,30 @@ contract! {
         assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), [id]);
         assert_eq!(purge::due(db, NOW.plus_seconds(10), 0).await.unwrap(), []);
         assert_eq!(purge::marked(db, 10).await.unwrap(), []);
-        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        mark(db, id).await;
         assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), []);
         assert_eq!(purge::marked(db, 10).await.unwrap(), [id]);
     }
 
-    async fn an_app_whose_status_has_changed_is_not_marked(test: &TestDb) {
+    async fn an_app_that_is_not_marked_is_not_touched(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let app = new_app(owner, "restored", &[]);
         let record = app.record.clone();
         create::create(db, app).await.unwrap();
-        assert!(!purge::mark(db, record.id, AppStatus::Deleted, NOW).await.unwrap());
-        assert_eq!(apps::by_id(db, record.id).await.unwrap(), Some(record.clone()));
-        assert_eq!(number(db, "select count(*) from app_head").await, 1, "it can still write");
         assert!(!purge::step(db, record.id).await.unwrap());
         assert_eq!(apps::by_id(db, record.id).await.unwrap(), Some(record));
     }
 
-    async fn a_marked_app_counts_for_nothing_and_has_no_head(test: &TestDb) {
+    async fn a_marked_app_counts_for_nothing(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let id = deleted(db, owner, "old", 3).await;
-        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        assert_ne!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
+        mark(db, id).await;
         assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
-        assert_eq!(number(db, "select count(*) from app_head").await, 0);
         let record = apps::by_id(db, id).await.unwrap().unwrap();
-        assert_eq!((record.status, record.share_hash), (AppStatus::Purging, None));
-        assert!(!purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        assert_eq!(record.status, AppStatus::Purging);
     }
 
     async fn a_purge_leaves_nothing_and_frees_the_slug(test: &TestDb) {
@@ -115,7 +114,7 @@ contract! {
         }
         create::create(db, neighbour).await.unwrap();
 
-        assert!(purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap());
+        mark(db, id).await;
         purge_whole(db, id).await;
         assert_eq!(apps::by_id(db, id).await.unwrap(), None);
         assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
@@ -143,7 +142,7 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let id = deleted(db, owner, "large", 2_500).await;
-        purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap();
+        mark(db, id).await;
         assert!(purge_whole(db, id).await >= 5);
         assert_eq!(number(db, "select count(*) from rows").await, 0);
         assert_eq!(apps::by_id(db, id).await.unwrap(), None);
@@ -156,12 +155,12 @@ contract! {
         create::create(db, new_app(owner, "second", &[])).await.unwrap();
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "stored once for both");
         let later = NOW.plus_seconds(3_600);
-        purge::mark(db, id, AppStatus::Deleted, NOW).await.unwrap();
+        mark(db, id).await;
         purge_whole(db, id).await;
         assert!(!expiry::sweep_blobs(db, later).await.unwrap());
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "the second refers to them");
         let second = apps::by_slug(db, "second").await.unwrap().unwrap().id;
-        purge::mark(db, second, AppStatus::Live, NOW).await.unwrap();
+        mark(db, second).await;
         purge_whole(db, second).await;
         expiry::sweep_blobs(db, NOW).await.unwrap();
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "seen a moment ago");

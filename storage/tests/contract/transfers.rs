@@ -6,7 +6,10 @@ use rookery_storage::{
     transfers::{self, OfferOutcome},
 };
 
-use crate::support::{NOW, at_once, contract, human, new_app, offer};
+use crate::{
+    support::{at_once, contract, human, new_app, offer},
+    writer::kit::mark,
+};
 
 contract! {
     async fn an_app_has_one_pending_offer(test: &TestDb) {
@@ -67,7 +70,7 @@ contract! {
         let rest = transfers::to_address(db, "bob@example.com", after, 3).await.unwrap();
         assert_eq!(rest, made[3..]);
         assert!(transfers::decline(db, made[0].id).await.unwrap());
-        assert!(purge::mark(db, made[1].app, AppStatus::Deleted, NOW).await.unwrap());
+        mark(db, made[1].app).await;
         while purge::step(db, made[1].app).await.unwrap() {}
         let left = transfers::to_address(db, "bob@example.com", None, 10).await.unwrap();
         assert_eq!(left, made[2..]);

@@ -4,6 +4,7 @@ use std::{pin::Pin, sync::Arc, task::Poll};
 
 use rookery_domain::{
     Timestamp,
+    app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
     id::AppId,
     row::Row,
@@ -12,7 +13,7 @@ use rookery_storage::{
     Db, Writer, WriterOptions,
     apps::create::{CreateOutcome, create},
     commit::{
-        BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
+        AppWrite, BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
         SpentChallenge, Ticket, Totals,
     },
     faults::Faults,
@@ -189,6 +190,19 @@ pub(super) async fn deploy_with(test: &TestDb, slug: &str, rows: &[Arc<Row>]) ->
     let id = app.record.id;
     assert_eq!(create(&test.db, app).await.unwrap(), CreateOutcome::Created);
     id
+}
+
+/// Marks an app as being purged, by a group, as its actor does.
+pub(crate) async fn mark(db: &Db, app: AppId) {
+    let loaded = load(db, app).await;
+    let record = AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..loaded.record };
+    let draft = Draft::new(app, loaded.head.last_seq).with(|group| {
+        group.totals = loaded.head.totals;
+        group.app_write = Some(Box::new(AppWrite { record, version: None, handover: None }));
+    });
+    let writer = start(db).await;
+    assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+    writer.drain().await;
 }
 
 /// The app as it is stored.

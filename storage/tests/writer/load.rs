@@ -13,7 +13,7 @@ use rookery_storage::{
 };
 use sqlx::{Connection as _, PgConnection};
 
-use super::kit::{Draft, ENTRIES, deploy, deploy_with, keys, load, start};
+use super::kit::{Draft, ENTRIES, deploy, deploy_with, keys, load, mark, start};
 use crate::support::{NOW, TestDb, contract, row, writer};
 
 fn row_at(key: &str, seconds: i64) -> Arc<Row> {
@@ -151,9 +151,10 @@ contract! {
             .await;
         assert_eq!(outcome, Outcome::Committed);
         assert_eq!(load(&test.db, app).await.record.status, AppStatus::Deleted);
-        assert!(purge::mark(&test.db, app, AppStatus::Deleted, NOW).await.unwrap());
+        mark(&test.db, app).await;
         assert!(load_app(&test.db, app, options).await.unwrap().is_none());
-        let late = Draft::new(app, 2).create(row("a", "{}")).commit(&writer_handle).await;
+        while purge::step(&test.db, app).await.unwrap() {}
+        let late = Draft::new(app, 2).create(row("a", "{}")).commit(&start(&test.db).await).await;
         assert_eq!(late, Outcome::Aborted(rookery_storage::commit::Abort::Fenced));
         let _ = writer();
     }

@@ -6,7 +6,7 @@ mod commit;
 mod faults;
 mod feed;
 mod handover;
-mod kit;
+pub(crate) mod kit;
 mod load;
 mod log;
 mod trash;
