@@ -119,6 +119,7 @@ impl Caller<'_, '_> {
             let expected = self.model(|model, who| model.get(who, &key));
             self.compare(&format!("get {key}"), &said(&answer), expected);
         }
+        self.gets_with_the_trash().await;
         let answer = self.send(Method::GET, "?limit=200", None).await;
         let expected = self.run.collection.list(self.who);
         self.compare_list("list", &answer, expected);
@@ -133,6 +134,15 @@ impl Caller<'_, '_> {
             (_, Ok(count)) => count.to_string(),
         };
         self.compare("count", &counted, &expected);
+    }
+
+    async fn gets_with_the_trash(&mut self) {
+        for key in self.keys() {
+            let answer =
+                self.send(Method::GET, &format!("/{key}?include_deleted=true"), None).await;
+            let expected = self.model(|model, who| model.get_deleted(who, &key));
+            self.compare(&format!("get {key}, deleted or not,"), &said(&answer), expected);
+        }
     }
 
     async fn writes(&mut self) {
@@ -211,6 +221,7 @@ impl Caller<'_, '_> {
         self.compare_list("deleted", &answer, expected);
         // At the key of a row in the trash a create makes a fresh one; at a live one's it does not.
         let created = key(self.who, CREATED);
+        self.gets_with_the_trash().await;
         let body = json!({"key": created, "data": {"u": created}});
         let answer = self.send(Method::POST, "", Some(body)).await;
         let expected = self.model(|model, who| model.create(who, Some(&created)));

@@ -167,6 +167,41 @@ async fn to_everybody_in_a_public_app_a_hidden_row_is_none() {
 }
 
 #[tokio::test]
+async fn the_trash_is_refused_before_anything_is_said_of_a_row() {
+    let world = World::start().await;
+    for visibility in ["private", "public"] {
+        let crowd = Crowd::of(&world, visibility).await;
+        for key in ["hidden", "trashed"] {
+            crowd.row("c00", key, key).await;
+        }
+        crowd.ask(&crowd.sibling, Method::DELETE, "c00/trashed", None).await.expect(200);
+        for (who, pass) in &crowd.callers {
+            let mine = format!("{who:?}");
+            let body = json!({"key": mine, "data": {}});
+            crowd.ask(pass, Method::POST, "c00", Some(&body)).await;
+            let ask = async |key: &str| {
+                let rest = format!("c00/{key}?include_deleted=true");
+                crowd.ask(pass, Method::GET, &rest, None).await
+            };
+            let absent = ask("absent").await;
+            if matches!(who, Who::Owner | Who::Agent | Who::Admin) {
+                absent.error(ErrorCode::RowNotFound);
+                ask("trashed").await.expect(200);
+                continue;
+            }
+            assert_eq!(absent.status, 403, "{who:?}: {}", absent.text);
+            for key in ["hidden", "trashed", &mine, "%00"] {
+                assert_eq!(told(&ask(key).await), told(&absent), "{who:?} {key}");
+            }
+        }
+        let nobody =
+            crowd.site.visit(Method::GET, "/s/collections/c00/hidden?include_deleted=true");
+        let other = crowd.site.visit(Method::GET, "/s/collections/c00/absent?include_deleted=true");
+        assert_eq!(told(&Answer::of(nobody).await), told(&Answer::of(other).await));
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_is_good_for_the_caller_the_collection_and_the_app_it_was_made_for() {
     let world = World::start().await;
     let crowd = Crowd::of(&world, "private").await;

@@ -109,7 +109,8 @@ impl AppHandle {
     /// One row by key.
     ///
     /// # Errors
-    /// `collection_not_found`, `credential_scope_forbidden`, `row_not_found`.
+    /// `collection_not_found`, `credential_scope_forbidden`; `forbidden` for rows in the trash,
+    /// which are the owner's; `row_not_found`.
     pub async fn row(
         &self,
         caller: &Caller,
@@ -119,10 +120,13 @@ impl AppHandle {
     ) -> Result<SeenRow> {
         let view = self.view(caller).await?;
         let shelf = view.shelf(collection)?;
-        let row = shelf.rows.get(key).cloned();
         let access = Access::new(&view.standing, &shelf.decl);
-        if row.is_none() && include_deleted {
+        // Before anything is known of the row: the refusal tells nothing about the key.
+        if include_deleted {
             access.trash()?;
+        }
+        let row = shelf.rows.get(key).cloned();
+        if row.is_none() && include_deleted {
             row_key::check(key).map_err(|_| Error::row_not_found())?;
             let store = &self.env().store;
             let trashed = store.trashed_row(self.id(), collection, key).await.map_err(failed)?;
