@@ -204,6 +204,7 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     positive("server.connections_max", server.connections_max as u64)?;
     timeout("server.header_timeout_s", server.header_timeout_s)?;
     timeout("server.body_timeout_s", server.body_timeout_s)?;
+    timeout("server.write_timeout_s", server.write_timeout_s)?;
     timeout("server.drain_timeout_s", server.drain_timeout_s)?;
     let largest = BodyBound::Deploy.bytes_max(&config.limits).saturating_mul(2);
     if server.bodies_bytes_max < largest {

@@ -79,6 +79,8 @@ pub struct Server {
     pub body_timeout_s: u64,
     /// Bytes of request bodies that are held at once.
     pub bodies_bytes_max: usize,
+    /// Seconds for a client to take more of its answer.
+    pub write_timeout_s: u64,
     /// Seconds for running requests at shutdown.
     pub drain_timeout_s: u64,
     /// Lowest command-line client version; empty for any.

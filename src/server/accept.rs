@@ -1,12 +1,18 @@
 //! One listener: accepts connections up to a bound, serves HTTP/1.1 on each, drains when told.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::{Future as _, poll_fn},
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulShutdown, Watcher},
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 #[cfg(target_os = "linux")]
 use socket2::SockRef;
 use tokio::{
@@ -14,8 +20,9 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::stream::{Answer, Owed, Stream};
 use crate::http::edge::Edge;
 
 /// Bytes of a request's head, and of hyper's read buffer.
@@ -39,6 +46,8 @@ pub(super) struct Limits {
     pub(super) connections_max: usize,
     /// For a request's head, and for idling between two.
     pub(super) header_timeout: Duration,
+    /// For a client to take more of its answer.
+    pub(super) write_timeout: Duration,
     /// For running requests after the drain began.
     pub(super) drain_timeout: Duration,
 }
@@ -47,7 +56,7 @@ pub(super) struct Limits {
 ///
 /// # Errors
 /// What the system says of the address or of an option.
-pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+pub(super) fn listen(address: SocketAddr, write_timeout: Duration) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -58,7 +67,14 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     // Answers are written whole: waiting for more to send would only delay them.
     socket.set_nodelay(true)?;
     #[cfg(target_os = "linux")]
-    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    {
+        let options = SockRef::from(&socket);
+        options.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+        // For what the system holds when the connection is closed on our side.
+        options.set_tcp_user_timeout(Some(write_timeout))?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = write_timeout;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
@@ -71,7 +87,7 @@ pub(super) async fn serve(
     drain: CancellationToken,
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
-    let graceful = GracefulShutdown::new();
+    let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
             () = drain.cancelled() => break,
@@ -79,7 +95,8 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, peer, slot)) => {
-                connection(stream, peer, slot, &edge, limits, (&graceful, &drain));
+                let (edge, drain) = (Arc::clone(&edge), drain.clone());
+                connections.spawn(connection(stream, peer, slot, edge, limits, drain));
             }
             Err(error) => {
                 tracing::warn!(error = %error, "a connection was not accepted");
@@ -88,7 +105,8 @@ pub(super) async fn serve(
         }
     }
     drop(listener);
-    if timeout(limits.drain_timeout, graceful.shutdown()).await.is_err() {
+    connections.close();
+    if timeout(limits.drain_timeout, connections.wait()).await.is_err() {
         tracing::warn!("requests were still running at the end of server.drain_timeout_s");
     }
 }
@@ -103,24 +121,20 @@ async fn accept(
     Ok((stream, peer, slot))
 }
 
-fn connection(
+async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     slot: OwnedSemaphorePermit,
-    edge: &Arc<Edge>,
+    edge: Arc<Edge>,
     limits: Limits,
-    (graceful, drain): (&GracefulShutdown, &CancellationToken),
+    drain: CancellationToken,
 ) {
-    let edge = Arc::clone(edge);
-    let (watcher, drain) = (graceful.watcher(), drain.clone());
-    tokio::spawn(async move {
-        if !speaks(&stream, limits, &drain).await {
-            return;
-        }
-        // Boxed: a connection that has not spoken yet needs no room for it.
-        Box::pin(http(stream, peer, edge, limits, watcher)).await;
-        drop(slot);
-    });
+    if !speaks(&stream, limits, &drain).await {
+        return;
+    }
+    // Boxed: a connection that has not spoken yet needs no room for it.
+    Box::pin(http(stream, peer, edge, limits, drain)).await;
+    drop(slot);
 }
 
 /// Serves a connection that speaks.
@@ -129,12 +143,17 @@ async fn http(
     peer: SocketAddr,
     edge: Arc<Edge>,
     limits: Limits,
-    watcher: Watcher,
+    drain: CancellationToken,
 ) {
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let edge = Arc::clone(&edge);
+    let owed = Owed::default();
+    let stream = Stream::new(stream, limits.write_timeout, owed.clone());
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let (edge, owed) = (Arc::clone(&edge), owed.one());
         // Boxed, because hyper keeps room for it while a connection is idle, too.
-        Box::pin(async move { Ok::<_, Infallible>(edge.handle(request, peer).await) })
+        Box::pin(async move {
+            let answer = edge.handle(request, peer).await;
+            Ok::<_, Infallible>(answer.map(|body| Answer::new(body, owed)))
+        })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -142,8 +161,18 @@ async fn http(
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), service);
-    // The client left, or sent no HTTP: its affair, not ours.
-    let _ = watcher.watch(connection).await;
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // The client left, did not read, or sent no HTTP: its affair, not ours.
+        _ = connection.as_mut() => return,
+        () = drain.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    // What a connection that owes nothing waits for is the rest of a request's head.
+    poll_fn(|cx| match connection.as_mut().poll(cx) {
+        Poll::Pending if !owed.is_nothing() => Poll::Pending,
+        _ => Poll::Ready(()),
+    })
+    .await;
 }
 
 /// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one that

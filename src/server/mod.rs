@@ -3,6 +3,7 @@
 
 mod accept;
 pub mod signal;
+mod stream;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -103,8 +104,9 @@ const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     outbound::install_tls();
-    let (site_listener, site) = listen("server.listen", config.server.listen)?;
-    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen)?;
+    let write_timeout = Duration::from_secs(config.server.write_timeout_s);
+    let (site_listener, site) = listen("server.listen", config.server.listen, write_timeout)?;
+    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen, write_timeout)?;
     let public_url = match config.server.public_url.as_str() {
         "" => format!("http://localhost:{}", site.port()),
         url => url.to_owned(),
@@ -136,6 +138,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let limits = accept::Limits {
         connections_max: config.server.connections_max,
         header_timeout: Duration::from_secs(config.server.header_timeout_s),
+        write_timeout,
         drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
     };
     let state = AppState::new(State {
@@ -221,9 +224,10 @@ impl Server {
 fn listen(
     setting: &'static str,
     address: SocketAddr,
+    write_timeout: Duration,
 ) -> Result<(TcpListener, SocketAddr), StartError> {
     let failed = |source| StartError::Listen { setting, address, source };
-    let listener = accept::listen(address).map_err(failed)?;
+    let listener = accept::listen(address, write_timeout).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }

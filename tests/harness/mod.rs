@@ -130,6 +130,11 @@ impl TestServer {
         RawConnection::open(self.server.site_address()).await
     }
 
+    /// The same, by a client that takes a few KiB before it reads.
+    pub async fn raw_small(&self) -> RawConnection {
+        RawConnection::open_small(self.server.site_address()).await
+    }
+
     /// What the server's handlers share; its clock stands at [`START`] until a test sets it.
     pub fn state(&self) -> &AppState {
         self.server.state()

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 /// A TCP connection to a server.
@@ -13,6 +13,13 @@ pub struct RawConnection(TcpStream);
 impl RawConnection {
     pub async fn open(address: SocketAddr) -> Self {
         Self(TcpStream::connect(address).await.expect("the server accepts"))
+    }
+
+    /// One that takes a few KiB before it reads; a server has to wait with the rest.
+    pub async fn open_small(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4_096).expect("a small buffer");
+        Self(socket.connect(address).await.expect("the server accepts"))
     }
 
     /// Sends these bytes.
@@ -26,6 +33,12 @@ impl RawConnection {
         while !text.ends_with(end.as_bytes()) {
             text.push(self.0.read_u8().await.expect("the server sends more"));
         }
+    }
+
+    /// Reads at most so many bytes; how many came, 0 when the server has closed.
+    pub async fn read_some(&mut self, bytes_max: usize) -> usize {
+        // A reset is a way to close, too.
+        self.0.read(&mut vec![0; bytes_max]).await.unwrap_or_default()
     }
 
     /// Everything the server sends until it closes.

@@ -1,13 +1,17 @@
 //! Bounds at the boundary: requests per network, time for heads and bodies, the CLI version.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use governor::clock::FakeRelativeClock;
 use reqwest::Method;
 use rookery::http::{client, rate_limit::Limiter};
 use rookery_domain::ErrorCode;
+use tokio::time::timeout;
 
 use crate::harness::{Answer, TestServer};
+
+/// For what happens at once, or after a second.
+const TOO_LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn above_the_limit_requests_wait_and_every_answer_tells_the_standing() {
@@ -131,6 +135,53 @@ async fn a_body_that_does_not_come_is_refused() {
     raw.send("connection: close\r\ncontent-length: 100\r\n\r\n{\"name\"").await;
     let answer = raw.read_to_end().await;
     assert!(answer.contains("400 Bad Request") && answer.contains("longer than 1 s"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_does_not_read_an_answer_gives_up_its_place() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
+    let server = builder.set("ROOKERY__SERVER__WRITE_TIMEOUT_S", "1").start().await;
+    let mut mute = server.raw_small().await;
+    mute.send("GET /docs HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let mut next = server.raw().await;
+    next.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let answer = timeout(TOO_LONG, next.read_to_end()).await.expect("it has its turn");
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_reads_slowly_gets_the_whole_answer() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__WRITE_TIMEOUT_S", "1");
+    let server = builder.start().await;
+    let whole = server.get("/docs").await.text.len();
+    let mut slow = server.raw_small().await;
+    slow.send("GET /docs HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    let began = Instant::now();
+    // The pace at which the answer takes three times as long as a write may wait.
+    let pace = Duration::from_secs(3).div_f64(whole as f64 / 4_096.0);
+    let mut pace = tokio::time::interval(pace);
+    let mut seen = 0;
+    loop {
+        pace.tick().await;
+        match slow.read_some(4_096).await {
+            0 => break,
+            bytes => seen += bytes,
+        }
+    }
+    assert!(seen > whole, "{seen} of {whole} and a head");
+    assert!(began.elapsed() > Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn a_drain_does_not_wait_for_heads_that_are_not_complete() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "600");
+    let server = builder.set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "600").start().await;
+    let mut first = server.raw().await;
+    first.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
+    let mut second = server.raw().await;
+    second.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\nGET /alive HTTP/1.1\r\nhost: ").await;
+    second.read_until("\"alive\"}").await;
+    timeout(TOO_LONG, server.stop()).await.expect("it ends at once");
 }
 
 #[tokio::test]
