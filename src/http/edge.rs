@@ -20,8 +20,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, Version, header, request::Parts,
-    uri::Authority,
+    HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts, uri::Authority,
 };
 use rookery_actors::AppHandle;
 use rookery_domain::{
@@ -124,6 +123,7 @@ impl Edge {
         let request_id = self.request_ids.of(request.headers());
         let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
         let (mut parts, body) = request.into_parts();
+        let host = origin::settle_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
         let is_app = !matches!(origin, Origin::Site);
         let method = parts.method.clone();
@@ -143,10 +143,7 @@ impl Edge {
         let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
         let mut metered = None;
         let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
-            _ if !names_one_host(&parts) => {
-                let message = "Host: a request must have this header, and once";
-                ApiError::from(Error::invalid(message)).into_response()
-            }
+            _ if let Err(wrong) = host => ApiError::from(Error::invalid(wrong)).into_response(),
             Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
             _ if let Origin::Alias { serving } = &origin => {
                 origin::to_serving(serving, &uri, &self.state)
@@ -301,12 +298,6 @@ async fn route(mut handlers: Router, request: Request<Body>) -> Response {
         }
         Err(_) => ApiError::from(Error::internal(changes)).into_response(),
     }
-}
-
-/// Whether the request says once which host it is for (RFC 9112, section 3.2); before HTTP/1.1 it
-/// need not.
-fn names_one_host(parts: &Parts) -> bool {
-    parts.version < Version::HTTP_11 || parts.headers.get_all(header::HOST).iter().count() == 1
 }
 
 fn is_health(path: &str) -> bool {

@@ -3,11 +3,7 @@
 //! whoever serves it.
 
 use axum::response::{IntoResponse as _, Response};
-use http::{
-    HeaderValue, StatusCode, Uri, header,
-    request::Parts,
-    uri::{Authority, PathAndQuery},
-};
+use http::{HeaderValue, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
 use rookery_actors::domains::Place;
 
 use crate::{
@@ -36,8 +32,7 @@ impl Origin {
     pub(super) fn of(parts: &mut Parts, state: &AppState) -> Self {
         let origins = &state.origins;
         let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
-        let authority = host.or_else(|| parts.uri.authority().map(Authority::as_str));
-        match authority.map(|authority| (authority, origins.classify(authority))) {
+        match host.map(|authority| (authority, origins.classify(authority))) {
             Some((_, HostMatch::App(slug))) => return Self::App(slug.into()),
             Some((authority, HostMatch::Unknown)) => {
                 if let Some(origin) = Self::custom(authority, state) {
@@ -74,6 +69,31 @@ impl Origin {
             Self::App(slug) => (Some(slug), None),
             Self::Domain { app, domain } => (Some(app), Some(domain)),
         }
+    }
+}
+
+/// Makes `Host` name the one host that the request is for (RFC 9112, section 3.2): that of its target,
+/// where the target names one. Before HTTP/1.1 a request need not name any.
+///
+/// # Errors
+/// What is wrong with the host that it names.
+pub(super) fn settle_host(parts: &mut Parts) -> Result<(), &'static str> {
+    let mut given = parts.headers.get_all(header::HOST).iter();
+    match (given.next(), given.next()) {
+        (Some(host), None) if host.to_str().ok().and_then(Origins::host_name).is_none() => {
+            return Err("Host: must be the name or address of a host, with a port or without");
+        }
+        (Some(_), None) => {}
+        (None, None) if parts.version < Version::HTTP_11 => {}
+        _ => return Err("Host: a request must have this header, and once"),
+    }
+    let Some(authority) = parts.uri.authority() else { return Ok(()) };
+    match HeaderValue::from_str(authority.as_str()) {
+        Ok(host) if Origins::host_name(authority.as_str()).is_some() => {
+            parts.headers.insert(header::HOST, host);
+            Ok(())
+        }
+        _ => Err("the request's target must name a host, with a port or without"),
     }
 }
 

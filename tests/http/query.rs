@@ -77,6 +77,14 @@ async fn a_request_names_exactly_one_host() {
         ("GET /alive HTTP/1.1\r\nhost: localhost\r\nHost: evil.example\r\n", "400"),
         ("GET /alive HTTP/1.1\r\nhost: localhost\r\n", "200"),
         ("GET /alive HTTP/1.0\r\n", "200"),
+        ("GET /alive HTTP/1.1\r\nhost:\r\n", "400"),
+        ("GET /alive HTTP/1.1\r\nhost: a b/c\r\n", "400"),
+        ("GET /alive HTTP/1.1\r\nhost: ann@localhost\r\n", "400"),
+        ("GET /alive HTTP/1.1\r\nhost: localhost:http\r\n", "400"),
+        ("GET /alive HTTP/1.1\r\nhost: [::1]:8080\r\n", "200"),
+        ("GET http://ann@localhost/alive HTTP/1.1\r\nhost: localhost\r\n", "400"),
+        ("GET http://localhost/alive HTTP/1.1\r\nhost: a b/c\r\n", "400"),
+        ("GET http://localhost:80/alive HTTP/1.1\r\nhost: localhost\r\n", "200"),
     ] {
         let mut connection = server.raw().await;
         connection.send(&format!("{head}connection: close\r\n\r\n")).await;
@@ -84,6 +92,21 @@ async fn a_request_names_exactly_one_host() {
         let first = answer.lines().next().expect("a status line");
         assert_eq!(first.split(' ').nth(1), Some(status), "{head:?}: {answer}");
         assert_eq!(answer.contains("invalid_request"), status == "400", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_host_of_the_target_wins_over_the_header() {
+    let server = TestServer::start().await;
+    // The site has documents, an app's origin has none.
+    for (target, host, status) in
+        [("localhost", "notes.localhost", "200"), ("notes.localhost", "localhost", "404")]
+    {
+        let mut connection = server.raw().await;
+        let head = format!("GET http://{target}/docs HTTP/1.1\r\nhost: {host}\r\n");
+        connection.send(&format!("{head}connection: close\r\n\r\n")).await;
+        let answer = connection.read_to_end().await;
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{head}: {answer}");
     }
 }
 

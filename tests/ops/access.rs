@@ -3,7 +3,7 @@
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, RawConnection, TestServer};
 
 const TOKEN: &str = "a-token-of-some-length";
 
@@ -40,6 +40,15 @@ async fn without_a_token_a_foreign_name_that_leads_here_gets_nothing() {
     }
     let health = server.ops(Method::GET, "/alive").header("host", "rookery.internal");
     assert_eq!(Answer::of(health).await.status, 200);
+    // What a request's target names is what it is for, whatever the header says.
+    for (target, status) in [("localhost", 200), ("rebound.example", 403)] {
+        let address = server.ops_address().parse().unwrap();
+        let mut connection = RawConnection::open(address).await;
+        let head = format!("GET http://{target}/metrics HTTP/1.1\r\nhost: localhost\r\n");
+        connection.send(&format!("{head}connection: close\r\n\r\n")).await;
+        let answer = connection.read_to_end().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{target}: {answer}");
+    }
 }
 
 #[tokio::test]
