@@ -140,6 +140,26 @@ async fn a_page_of_large_events_ends_early_and_says_that_there_is_more() {
 }
 
 #[tokio::test]
+async fn the_feed_is_a_stream_to_whoever_prefers_that() {
+    let rows = Rows::start().await;
+    for (accept, kind) in [
+        ("text/event-stream", "text/event-stream"),
+        ("application/json, text/event-stream", "text/event-stream"),
+        ("text/event-stream;q=0.5, */*;q=0.1", "text/event-stream"),
+        ("application/json;q=0.2, Text/Event-Stream; Q=0.3", "text/event-stream"),
+        ("text/event-stream;q=0", "application/json"),
+        ("text/event-stream;q=0.000, */*", "application/json"),
+        ("application/json, text/event-stream;q=0.1", "application/json"),
+        ("text/event-stream;q=0.5, */*", "application/json"),
+        ("*/*", "application/json"),
+        ("", "application/json"),
+    ] {
+        let response = rows.feed_request("?wait=0").header("accept", accept).send().await.unwrap();
+        assert_eq!(response.headers()["content-type"], kind, "{accept}");
+    }
+}
+
+#[tokio::test]
 async fn parameters_are_checked() {
     let rows = Rows::start().await;
     for query in ["?since=x", "?wait=61", "?wait=-1", "?limit=0", "?limit=201", "?sicne=x"] {

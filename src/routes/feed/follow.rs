@@ -71,13 +71,27 @@ impl FromRequestParts<AppState> for FeedHeaders {
     }
 }
 
+/// Whether the client takes a stream of events, and nothing else that the feed can be more gladly
+/// (RFC 9110, section 12.5.1).
 fn wants_stream(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut kinds = lines.flat_map(|line| line.split(','));
-    kinds.any(|kind| {
-        let essence = kind.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case(EVENT_STREAM)
-    })
+    let ranges: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).map(weighed).collect();
+    let weight_of = |kind: &str| {
+        ranges.iter().find(|(range, _)| range.eq_ignore_ascii_case(kind)).map(|(_, weight)| *weight)
+    };
+    let page = ["application/json", "application/*", "*/*"].into_iter().find_map(weight_of);
+    weight_of(EVENT_STREAM).is_some_and(|stream| stream > 0.0 && stream >= page.unwrap_or(0.0))
+}
+
+/// A media range of `Accept` and its weight, 1 where it names none.
+fn weighed(range: &str) -> (&str, f32) {
+    let mut parts = range.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default();
+    let weight = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.eq_ignore_ascii_case("q").then(|| value.parse().ok())?
+    });
+    (kind, weight.unwrap_or(1.0))
 }
 
 /// Follows an app
