@@ -102,6 +102,26 @@ fn an_unknown_setting_in_the_file_is_named_with_the_file() {
 }
 
 #[test]
+fn a_file_that_is_no_toml_is_refused_without_what_its_lines_say() {
+    for (text, place) in [
+        ("[mail]\nsmtp_url = smtps://user:hunter2@mail.example.org:465\n", "line 2, column 12"),
+        ("[server]\nkey = hunter2\n", "line 2, column 7"),
+        ("[ops]\ntoken = \"hunter2\nactions = true\n", "line 2, column"),
+        ("[ops]\ntoken = \"a\"\ntoken = \"hunter2\"\n", "line 3, column 1"),
+        ("[ops]\ntoken = \"\"\"\n| hunter2\n", "line"),
+        ("hunter2\n", "line 1, column"),
+    ] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let error = config::load(Some(file.path()), &Environment::default()).unwrap_err();
+        let line = error.to_string();
+        assert!(line.contains(place), "{line}");
+        assert!(line.contains(file.path().file_name().unwrap().to_str().unwrap()), "{line}");
+        assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
 fn what_is_in_force_is_printed_without_secrets() {
     let canary = "canary-canary-canary";
     let database = format!("postgres://u:{canary}@db/x");

@@ -196,6 +196,7 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
             format!("expected {expected}")
         }
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),
+        Kind::Message(text) => without_quotation(text),
         other => other.to_string(),
     };
     let source =
@@ -212,6 +213,15 @@ pub(super) fn explain(error: &figment::Error) -> ConfigError {
         });
     let subject = if path.is_empty() { "settings" } else { path.as_str() };
     ConfigError(format!("{subject}: {what}{source}").replace('\n', " "))
+}
+
+/// What a parser says, without the line of the file that it shows: that may hold a secret.
+fn without_quotation(text: &str) -> String {
+    let is_said = |line: &&str| {
+        let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        !line.is_empty() && !line.starts_with('|')
+    };
+    text.lines().filter(is_said).collect::<Vec<_>>().join(": ")
 }
 
 /// Networks in CIDR notation; a bare address is a network of one.
