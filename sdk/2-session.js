@@ -51,7 +51,8 @@ const signOut = async () => {
   announce(null);
 };
 
-const isStale = (error) => error.code === 'participant_token_invalid';
+// Its token has ended, or its cookie is gone: taken by another tab that left, cleared, run out.
+const isStale = ({ code }) => code === 'participant_token_invalid' || code === 'unauthorized';
 
 const openSession = async (renew) => {
   if (!renew) {
@@ -82,7 +83,7 @@ const participant = (stale) => {
   return mine;
 };
 
-// Runs `send` as a participant; a token that is no longer valid is replaced once.
+// Runs `send` as a participant; one that is none any more is replaced once.
 const asParticipant = async (send) => {
   const used = participant();
   await used;

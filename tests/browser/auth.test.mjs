@@ -29,6 +29,33 @@ test('onAuth tells who it is at once, and again when that changes', () => withPa
     assert.equal(await page.evaluate(() => window.told.length), 4, 'nothing after off()');
   }));
 
+test('a page whose cookie another tab took writes as a new participant', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const before = await page.evaluate(async () => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.id));
+      return (await app.me).id;
+    });
+    const other = await page.context().newPage();
+    await other.goto(service.url);
+    await other.evaluate(async () => { await app.me; await app.signOut(); });
+    const { creator } = await page.evaluate(() => app.collection('notes').create({ t: 1 }));
+    assert.notEqual(creator.id, before);
+    assert.equal(await page.evaluate(async () => (await app.me).id), creator.id);
+    assert.deepEqual(await page.evaluate(() => window.told), [before, creator.id]);
+    assert.equal(service.seen('POST', 'session').length, 2);
+  }));
+
+test('a visitor who is shut out is told so, and asked to come in once', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    service.faults.push((r) => (r.path.startsWith('collections') || r.path === 'session'
+      ? service.refuse(401, 'unauthorized') : undefined));
+    const code = await page.evaluate(() => app.collection('notes').create({}).catch((e) => e.code));
+    assert.equal(code, 'unauthorized');
+    assert.equal(service.seen('POST', 'session').length, 2);
+  }));
+
 test('a page that comes to the front again looks who it is', () => withPage(browser, plain,
   async ({ page, service }) => {
     await page.evaluate(async () => {

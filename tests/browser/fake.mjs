@@ -163,12 +163,14 @@ export class FakeService {
       return [201, { kind: 'anonymous', id: `anon_${made}`, role: 'anyone', token: made },
         { 'set-cookie': `service_participant=${made}; HttpOnly; SameSite=Lax; Path=/` }];
     }
-    if (!this.sessions.has(token)) return this.refuse(401, 'participant_token_invalid');
-    const me = { kind: 'anonymous', id: `anon_${token}` };
     if (path === 'session' && method === 'DELETE') {
       this.sessions.delete(token);
-      return [204];
+      return [204, undefined, { 'set-cookie': 'service_participant=; Max-Age=0; Path=/' }];
     }
+    if (token && !this.sessions.has(token)) return this.refuse(401, 'participant_token_invalid');
+    // Nobody may read what everybody may, and change nothing.
+    if (!token && method !== 'GET') return this.refuse(401, 'unauthorized');
+    const me = { kind: 'anonymous', id: token ? `anon_${token}` : null };
     if (path === 'session') return [200, { ...me, role: 'anyone' }];
     if (path === 'access') return [200, { collections: this.access }];
     if (path === 'challenge') return [200, this.task()];
