@@ -152,20 +152,26 @@ const onEvent = async (event, changes) => {
 const resync = (signal) => inOrder(async () => {
   cursor = null;
   for (const subscription of Array.from(subscriptions)) {
-    for (let attempt = 0; subscription.active && !signal.aborted; attempt += 1) {
-      try {
-        await subscription.list();
-        break;
-      } catch (error) {
-        subscription.fail(error);
-        if (error.retryable) await sleep(error.retryAfterMs || backoff(attempt), signal);
-      }
-    }
+    await subscription.begin(signal);
   }
   // Nothing to list, or nothing left: whoever only listens goes on from now.
-  if (!cursor && listeners.size && !signal.aborted) await cursorOfNow();
+  await beginNow(() => listeners.size && !signal.aborted, failAll, signal);
 });
 
-const cursorOfNow = async () => {
-  cursor = (await call('GET', 'feed', { query: { wait: 0 } })).cursor;
+// Does `task` until it is done, refused for good, or not wanted any more; `fail` is told each time.
+const persist = async (wanted, task, fail, signal) => {
+  for (let attempt = 0; wanted(); attempt += 1) {
+    try {
+      return await task();
+    } catch (error) {
+      fail(error);
+      if (!error.retryable) return undefined;
+      await sleep(error.retryAfterMs || backoff(attempt), signal);
+    }
+  }
+  return undefined;
 };
+
+const beginNow = (wanted, fail, signal) => persist(() => !cursor && wanted(), async () => {
+  cursor = (await call('GET', 'feed', { query: { wait: 0 } })).cursor;
+}, fail, signal);

@@ -11,6 +11,11 @@ class Subscription {
     this.early = [];
   }
 
+  begin(signal) {
+    return persist(() => this.active && !(signal && signal.aborted), () => this.list(),
+      (error) => this.fail(error), signal);
+  }
+
   // Reads all rows and makes them the state. What the stream brought meanwhile comes on top;
   // versions say what is newer.
   async list() {
@@ -98,21 +103,12 @@ class Subscription {
 
 const subscribe = (collection, callback, options) => {
   const subscription = new Subscription(collection, callback, options);
-  const begin = async () => {
-    for (let attempt = 0; subscription.active; attempt += 1) {
-      try {
-        subscriptions.add(subscription);
-        await subscription.list();
-        break;
-      } catch (error) {
-        subscription.fail(error);
-        if (error.retryable) await sleep(error.retryAfterMs || backoff(attempt));
-      }
-    }
+  inOrder(async () => {
+    if (subscription.active) subscriptions.add(subscription);
+    await subscription.begin();
     if (!subscription.active) return;
     if (stream) subscription.inSync();
     startStream();
-  };
-  inOrder(begin);
+  });
   return () => subscription.end();
 };

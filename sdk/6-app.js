@@ -38,13 +38,11 @@ const events = Object.freeze({
       stopIfIdle();
     };
     inOrder(async () => {
-      try {
-        if (!cursor) await cursorOfNow();
-        startStream();
-      } catch (error) {
-        off();
+      await beginNow(() => listeners.get(type)?.has(listener), (error) => {
+        if (!error.retryable) off();
         report(onError, error);
-      }
+      });
+      startStream();
     });
     return off;
   },

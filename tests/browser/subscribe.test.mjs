@@ -247,3 +247,53 @@ test('custom events are sent and heard', () => withPage(browser, () => {},
     }));
     assert.deepEqual(heard, [{ loud: true }, 'event.cheer']);
   }));
+
+test('events are heard also where listening began without a network', () => withPage(browser,
+  (service) => {
+    let left = 5;
+    service.faults.push((r) => (r.path === 'feed' && left-- > 0 ? 'destroy' : undefined));
+  },
+  async ({ page, service }) => {
+    await page.evaluate(() => {
+      window.heard = [];
+      window.failed = [];
+      app.events.on('cheer', (data) => window.heard.push(data), { onError: (e) => window.failed.push(e.code) });
+    });
+    const opened = page.waitForResponse((r) => r.url().includes('since='));
+    await until(page, () => window.failed.length === 1);
+    await opened;
+    service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'late' });
+    await until(page, () => window.heard.length === 1);
+    assert.deepEqual(await page.evaluate(() => window.failed), ['network']);
+  }));
+
+test('a listener outlives a feed that forgot its place while the network is away', () => withPage(browser, () => {},
+  async ({ page, service }) => {
+    const streamed = page.waitForResponse((r) => r.url().includes('since='));
+    await page.evaluate(() => {
+      window.heard = [];
+      app.events.on('cheer', (data) => window.heard.push(data));
+    });
+    await streamed;
+    let left = 5;
+    service.faults.push((r) => (r.path === 'feed' && r.query.has('wait') && left-- > 0 ? 'destroy' : undefined));
+    const again = page.waitForResponse((r) => r.url().includes('since=c1'));
+    for (const { res } of service.streams) {
+      res.end('event: error\ndata: {"error":{"code":"resync_required","status":410,"retryable":false}}\n\n');
+    }
+    service.streams.clear();
+    service.emit({ type: 'row.created', collection: 'x', key: 'k', version: 1, at: 't', by: {}, data: {} });
+    await again;
+    service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'late' });
+    await until(page, () => window.heard.length === 1);
+  }));
+
+test('a listener that is refused hears so once, and is gone', () => withPage(browser,
+  (service) => service.faults.push((r) => (r.path === 'feed' ? service.refuse(403, 'app_closed') : undefined)),
+  async ({ page, service }) => {
+    const code = await page.evaluate(() => new Promise((resolve) => {
+      app.events.on('cheer', () => {}, { onError: (e) => resolve(e.code) });
+    }));
+    assert.equal(code, 'app_closed');
+    assert.equal(service.seen('GET', 'feed').length, 1);
+  }));
