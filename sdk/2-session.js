@@ -4,9 +4,13 @@ let session = null;
 
 // Who wants to know who the visitor is, and what each was told last.
 const watchers = new Set();
+let known = null;
 
 const announce = (me) => {
   const now = JSON.stringify(me && [me.kind, me.id, me.role, me.custom_role]);
+  // What is live is the new visitor's from here on: its cursor fits no more, so rows are read anew.
+  if (now !== known) reopen();
+  known = now;
   for (const watcher of Array.from(watchers)) {
     if (watcher.told === now) continue;
     watcher.told = now;
@@ -23,7 +27,7 @@ const onAuth = (callback, { onError } = {}) => {
 
 // Another tab may have signed in or out, or the visitor's role have changed.
 document.addEventListener('visibilitychange', async () => {
-  if (document.visibilityState !== 'visible' || !watchers.size) return;
+  if (document.visibilityState !== 'visible' || !(watchers.size || stream)) return;
   const found = await exchange('GET', 'session')
     .catch((error) => (error.status === 401 ? null : undefined));
   if (found === undefined) return;

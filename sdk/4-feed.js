@@ -4,6 +4,8 @@ const subscriptions = new Set();
 const listeners = new Map();
 let cursor = null;
 let stream = null;
+// Opens the connection of the stream anew, if it has one.
+let reopen = () => {};
 // Lists run one after another: whoever lists second does so after the cursor was taken from
 // the first, so nothing can fall between its rows and the stream.
 let queue = Promise.resolve();
@@ -73,6 +75,11 @@ const follow = async (signal) => {
 const readStream = async (signal, alive) => {
   const abort = new AbortController();
   const stop = () => abort.abort();
+  let left = false;
+  reopen = () => {
+    left = true;
+    stop();
+  };
   signal.addEventListener('abort', stop);
   let watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
   try {
@@ -103,6 +110,8 @@ const readStream = async (signal, alive) => {
       }
       if (signal.aborted) return;
     }
+  } catch (error) {
+    if (!left) throw error;
   } finally {
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);

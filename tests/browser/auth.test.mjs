@@ -72,6 +72,40 @@ test('a page that comes to the front again looks who it is', () => withPage(brow
     assert.equal(await page.evaluate(async () => (await app.me).id), 'hum_1');
   }));
 
+test('live rows are those of whoever the visitor is now', () => withPage(browser,
+  (service) => {
+    service.owner = false;
+    let readBy = null;
+    service.faults.push((r) => {
+      if (r.method === 'DELETE') service.owner = false;
+      if (r.path === 'session' && r.method === 'GET' && service.owner) {
+        return [200, { kind: 'human', id: 'hum_1', role: 'owner' }];
+      }
+      if (r.path === 'collections/private') {
+        readBy = service.owner;
+        return readBy ? undefined : [200, { items: [], next_cursor: null, feed_cursor: 'c1' }];
+      }
+      // A cursor is good for the rights that it was made with.
+      return r.path === 'feed' && readBy !== service.owner ? service.refuse(410, 'resync_required') : undefined;
+    });
+    service.write('private', 'a', { t: 1 });
+  },
+  async ({ page, service }) => {
+    await page.evaluate(() => {
+      window.failed = [];
+      app.collection('private').subscribe((rows) => { window.rows = rows.length; }, {
+        onSync: () => { window.live = true; }, onError: (e) => window.failed.push(e.code),
+      });
+    });
+    await until(page, () => window.live && window.rows === 0);
+    service.owner = true;
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await until(page, () => window.rows === 1);
+    await page.evaluate(() => app.signOut());
+    await until(page, () => window.rows === 0);
+    assert.deepEqual(await page.evaluate(() => window.failed), []);
+  }));
+
 test('a visitor that is not let in reaches onError', () => withPage(browser,
   (service) => service.faults.push((r) => (r.path === 'session'
     ? service.refuse(401, 'unauthorized') : undefined)),
