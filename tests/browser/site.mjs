@@ -174,11 +174,28 @@ test('signing out everywhere ends the other browser as well', async () => {
   await here.page.getByText('Another browser').waitFor();
   await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
   await here.page.getByRole('heading', { name: 'You are signed out' }).waitFor();
-  await there.page.goto(`${SITE_URL}/agents`);
+  // Its page asks for its steps by itself, and leaves.
   await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   here.check();
   await here.context.close();
   await there.context.close();
+});
+
+test('a page whose session ends elsewhere goes to sign in, and comes back to itself', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'ended@example.org');
+  const rows = `${SITE_URL}/apps/${app.id}/data/entries?sort=name`;
+  await page.goto(rows);
+  const elsewhere = await context.newPage();
+  await elsewhere.goto(`${SITE_URL}/account`);
+  await elsewhere.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.waitForURL(/\/sign-in\?redirect_to=/);
+  await signIn(page, 'ended@example.org', null, app.slug);
+  assert.equal(page.url(), rows);
+  // Live as before.
+  await call('POST', `/v1/apps/${app.id}/collections/entries`, { key, body: { key: 'new', data: { name: 'N', message: 'M' } } });
+  await page.getByRole('link', { name: 'new', exact: true }).waitFor();
+  check();
+  await context.close();
 });
 
 test('without script everything is still there', async () => {

@@ -163,7 +163,8 @@ async fn a_page_of_rows_hears_of_a_change() {
     let path =
         page.between("id=\"live\" class=\"soft small\" hx-get=\"", "\"").replace("&#38;", "&");
     let (server, ada) = (&owned.server, &owned.ada);
-    let waiting = server.see(ada, &path);
+    let here = owned.page("/data/entries");
+    let waiting = server.part(ada, &path, &here);
     let writing = async {
         let row = json!({"key": "k9", "data": {"name": "Edsger"}});
         owned.agent(POST, "/collections/entries", row).await.expect(201)

@@ -51,7 +51,7 @@ async fn the_steps_follow_an_agent_that_comes_by_itself() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;
     let steps = |answer: &Answer| answer.text.matches("class=\"done\"").count();
-    let look = || async { server.see(&ada, "/first-run/steps").await };
+    let look = || async { server.part(&ada, "/first-run/steps", "/").await };
     assert_eq!(steps(&look().await), 1);
     let agent = server.agent(&ada).await;
     assert_eq!(steps(&look().await), 2);

@@ -32,6 +32,12 @@ impl TestServer {
         Answer::of(self.by(human, GET, path).header("accept", "text/html")).await
     }
 
+    /// A part of a page, as the page's script asks for it.
+    pub async fn part(&self, human: &Human, path: &str, page: &str) -> Answer {
+        let request = self.by(human, GET, path).header("hx-request", "true");
+        Answer::of(request.header("hx-current-url", format!("{}{page}", self.public_url()))).await
+    }
+
     /// A form of a page, sent by its human.
     pub fn form(&self, human: &Human, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         self.by(human, POST, path).form(fields)

@@ -19,6 +19,38 @@ async fn a_page_sends_strangers_to_sign_in_and_back() {
 }
 
 #[tokio::test]
+async fn a_page_whose_session_has_ended_goes_to_sign_in_whole_and_comes_back_to_itself() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    server.submit(&ada, "/sign-out", &[]).await;
+    let rows = "/apps/app_1/data/entries";
+    for (part, page, back) in [
+        ("/first-run/steps", "/", "/sign-in"),
+        (
+            &format!("{rows}/changes?since=x"),
+            rows,
+            "/sign-in?redirect_to=%2Fapps%2Fapp%5F1%2Fdata%2Fentries",
+        ),
+        (rows, "/agents?x=1#top", "/sign-in?redirect_to=%2Fagents%3Fx%3D1"),
+        (rows, "//evil.example", "/sign-in"),
+    ] {
+        let answer = server.part(&ada, part, page).await;
+        assert_eq!(answer.status, 204, "{part}");
+        assert_eq!(answer.header("hx-redirect"), back, "{part} of {page}");
+        assert_eq!(answer.text, "");
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_a_page_leads_to_its_page() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    assert_eq!(server.see(&ada, "/first-run/steps").await.led_to(), "/");
+    let changes = "/apps/app_1/data/entries/changes?since=x";
+    assert_eq!(server.see(&ada, changes).await.led_to(), "/apps/app_1/data/entries");
+}
+
+#[tokio::test]
 async fn every_page_has_a_strict_policy_and_is_kept_by_nobody() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;

@@ -7,14 +7,15 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_domain::{
-    ErrorCode, Result,
+    Error, ErrorCode, Result,
     id::{HumanId, SessionId},
     redirect::ReturnPath,
 };
 use serde::de::DeserializeOwned;
+use url::Url;
 
 use super::{
     api::Api,
@@ -28,6 +29,13 @@ use crate::{
     http::csrf,
     state::AppState,
 };
+
+/// Says that a page's script asks, for a part of the page.
+const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
+/// The address of the page whose script asks.
+const HX_CURRENT_URL: HeaderName = HeaderName::from_static("hx-current-url");
+/// Tells the script where the whole page goes, in place of an answer.
+const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 /// Parts of the site, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +112,8 @@ pub struct Desk {
     pub human: HumanId,
     who: String,
     session: SessionId,
-    query: String,
+    method: Method,
+    uri: Uri,
     headers: HeaderMap,
     request_id: String,
 }
@@ -125,7 +134,7 @@ impl Desk {
     async fn open(parts: &mut Parts, state: &AppState) -> ApiResult<Result<Self, Response>> {
         csrf::check(&parts.method, &parts.headers, &state.public_url)?;
         let Some(holder) = visitor(state, &parts.headers)? else {
-            return Ok(Err(to_sign_in(parts)?));
+            return Ok(Err(to_sign_in(&parts.method, &parts.uri, &parts.headers)?));
         };
         let human = state.rooms.directory.human(holder.human)?;
         let who = human.and_then(|human| human.email.clone()).unwrap_or_default();
@@ -142,7 +151,8 @@ impl Desk {
             human: holder.human,
             who,
             session: holder.session,
-            query: parts.uri.query().unwrap_or_default().to_owned(),
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
             headers: parts.headers.clone(),
             request_id,
         }))
@@ -151,7 +161,7 @@ impl Desk {
     /// The frame of a page, with what the last action did if the address says so.
     #[must_use]
     pub fn frame(&self, section: Section) -> Frame {
-        let pairs = url::form_urlencoded::parse(self.query.as_bytes());
+        let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
         let done = pairs.filter(|(name, _)| name == "done").last();
         let notice = done.and_then(|(_, code)| Notice::of_code(&code));
         Frame { files: addresses(), who: self.who.clone(), session: self.session, section, notice }
@@ -163,13 +173,19 @@ impl Desk {
     /// # Errors
     /// `invalid_request`, for one that is no such value.
     pub fn query<T: DeserializeOwned>(&self) -> Result<T> {
-        crate::http::params::query(&self.query)
+        crate::http::params::query(self.asked())
     }
 
     /// The page's query, as it was asked for.
     #[must_use]
     pub fn asked(&self) -> &str {
-        &self.query
+        self.uri.query().unwrap_or_default()
+    }
+
+    /// Whether a page's script asks, for a part of the page.
+    #[must_use]
+    pub fn is_for_script(&self) -> bool {
+        self.headers.contains_key(HX_REQUEST)
     }
 
     /// Reads the form of a page, of `bytes_max` bytes at most.
@@ -202,7 +218,7 @@ impl Desk {
     /// # Errors
     /// `internal`, for a path that is no header's value.
     pub fn again(&self, path: &str, done: &str) -> Result<Response> {
-        let pairs = url::form_urlencoded::parse(self.query.as_bytes());
+        let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
         let query = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(pairs.filter(|(name, _)| name != "done"))
             .append_pair("done", done)
@@ -226,7 +242,7 @@ impl Desk {
         };
         if failed.error.code == ErrorCode::Unauthorized {
             // The session ended while the page was being made.
-            return see_other("/sign-in")
+            return to_sign_in(&self.method, &self.uri, &self.headers)
                 .unwrap_or_else(|error| ApiError::from(error).into_response());
         }
         self.problem(&failed).unwrap_or_else(|error| ApiError::from(error).into_response())
@@ -264,17 +280,35 @@ fn title(code: ErrorCode) -> &'static str {
     }
 }
 
-/// Signs in and comes back: to the page that was asked for, never to an action.
-fn to_sign_in(parts: &Parts) -> Result<Response> {
-    let here = match parts.method {
-        Method::GET | Method::HEAD => parts.uri.path_and_query().map(|path| path.as_str()),
+/// Signs in and comes back: to the page that was asked for, never to an action. Where a page's
+/// script asked for a part of it, the whole page goes, and is what one comes back to.
+fn to_sign_in(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response> {
+    let for_script = headers.contains_key(HX_REQUEST);
+    let here = match *method {
+        _ if for_script => headers.get(HX_CURRENT_URL).and_then(path_of),
+        Method::GET | Method::HEAD => uri.path_and_query().map(ToString::to_string),
         _ => None,
     };
-    match here {
-        None | Some("/") => see_other("/sign-in"),
-        Some(here) => {
-            let back = utf8_percent_encode(here, NON_ALPHANUMERIC);
-            see_other(&format!("/sign-in?redirect_to={back}"))
-        }
+    let here = here.filter(|here| here != "/");
+    let back = here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok());
+    let to = back.map_or_else(
+        || "/sign-in".to_owned(),
+        |back| {
+            let back = utf8_percent_encode(back.as_str(), NON_ALPHANUMERIC);
+            format!("/sign-in?redirect_to={back}")
+        },
+    );
+    if !for_script {
+        return see_other(&to);
     }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let to = HeaderValue::from_str(&to).map_err(|_| Error::internal(false))?;
+    response.headers_mut().insert(HX_REDIRECT, to);
+    Ok(response)
+}
+
+/// The path of an address, with its query.
+fn path_of(address: &HeaderValue) -> Option<String> {
+    let address = Url::parse(address.to_str().ok()?).ok()?;
+    Some(address[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
 }

@@ -71,6 +71,10 @@ pub async fn steps(desk: Desk) -> Response {
 }
 
 async fn look(desk: &Desk) -> ApiResult<Response> {
+    if !desk.is_for_script() {
+        // Typed, or come back to: the page that the steps stand on.
+        return Ok(see_other("/")?);
+    }
     let (agents, apps) = tokio::try_join!(
         desk.api.get::<List<Any>>("/v1/self/agents?limit=1"),
         desk.api.get::<List<App>>("/v1/self/apps?limit=1"),

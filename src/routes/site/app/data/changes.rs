@@ -11,7 +11,7 @@ use url::form_urlencoded::Serializer;
 use super::collection_page;
 use crate::{
     error::ApiResult,
-    routes::site::{desk::Desk, home::Any},
+    routes::site::{desk::Desk, home::Any, see_other},
 };
 
 /// Tells htmx which event to raise on the page.
@@ -44,6 +44,9 @@ pub async fn wait(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 }
 
 async fn look(desk: &Desk, id: &str, collection: &str) -> ApiResult<Response> {
+    if !desk.is_for_script() {
+        return Ok(see_other(&collection_page(id, collection))?);
+    }
     let Query { since } = desk.query()?;
     let query = Serializer::new(String::new())
         .append_pair("since", &since)
