@@ -141,6 +141,41 @@
       .then((held) => { show(Boolean(held)); place.hidden = false; }, () => {});
   };
 
+  // What keeps rows live asks again when an answer did not come: each answer brings the next question.
+  // The waits grow, and end when the network or the reader is back.
+  const RETRY_MIN_MS = 1000;
+  const RETRY_MAX_MS = 30000;
+  const again = new Map();
+  let failures = 0;
+  const askAgain = () => {
+    for (const [id, timer] of again) {
+      clearTimeout(timer);
+      document.getElementById(id)?.dispatchEvent(new Event('retry'));
+    }
+    again.clear();
+  };
+  document.addEventListener('htmx:afterRequest', ({ detail: { requestConfig: { elt: { id } }, xhr, successful } }) => {
+    if (id !== 'live' && id !== 'rows') return;
+    const say = (words) => { document.getElementById('live')?.replaceChildren(words); };
+    if (successful) {
+      failures = 0;
+      say('');
+      return;
+    }
+    if (xhr.status >= 400 && xhr.status < 500 && xhr.status !== 408 && xhr.status !== 429) {
+      say('This page is not live any more: load it anew.');
+      return;
+    }
+    say('The connection is lost; trying again …');
+    const wait = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** failures) * (0.5 + Math.random() / 2);
+    const asked = Number(xhr.getResponseHeader('retry-after')) * 1000;
+    failures += 1;
+    clearTimeout(again.get(id));
+    again.set(id, setTimeout(askAgain, Math.max(wait, asked)));
+  });
+  addEventListener('online', askAgain);
+  document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') askAgain(); });
+
   const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);
   document.addEventListener('htmx:load', (event) => enhance(event.detail.elt));

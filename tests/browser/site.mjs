@@ -94,6 +94,35 @@ test('a row is edited while an agent changes it, and nothing is lost', async () 
   await context.close();
 });
 
+test('a page of rows is live again after a connection that failed', async () => {
+  const { context, page, key, app } = await newcomer(browser, 'offline@example.org');
+  const rows = `/v1/apps/${app.id}/collections/entries`;
+  const write = (name) => call('POST', rows, { key, body: { key: name, data: { name, message: 'M' } } });
+  const shown = (name) => page.getByRole('link', { name, exact: true }).waitFor();
+  const said = page.getByText('The connection is lost');
+  let broken = 2;
+  await page.route('**/changes?*', (route) => (broken-- > 0 ? route.abort() : route.continue()));
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  await said.waitFor();
+  await write('one');
+  await shown('one');
+  await said.waitFor({ state: 'detached' });
+  // What changed is asked for until it comes, too.
+  let refused = 1;
+  await page.route(/\/data\/entries(\?|$)/, (route) => (refused-- > 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  await write('two');
+  await shown('two');
+  assert.ok(refused < 0);
+  // Whoever may not see it any more is told so, once.
+  let asked = 0;
+  await page.route('**/changes?*', (route) => { asked += 1; return route.fulfill({ status: 404 }); });
+  await write('three');
+  await page.getByText('This page is not live any more').waitFor();
+  await page.evaluate(() => { dispatchEvent(new Event('online')); });
+  assert.equal(asked, 1);
+  await context.close();
+});
+
 test('a list is filtered and sorted in place, and its address keeps that', async () => {
   const { context, page, key, app, check } = await newcomer(browser, 'list@example.org');
   const rows = `/v1/apps/${app.id}/collections/entries`;

@@ -160,8 +160,9 @@ async fn what_a_schema_refuses_is_said_beside_the_text() {
 async fn a_page_of_rows_hears_of_a_change() {
     let owned = with_rows().await;
     let page = owned.see("/data/entries").await;
-    let path =
-        page.between("id=\"live\" class=\"soft small\" hx-get=\"", "\"").replace("&#38;", "&");
+    let path = page
+        .between("id=\"live\" class=\"soft small\" role=\"status\" hx-get=\"", "\"")
+        .replace("&#38;", "&");
     let (server, ada) = (&owned.server, &owned.ada);
     let here = owned.page("/data/entries");
     let waiting = server.part(ada, &path, &here);
