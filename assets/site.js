@@ -176,6 +176,12 @@
   addEventListener('online', askAgain);
   document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') askAgain(); });
 
+  // A table that is shown anew stays where it was scrolled to; focus stays by the ids of its links.
+  let scrolled = 0;
+  const table = () => document.getElementById('rows-table');
+  document.addEventListener('htmx:beforeSwap', () => { scrolled = table()?.scrollLeft ?? 0; });
+  document.addEventListener('htmx:afterSwap', () => { if (table()) table().scrollLeft = scrolled; });
+
   const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);
   document.addEventListener('htmx:load', (event) => enhance(event.detail.elt));

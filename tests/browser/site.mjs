@@ -123,6 +123,27 @@ test('a page of rows is live again after a connection that failed', async () => 
   await context.close();
 });
 
+test('live rows leave focus and sideways scroll where they are', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'focus@example.org', { viewport: { width: 700, height: 800 } });
+  const rows = `/v1/apps/${app.id}/collections/entries`;
+  const long = { name: 'N'.repeat(60), message: 'Words and words and more words, on and on. '.repeat(5) };
+  for (let n = 10; n < 37; n += 1) await call('POST', rows, { key, body: { key: `row-${n}`, data: long } });
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  const table = page.getByRole('region', { name: 'Rows of entries' });
+  const held = ['New row', 'Trash', 'name', 'row-25', 'Next page']
+    .map((name) => page.getByRole('link', { name, exact: true }));
+  for (const [step, one] of [...held, table].entries()) {
+    await one.focus();
+    await table.evaluate((it) => { it.scrollLeft = 60; });
+    await call('PATCH', `${rows}/row-25`, { key, body: { data: { name: `Step ${step}` } } });
+    await page.getByRole('cell', { name: `Step ${step}`, exact: true }).waitFor();
+    assert.ok(await one.evaluate((it) => it === document.activeElement), `${step}`);
+    assert.equal(await table.evaluate((it) => it.scrollLeft), 60, `${step}`);
+  }
+  check();
+  await context.close();
+});
+
 test('a list is filtered and sorted in place, and its address keeps that', async () => {
   const { context, page, key, app, check } = await newcomer(browser, 'list@example.org');
   const rows = `/v1/apps/${app.id}/collections/entries`;
