@@ -55,9 +55,7 @@ contract! {
         assert_eq!(participants::by_hash(db, visitor.hash, NOW).await.unwrap(), None);
     }
 
-    async fn who_is_sent_away_from_an_app_leaves_neither_a_visit_nor_a_sign_in_there(
-        test: &TestDb,
-    ) {
+    async fn who_is_sent_away_from_an_app_has_no_visit_and_no_sign_in_there(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let visit = || Participant { human: Some(ada), ..visitor(ParticipantKind::Human) };
