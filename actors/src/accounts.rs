@@ -22,17 +22,38 @@ pub struct Account {
     rows: AtomicI64,
 }
 
+/// Rows that an account counts for what is on its way. Dropped, they are given back, unless they
+/// were kept before.
+#[must_use]
+pub(crate) struct Reservation {
+    account: Arc<Account>,
+    rows: u64,
+}
+
+impl Reservation {
+    /// The rows are there, or may be: they count from now on.
+    pub(crate) fn keep(&mut self) {
+        self.rows = 0;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.account.add(-(self.rows as i64));
+    }
+}
+
 impl Account {
     /// Reserves `n` rows.
     ///
     /// # Errors
     /// `account_quota_exceeded` when that would be more than `rows_max`.
-    pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
+    pub(crate) fn reserve(self: &Arc<Self>, n: u64, rows_max: u64) -> Result<Reservation> {
         let reserved = self.rows.fetch_update(Ordering::AcqRel, Ordering::Acquire, |rows| {
             let after = rows.saturating_add_unsigned(n);
             (after <= rows_max as i64).then_some(after)
         });
-        reserved.map(|_| ()).map_err(|_| {
+        reserved.map(|_| Reservation { account: self.clone(), rows: n }).map_err(|_| {
             Error::new(
                 ErrorCode::AccountQuotaExceeded,
                 format!("the account's apps hold {rows_max} rows together, which is its limit"),
@@ -45,8 +66,8 @@ impl Account {
     ///
     /// # Errors
     /// As [`Account::reserve`].
-    pub(crate) fn check(&self, n: u64, rows_max: u64) -> Result<()> {
-        self.reserve(n, rows_max).map(|()| self.add(-(n as i64)))
+    pub(crate) fn check(self: &Arc<Self>, n: u64, rows_max: u64) -> Result<()> {
+        self.reserve(n, rows_max).map(drop)
     }
 
     /// Counts rows that came or went otherwise.
@@ -101,10 +122,10 @@ impl Share {
     /// As [`Account::reserve`].
     pub(crate) fn reserve(&self, n: u64, rows_max: u64) -> Result<()> {
         let mut counted = self.0.lock();
-        counted.account.reserve(n, rows_max)?;
-        match &mut counted.rows {
-            Some(rows) => *rows += n as i64,
-            None => counted.account.add(-(n as i64)),
+        let mut reserved = counted.account.reserve(n, rows_max)?;
+        if let Some(rows) = &mut counted.rows {
+            *rows += n as i64;
+            reserved.keep();
         }
         Ok(())
     }
@@ -125,7 +146,7 @@ impl Share {
     pub(crate) fn move_to(&self, to: Arc<Account>, rows_max: u64) -> Result<Arc<Account>> {
         let mut counted = self.0.lock();
         if let Some(rows) = counted.rows {
-            to.reserve(rows.max(0).cast_unsigned(), rows_max)?;
+            to.reserve(rows.max(0).cast_unsigned(), rows_max)?.keep();
             counted.account.add(-rows);
         }
         Ok(std::mem::replace(&mut counted.account, to))

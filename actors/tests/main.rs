@@ -2,6 +2,7 @@
 //! writer with faults, and the directory over a real database.
 
 mod crashes;
+mod creating;
 mod directory;
 mod drain;
 mod handover;

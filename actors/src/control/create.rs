@@ -13,6 +13,7 @@ use rookery_domain::{
     slug,
 };
 use rookery_storage::{
+    StorageError,
     apps::{
         self,
         create::{self, CreateOutcome, NewApp},
@@ -173,7 +174,7 @@ impl Control {
             created.exposure = Some(nothing.difference(&report));
             return Ok(created);
         }
-        account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
+        let mut rows = account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
         let version = NewVersion {
             number: 1,
             html: request.bundle.html.clone(),
@@ -199,20 +200,20 @@ impl Control {
                 answer,
             };
             let outcome = create::create(&self.db, app).await;
-            if !matches!(outcome, Ok(CreateOutcome::Created)) {
-                account.add(-(seeds.totals.live as i64));
+            if matches!(outcome, Err(StorageError::MaybeCommitted(_))) {
+                // Rather too many until the next start than too few: the app may be there.
+                rows.keep();
             }
             match outcome.map_err(failed)? {
                 CreateOutcome::Created => {
+                    rows.keep();
                     self.apps.adopt(record)?;
                     return Ok(created);
                 }
                 CreateOutcome::SlugTaken if named => {
                     return Err(taken(&record.slug));
                 }
-                CreateOutcome::SlugTaken => {
-                    account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
-                }
+                CreateOutcome::SlugTaken => {}
                 CreateOutcome::QuotaReached => {
                     return Err(too_many_apps(env.limits.max_apps_per_account));
                 }

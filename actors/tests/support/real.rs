@@ -49,6 +49,14 @@ impl House {
     }
 
     pub(crate) async fn open_with(faults: Faults, options: RuntimeOptions) -> Self {
+        Self::open_limited(faults, options, Limits::default()).await
+    }
+
+    pub(crate) async fn open_limited(
+        faults: Faults,
+        options: RuntimeOptions,
+        limits: Limits,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let db = Db::connect(&StorageOptions::sqlite(folder.path())).await.unwrap();
         let epoch = db.next_epoch().await.unwrap();
@@ -57,7 +65,6 @@ impl House {
         let clock = Clock::manual(NOW);
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let key = ServerKey::new(&[7; 32]);
-        let limits = Limits::default();
         let runtime =
             Runtime::start(db.clone(), store, limits, options, clock.clone(), key).await.unwrap();
         let human = humans::find_or_create(&db, "ada@example.com".into(), HumanId::new(), NOW);
@@ -73,12 +80,18 @@ impl House {
 
     /// An app with this manifest, dormant.
     pub(crate) async fn app_with(&self, slug: &str, manifest: &str) -> AppHandle {
+        let created = self.runtime.control().create(self.request(slug, manifest)).await.unwrap();
+        self.runtime.apps().by_id(created.record.id).await.unwrap()
+    }
+
+    /// A request for an app with this manifest.
+    pub(crate) fn request(&self, slug: &str, manifest: &str) -> CreateApp {
         let bundle = Bundle {
             html: "<!doctype html>".into(),
             manifest: Some(manifest.to_owned()),
             ..Bundle::default()
         };
-        let request = CreateApp {
+        CreateApp {
             owner: self.owner,
             org: None,
             agent: None,
@@ -88,9 +101,7 @@ impl House {
             input_data: BTreeMap::new(),
             dry_run: false,
             answer: None,
-        };
-        let created = self.runtime.control().create(request).await.unwrap();
-        self.runtime.apps().by_id(created.record.id).await.unwrap()
+        }
     }
 
     /// Puts an app into storage behind everybody's back, with any manifest.
