@@ -4,14 +4,21 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    event::Event, id::HumanId, limits::Limits, row::Row, sealed::ServerKey, time::Clock,
+    event::Event,
+    id::{AppId, HumanId},
+    limits::Limits,
+    row::Row,
+    sealed::ServerKey,
+    time::Clock,
 };
+use rookery_storage::meters::roll_up::{Source, Tally};
 
 use crate::{
     AppHandle, Apps, Runtime, RuntimeOptions, StartError,
     accounts::Account,
     app::{message::Message, places::Places, rows::Rows, tail::Tail},
     feed::hub::Hub,
+    meters::Meters,
     store::AppStore,
     supervision::root::Tree,
 };
@@ -183,6 +190,28 @@ impl PlacesBox {
         range: std::ops::Range<usize>,
     ) -> impl DoubleEndedIterator<Item = Option<u32>> {
         self.0.range(range).map(|value| value.copied())
+    }
+}
+
+/// The meters of one app.
+#[derive(Default)]
+pub struct MetersBox(Meters);
+
+impl MetersBox {
+    /// Counts a page view by this visitor, from this place.
+    pub fn view(&self, hour: i32, visitor: u64, source: Source) {
+        self.0.view(hour, Some(visitor), source);
+    }
+
+    /// Takes everything out, as a roll-up does.
+    #[must_use]
+    pub fn take(&self) -> Tally {
+        self.0.take().into_tally(AppId::new(), HumanId::new())
+    }
+
+    /// Puts back what storage did not take.
+    pub fn give_back(&self, tally: Tally) {
+        self.0.give_back(tally);
     }
 }
 

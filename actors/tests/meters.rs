@@ -1,6 +1,6 @@
 //! Counting while it is rolled up: nothing is lost, and memory stays bounded.
 
-use rookery_actors::{RuntimeOptions, SlotState, meters::PageView};
+use rookery_actors::{RuntimeOptions, SlotState, meters::PageView, testing::MetersBox};
 use rookery_domain::meters::{Flow, Flows, Window};
 use rookery_storage::{faults::Faults, meters::roll_up::Source};
 
@@ -79,4 +79,27 @@ async fn a_crowd_is_counted_whole_and_wakes_nothing() {
     assert_eq!((listed, found.referrers.len()), (VISITORS, 101));
     assert_eq!(app.state(), SlotState::Dormant);
     house.close().await;
+}
+
+#[test]
+fn what_is_counted_while_storage_fails_stays_within_its_bounds() {
+    let meters = MetersBox::default();
+    let mut counted = 0;
+    for round in 0..4 {
+        // Taken out by a roll-up that fails, while as much again comes in.
+        let taken = meters.take();
+        for i in 0..VISITORS {
+            let place = format!("site-{round}-{}.example", i % PLACES);
+            let source = Source { country: None, referrer: Some(place.into()) };
+            meters.view(7, round * VISITORS + i, source);
+            counted += 1;
+        }
+        meters.give_back(taken);
+    }
+    let held = meters.take();
+    assert_eq!(held.views.iter().map(|views| views.count).sum::<u64>(), counted);
+    // One more for all others.
+    assert!(held.views.len() <= 2_001, "{}", held.views.len());
+    assert_eq!(held.visits.len(), 10_000);
+    assert!(held.visits.iter().all(|visit| visit.visitor < VISITORS), "who came first stays");
 }

@@ -19,9 +19,12 @@ use std::sync::{
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use rookery_domain::meters::{
-    Flow, Flows, hour_of,
-    visit::{OTHER, SALT_BYTES},
+use rookery_domain::{
+    id::{AppId, HumanId},
+    meters::{
+        Flow, Flows, hour_of,
+        visit::{OTHER, SALT_BYTES},
+    },
 };
 use rookery_storage::meters::roll_up::{Source, Tally, Views, Visit};
 use rustc_hash::FxHashMap;
@@ -52,8 +55,9 @@ pub(crate) struct Meters {
     pending: Mutex<Pending>,
 }
 
+/// What was counted and waits for a roll-up.
 #[derive(Default)]
-struct Pending {
+pub(crate) struct Pending {
     hours: Vec<(i32, Flows)>,
     views: FxHashMap<(i32, Source), u64>,
     visits: FxHashMap<(i32, u64), Source>,
@@ -82,20 +86,12 @@ impl Meters {
 
     /// Counts a page view; `visitor` is the day's hash of who looked. The first value is as
     /// [`Meters::add`]'s, the second true when a roll-up should not wait.
-    fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> (bool, bool) {
+    pub(crate) fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> (bool, bool) {
         let mut pending = self.pending.lock();
-        let place = (hour, source);
-        let is_new = !pending.views.contains_key(&place);
-        if is_new && pending.views.len() >= VIEWS_MAX {
-            let other = Source { country: None, referrer: Some(OTHER.into()) };
-            *pending.views.entry((hour, other)).or_default() += 1;
-        } else {
-            *pending.views.entry(place.clone()).or_default() += 1;
-            if let Some(visitor) = visitor
-                && pending.visits.len() < VISITS_MAX
-            {
-                pending.visits.entry((hour, visitor)).or_insert(place.1);
-            }
+        if pending.view((hour, source.clone()), 1)
+            && let Some(visitor) = visitor
+        {
+            pending.visit((hour, visitor), source);
         }
         let full = pending.views.len() >= VIEWS_MAX || pending.visits.len() >= VISITS_MAX;
         drop(pending);
@@ -127,7 +123,7 @@ impl Meters {
     }
 
     /// Takes everything out, off the list.
-    fn take(&self) -> Pending {
+    pub(crate) fn take(&self) -> Pending {
         // Before the counts, so that what is counted from here on lists the app again.
         self.listed.store(false, Ordering::SeqCst);
         let mut pending = self.pending.lock();
@@ -137,16 +133,20 @@ impl Meters {
     }
 
     /// Puts back what was certainly not written. True as [`Meters::add`].
-    fn give_back(&self, tally: Tally) -> bool {
+    pub(crate) fn give_back(&self, tally: Tally) -> bool {
         let mut pending = self.pending.lock();
-        for (hour, flows) in tally.hours {
+        // What came in meanwhile goes behind it, as if it had never been taken out.
+        let later = std::mem::take(&mut *pending);
+        for (hour, flows) in tally.hours.into_iter().chain(later.hours) {
             pending.put(hour, flows);
         }
-        for Views { hour, source, count } in tally.views {
-            *pending.views.entry((hour, source)).or_default() += count;
+        let views = tally.views.into_iter().map(|it| ((it.hour, it.source), it.count));
+        for (place, count) in views.chain(later.views) {
+            pending.view(place, count);
         }
-        for Visit { hour, visitor, source } in tally.visits {
-            pending.visits.insert((hour, visitor), source);
+        let visits = tally.visits.into_iter().map(|it| ((it.hour, it.visitor), it.source));
+        for (visit, source) in visits.chain(later.visits) {
+            pending.visit(visit, source);
         }
         drop(pending);
         self.list()
@@ -163,6 +163,41 @@ impl Pending {
             None if self.hours.len() < HOURS_MAX => self.hours.push((hour, flows)),
             // Storage has not answered for two days: the sum stays right, the hour does not.
             None => self.hours[HOURS_MAX - 1].1 += flows,
+        }
+    }
+
+    /// Adds views from a place. False when there is no room for it: they count at "other".
+    fn view(&mut self, (hour, source): (i32, Source), count: u64) -> bool {
+        let place = (hour, source);
+        if self.views.len() >= VIEWS_MAX && !self.views.contains_key(&place) {
+            let other = Source { country: None, referrer: Some(OTHER.into()) };
+            *self.views.entry((hour, other)).or_default() += count;
+            return false;
+        }
+        *self.views.entry(place).or_default() += count;
+        true
+    }
+
+    /// Notes who looked in an hour and from where they came first, while there is room.
+    fn visit(&mut self, visit: (i32, u64), source: Source) {
+        if self.visits.len() < VISITS_MAX {
+            self.visits.entry(visit).or_insert(source);
+        }
+    }
+
+    /// What storage is told of it.
+    pub(crate) fn into_tally(self, app: AppId, owner: HumanId) -> Tally {
+        let views = self.views.into_iter();
+        let visits = self.visits.into_iter();
+        let mut visits: Vec<Visit> =
+            visits.map(|((hour, visitor), source)| Visit { hour, visitor, source }).collect();
+        visits.sort_unstable_by_key(|visit| visit.hour);
+        Tally {
+            app,
+            owner,
+            hours: self.hours,
+            views: views.map(|((hour, source), count)| Views { hour, source, count }).collect(),
+            visits,
         }
     }
 }

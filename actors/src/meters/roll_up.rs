@@ -17,7 +17,7 @@ use rookery_storage::{
     Db, StorageError,
     meters::{
         self as stored,
-        roll_up::{APPS_MAX, Tally, Views, Visit},
+        roll_up::{APPS_MAX, Tally},
     },
 };
 use tracing::warn;
@@ -99,18 +99,7 @@ fn tally(slot: &Slot) -> Option<Tally> {
     if is_gone || (pending.hours.is_empty() && pending.views.is_empty()) {
         return None;
     }
-    let views = pending.views.into_iter();
-    let visits = pending.visits.into_iter();
-    let mut visits: Vec<Visit> =
-        visits.map(|((hour, visitor), source)| Visit { hour, visitor, source }).collect();
-    visits.sort_unstable_by_key(|visit| visit.hour);
-    Some(Tally {
-        app: slot.id,
-        owner: record.owner,
-        hours: pending.hours,
-        views: views.map(|((hour, source), count)| Views { hour, source, count }).collect(),
-        visits,
-    })
+    Some(pending.into_tally(slot.id, record.owner))
 }
 
 /// Deletes what is too old, once a day; true when it is done for today. What tells visitors of a
