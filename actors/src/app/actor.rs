@@ -178,7 +178,7 @@ impl App {
         let (seq, now) = (self.working.root.seq, self.env.clock.now());
         self.working.private.answers.remember(key, seq, now, answer);
         self.working.open.journal.push(Undo::Answer(key.scope));
-        self.working.open.idempotency.push(IdempotencyWrite {
+        self.working.open.write_answer(IdempotencyWrite {
             scope: key.scope,
             body_hash: key.body_hash,
             status,

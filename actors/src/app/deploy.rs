@@ -280,7 +280,7 @@ impl Decision<'_> {
                 previous_editor: None,
             };
             working.emit(EventType::RowRestored, who, at, Some(change), None, false);
-            working.open.rows.push(RowWrite { collection, row, state: RowState::Live });
+            working.open.write_row(RowWrite { collection, row, state: RowState::Live });
         }
         let mut record = (*working.root.record).clone();
         record.version += 1;

@@ -8,8 +8,8 @@ use std::{collections::HashSet, sync::Arc};
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId, trace::Trace};
 use rookery_storage::commit::{
-    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, Outcome, RowWrite, Scrub,
-    SpentChallenge, Ticket,
+    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, NewVersion, Outcome, RowWrite,
+    Scrub, SpentChallenge, Ticket,
 };
 
 use super::{
@@ -27,19 +27,21 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// What is decided and not yet with the writer.
 #[derive(Default)]
 pub(crate) struct Open {
-    pub(crate) rows: Vec<RowWrite>,
+    rows: Vec<RowWrite>,
     pub(crate) scrubs: Vec<Scrub>,
-    pub(crate) events: Vec<Arc<Event>>,
+    events: Vec<Arc<Event>>,
     pub(crate) budgets: Vec<BudgetWrite>,
     pub(crate) spent: Vec<SpentChallenge>,
-    pub(crate) idempotency: Vec<IdempotencyWrite>,
-    pub(crate) app_write: Option<Box<AppWrite>>,
+    idempotency: Vec<IdempotencyWrite>,
+    app_write: Option<Box<AppWrite>>,
     pub(crate) access: Vec<AccessWrite>,
     pub(crate) journal: Vec<Undo>,
     /// The traces of requests whose answers wait.
     pub(crate) traces: Vec<Trace>,
     /// Answers that wait for what they were computed from, errors too.
     pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
+    /// Bytes of row data and payloads in it.
+    bytes: usize,
 }
 
 /// How far an open group had come.
@@ -53,9 +55,28 @@ pub(crate) struct OpenMark {
     app_write: bool,
     access: usize,
     journal: usize,
+    bytes: usize,
 }
 
 impl Open {
+    /// Writes a row.
+    pub(crate) fn write_row(&mut self, write: RowWrite) {
+        self.bytes += write.row.data.len();
+        self.rows.push(write);
+    }
+
+    /// Writes an event. The row it may tell of is written beside it.
+    pub(crate) fn write_event(&mut self, event: Arc<Event>) {
+        self.bytes += event.data.as_ref().map_or(0, |data| data.len());
+        self.events.push(event);
+    }
+
+    /// Writes the answer of an idempotency key.
+    pub(crate) fn write_answer(&mut self, answer: IdempotencyWrite) {
+        self.bytes += answer.body.len();
+        self.idempotency.push(answer);
+    }
+
     /// How far it has come.
     pub(crate) fn mark(&self) -> OpenMark {
         OpenMark {
@@ -68,6 +89,7 @@ impl Open {
             app_write: self.app_write.is_some(),
             access: self.access.len(),
             journal: self.journal.len(),
+            bytes: self.bytes,
         }
     }
 
@@ -80,6 +102,7 @@ impl Open {
         self.spent.truncate(mark.spent);
         self.idempotency.truncate(mark.idempotency);
         self.access.truncate(mark.access);
+        self.bytes = mark.bytes;
         if !mark.app_write {
             self.app_write = None;
         }
@@ -88,6 +111,7 @@ impl Open {
 
     /// Writes the app's record, and keeps what an earlier operation of the group wrote with it.
     pub(crate) fn write_app(&mut self, write: AppWrite) {
+        self.bytes += write.version.as_ref().map_or(0, content_bytes);
         let before = self.app_write.take();
         let (version, handover) = before.map_or((None, None), |w| (w.version, w.handover));
         self.app_write = Some(Box::new(AppWrite {
@@ -109,9 +133,13 @@ impl Open {
 
     /// Whether it takes no more requests until it is sealed.
     pub(crate) fn is_full(&self) -> bool {
-        self.replies.len() >= GROUP_REQUESTS_MAX
-            || self.rows.iter().map(|write| write.row.data.len()).sum::<usize>() > GROUP_BYTES_MAX
+        self.replies.len() >= GROUP_REQUESTS_MAX || self.bytes > GROUP_BYTES_MAX
     }
+}
+
+fn content_bytes(version: &NewVersion) -> usize {
+    let assets = version.assets.iter().map(|asset| asset.bytes.len());
+    version.html.len() + version.manifest.len() + assets.sum::<usize>()
 }
 
 /// A group that is with the writer.
@@ -145,6 +173,7 @@ pub(crate) fn seal(
         journal,
         traces,
         mut replies,
+        bytes: _,
     } = open;
     for (port, _) in &mut replies {
         port.sealed();

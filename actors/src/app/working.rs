@@ -208,7 +208,7 @@ impl Working {
         self.root.totals.bytes += after.row.stored_bytes();
         self.index(shelf, after, Some(key));
         self.root.collections[shelf].rows.put(after.row.clone());
-        self.open.rows.push(RowWrite {
+        self.open.write_row(RowWrite {
             collection: collection.clone(),
             row: after.row.clone(),
             state: RowState::Live,
@@ -253,7 +253,7 @@ impl Working {
         let tomb = Tomb { version: left.version, kind, bytes: bytes as u32 };
         let before = self.private.tombs.entry(collection.clone()).or_default().insert(key, tomb);
         self.open.journal.push(Undo::Tomb { collection: collection.clone(), key, before });
-        self.open.rows.push(RowWrite { collection: collection.clone(), row: left, state });
+        self.open.write_row(RowWrite { collection: collection.clone(), row: left, state });
     }
 
     /// Forgets what is remembered of a key, because a row comes to stand there or it is purged.
@@ -324,7 +324,7 @@ impl Working {
         self.root.seq += 1;
         let event = Arc::new(Event { seq: self.root.seq, kind, at, by, change, data, silent });
         self.root.tail.push(event.clone());
-        self.open.events.push(event.clone());
+        self.open.write_event(event.clone());
         event
     }
 }

@@ -121,6 +121,13 @@ impl FakeStore {
         self.lock().held.len()
     }
 
+    /// Bytes of the payloads of the oldest group that waits.
+    pub(crate) fn held_payloads(&self) -> usize {
+        let state = self.lock();
+        let events = state.held.front().map_or(&[][..], |group| &group.events);
+        events.iter().filter_map(|event| event.data.as_ref()).map(|data| data.len()).sum()
+    }
+
     /// Loads so far.
     pub(crate) fn loads(&self) -> u64 {
         self.lock().loads

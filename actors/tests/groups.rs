@@ -1,0 +1,47 @@
+//! What goes into one group.
+
+use std::time::Duration;
+
+use rookery_actors::{RuntimeOptions, app::message::Op};
+
+use crate::support::{Bench, Fate, object, paused, record};
+
+const EVENTS: usize = 400;
+const PAYLOAD_BYTES: usize = 15 << 10;
+/// What a group holds at most, and the request that goes over it.
+const GROUP_BYTES_MAX: usize = (4 << 20) + (16 << 10);
+
+#[test]
+fn payloads_fill_a_group_as_rows_do() {
+    paused().block_on(async {
+        let options = RuntimeOptions { mailbox_limit: EVENTS, ..RuntimeOptions::default() };
+        let bench = Bench::start_with(options).await;
+        let record = record(bench.owner);
+        let id = record.id;
+        bench.store.deploy(record, r#"{"events": {"said": {}}}"#);
+        let app = bench.rig.apps.by_id(id).await.expect("it was deployed");
+        app.root().await.expect("it wakes");
+        bench.store.hold();
+        let data = object(&format!(r#"{{"text":"{}"}}"#, "x".repeat(PAYLOAD_BYTES)));
+        let mut sent = Vec::new();
+        for _ in 0..EVENTS {
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            let op = Op::Emit { kind: "said".into(), data: data.clone() };
+            sent.push(tokio::spawn(async move { app.apply(caller, op, None, 0).await }));
+        }
+        let mut written = 0;
+        while sent.iter().any(|one| !one.is_finished()) {
+            // Passes when everybody waits: whatever may join the group has joined it.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let bytes = bench.store.held_payloads();
+            assert!(bytes <= GROUP_BYTES_MAX, "{bytes} bytes in one group");
+            written += bytes;
+            bench.store.end(Fate::Commit);
+        }
+        for one in sent {
+            one.await.unwrap().expect("every event is taken");
+        }
+        assert!(written > GROUP_BYTES_MAX, "they were more than one group takes");
+        assert_eq!(bench.store.violations(), Vec::<String>::new());
+    });
+}
