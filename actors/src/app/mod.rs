@@ -18,6 +18,7 @@ pub mod read;
 pub mod render;
 pub mod root;
 pub(crate) mod rows;
+mod spent;
 pub(crate) mod standing;
 pub(crate) mod tail;
 mod trash;

@@ -24,6 +24,7 @@ use super::{
     group::Open,
     root::Root,
     rows::{Digest, DigestMap},
+    spent::Spent,
 };
 use crate::accounts::{Account, Share};
 
@@ -52,8 +53,7 @@ pub(crate) struct Private {
     pub(crate) budgets: BudgetCounters,
     /// The app's timezone: days of budgets begin at its midnight.
     pub(crate) zone: Zone,
-    /// Challenges answered and not yet expired.
-    pub(crate) spent: HashMap<[u8; 32], Timestamp>,
+    pub(crate) spent: Spent,
     pub(crate) answers: Answers,
 }
 

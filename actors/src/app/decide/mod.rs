@@ -174,8 +174,7 @@ impl Decision<'_> {
 
     fn spend(&mut self, solved: challenge::Solved) {
         let (now, challenge::Solved { id, expires_at }) = (self.now, solved);
-        self.working.private.spent.retain(|_, expires_at| *expires_at > now);
-        self.working.private.spent.insert(id, expires_at);
+        self.working.private.spent.insert(id, expires_at, now);
         self.working.open.journal.push(Undo::Spent(id));
         self.working.open.spent.push(SpentChallenge { id, expires_at });
     }
@@ -187,7 +186,7 @@ impl Decision<'_> {
         answer: Option<&Evidence>,
     ) -> Result<challenge::Solved> {
         let solved = challenge::verify(&self.env.key, app, collection, self.now, answer)?;
-        if self.working.private.spent.contains_key(&solved.id) {
+        if self.working.private.spent.contains(&solved.id) {
             return Err(challenge::spent(collection));
         }
         Ok(solved)
