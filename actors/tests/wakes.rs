@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rookery_actors::{RuntimeOptions, SlotState, feed::FeedQuery};
-use rookery_domain::{ErrorCode, id::AppId};
+use rookery_domain::{ErrorCode, app::AppRecord, id::AppId};
 
 use crate::support::{Bench, Fate, MANIFEST, expect_panics, paused, record};
 
@@ -138,4 +138,24 @@ fn a_follower_hears_of_what_a_lost_outcome_turns_out_to_have_been() {
 fn the_manifest_of_these_tests_is_one() {
     let value = rookery_domain::json::parse(MANIFEST.as_bytes()).unwrap();
     assert_eq!(rookery_domain::manifest::reload(&value).unwrap().collections.len(), 2);
+}
+
+#[test]
+fn a_slug_that_leads_to_a_destroyed_app_is_asked_of_storage_again() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let dead = bench.app().await;
+        let record = AppRecord::clone(&dead.record());
+        bench.store.remove(record.id);
+        dead.forget();
+        let next = AppRecord { id: AppId::new(), ..record.clone() };
+        bench.store.deploy(next.clone(), MANIFEST);
+        let apps = &bench.rig.apps;
+        apps.adopt(next.clone()).expect("it has taken the slug");
+        // A list that had read the record before the purge ended.
+        let stale = apps.adopt(record.clone()).expect("nobody knows yet that it is gone");
+        assert_eq!(stale.root().await.err().map(|e| e.code), Some(ErrorCode::AppNotFound));
+        let found = apps.find(&record.slug).await.expect("storage knows whose the slug is");
+        assert_eq!(found.id(), next.id);
+    });
 }

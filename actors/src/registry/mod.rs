@@ -22,7 +22,7 @@ use std::{
 
 use parking_lot::RwLock;
 use rookery_domain::{
-    Error, Result,
+    Error, ErrorCode, Result,
     app::{AppRecord, AppStatus},
     id::AppId,
 };
@@ -88,7 +88,11 @@ impl Apps {
         }
         let known = self.inner.slugs.read().get(id_or_slug).copied();
         if let Some(id) = known {
-            return self.by_id(id).await;
+            match self.by_id(id).await {
+                // That one is destroyed; another one may have the slug by now.
+                Err(error) if error.code == ErrorCode::AppNotFound => self.unlink(id_or_slug, id),
+                found => return found,
+            }
         }
         // What cannot be a slug is not asked of storage.
         if rookery_domain::slug::check(id_or_slug).is_err() {
@@ -141,12 +145,15 @@ impl Apps {
         let slot = self.part(id).write().remove(&id);
         if let Some(slot) = slot {
             slot.destroy();
-            let slug = &slot.record.load().slug;
-            let mut slugs = self.inner.slugs.write();
-            // A new app may have taken the slug already.
-            if slugs.get(slug) == Some(&id) {
-                slugs.remove(slug);
-            }
+            self.unlink(&slot.record.load().slug, id);
+        }
+    }
+
+    /// Has `slug` lead to the app no more; a new app may have taken it already.
+    fn unlink(&self, slug: &str, id: AppId) {
+        let mut slugs = self.inner.slugs.write();
+        if slugs.get(slug) == Some(&id) {
+            slugs.remove(slug);
         }
     }
 
