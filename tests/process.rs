@@ -2,15 +2,34 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
+    net::SocketAddr,
+    path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use reqwest::Method;
+use serde_json::json;
+use tokio::time::timeout;
 
-use crate::harness::{Answer, TestServer, probes};
+use crate::harness::{Answer, RawConnection, TestServer, probes};
 
-fn rookery(data: &std::path::Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+/// For what happens at once.
+const TOO_LONG: Duration = Duration::from_secs(20);
+
+fn rookery(data: &Path) -> Command {
+    on_free_ports(Command::new(env!("CARGO_BIN_EXE_rookery")), data)
+}
+
+/// As [`rookery`], by a shell that first sets its bounds of open files.
+fn rookery_within(ulimit: &str, data: &Path) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    let script = format!("ulimit {ulimit} && exec \"$0\"");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_rookery")]);
+    on_free_ports(shell, data)
+}
+
+fn on_free_ports(mut command: Command, data: &Path) -> Command {
     command
         .env_clear()
         .env("ROOKERY__DATA_DIR", data)
@@ -21,6 +40,14 @@ fn rookery(data: &std::path::Path) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// Where it listens: for everybody, and for operators.
+fn addresses(child: &mut Child) -> (SocketAddr, SocketAddr) {
+    let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let line = line.strip_prefix("Rookery listens on http://").expect("where it listens");
+    let (site, ops) = line.split_once(" (operators: http://").expect("both");
+    (site.parse().unwrap(), ops.trim_end_matches(')').parse().unwrap())
 }
 
 fn terminate(child: &Child) {
@@ -104,6 +131,51 @@ fn the_settings_in_force_and_the_document_are_printed() {
     let out = rookery(data.path()).arg("openapi").output().unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     assert_eq!(document["info"]["title"], "Rookery");
+}
+
+#[tokio::test]
+async fn connections_may_take_more_files_than_a_shell_hands_out() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery_within("-Sn 64", data.path()).spawn().unwrap();
+    let (site, _) = addresses(&mut child);
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        let mut connection = RawConnection::open(site).await;
+        connection.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let answered = timeout(TOO_LONG, connection.read_until("\"alive\"}")).await;
+        answered.expect("it has a place");
+        open.push(connection);
+    }
+    terminate(&child);
+    assert!(child.wait().unwrap().success());
+}
+
+#[tokio::test]
+async fn connections_leave_files_to_the_database_and_to_operators() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery_within("-n 96", data.path()).spawn().unwrap();
+    let (site, ops) = addresses(&mut child);
+    rookery::outbound::install_tls();
+    let client = reqwest::Client::builder().timeout(TOO_LONG).build().unwrap();
+    let url = |path: &str| format!("http://{site}{path}");
+    // This connection is the client's from now on.
+    Answer::of(client.get(url("/alive"))).await.expect(200);
+    let mut open = Vec::new();
+    for _ in 0..200 {
+        open.push(RawConnection::open(site).await);
+    }
+    let registered = client.post(url("/v1/register")).json(&json!({"name": "robin"}));
+    Answer::of(registered).await.expect(201);
+    // Whether there is such an app is read from the database.
+    let page = client.get(url("/")).header("host", "notes.localhost");
+    assert_eq!(Answer::of(page).await.status, 404);
+    Answer::of(client.get(url("/ready"))).await.expect(200);
+    Answer::of(client.get(format!("http://{ops}/alive"))).await.expect(200);
+    terminate(&child);
+    let out = child.wait_with_output().unwrap();
+    let log = String::from_utf8(out.stderr).unwrap();
+    assert!(log.contains("server.connections_max is lowered"), "{log}");
+    assert!(!log.contains("no connection was accepted"), "{log}");
 }
 
 #[test]

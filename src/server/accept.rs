@@ -8,7 +8,7 @@ use std::{
     pin::pin,
     sync::Arc,
     task::Poll,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -38,6 +38,8 @@ const UNSENT_BYTES_MAX: u32 = 128 << 10;
 const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Between two lines in the log about failed accepts.
+const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// The bounds of one listener.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +90,7 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
+    let mut refusals = Refusals::default();
     loop {
         let accepted = tokio::select! {
             () = drain.cancelled() => break,
@@ -99,7 +102,7 @@ pub(super) async fn serve(
                 connections.spawn(connection(stream, peer, slot, edge, limits, drain));
             }
             Err(error) => {
-                tracing::warn!(error = %error, "a connection was not accepted");
+                refusals.count(&error);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -108,6 +111,23 @@ pub(super) async fn serve(
     connections.close();
     if timeout(limits.drain_timeout, connections.wait()).await.is_err() {
         tracing::warn!("requests were still running at the end of server.drain_timeout_s");
+    }
+}
+
+/// Failed accepts that the log has not told yet.
+#[derive(Default)]
+struct Refusals {
+    untold: u64,
+    told: Option<Instant>,
+}
+
+impl Refusals {
+    fn count(&mut self, error: &io::Error) {
+        self.untold += 1;
+        if self.told.is_none_or(|told| told.elapsed() >= REFUSALS_TOLD_EVERY) {
+            tracing::warn!(%error, times = self.untold, "no connection was accepted");
+            *self = Self { untold: 0, told: Some(Instant::now()) };
+        }
     }
 }
 

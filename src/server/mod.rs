@@ -2,6 +2,7 @@
 //! How one connection is served is in `accept`.
 
 mod accept;
+mod files;
 pub mod signal;
 mod stream;
 
@@ -136,7 +137,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let app_routes = router::apps(hooks.app_routes);
     let document = router::whole_document(&routes, &app_routes);
     let limits = accept::Limits {
-        connections_max: config.server.connections_max,
+        connections_max: files::connections_max(config.server.connections_max),
         header_timeout: Duration::from_secs(config.server.header_timeout_s),
         write_timeout,
         drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
@@ -176,7 +177,11 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let drain = state.drain.clone();
     let site_listener = tokio::spawn(accept::serve(site_listener, site_edge, limits, drain));
     let ops_drain = CancellationToken::new();
-    let limits = accept::Limits { drain_timeout: OPS_DRAIN_TIMEOUT, ..limits };
+    let limits = accept::Limits {
+        connections_max: limits.connections_max.min(files::OPS_CONNECTIONS_MAX),
+        drain_timeout: OPS_DRAIN_TIMEOUT,
+        ..limits
+    };
     let serving = accept::serve(ops_listener, ops_edge, limits, ops_drain.clone());
     let ops_listener = tokio::spawn(serving);
     Ok(Server { state, site, ops: ops_address, site_listener, ops_listener, ops_drain })

@@ -10,7 +10,7 @@ use rookery_domain::Error as DomainError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
     /// Certainly not applied; the same request may succeed later (connection refused, deadlock,
-    /// serialization failure, busy).
+    /// serialization failure, busy, no file descriptor left).
     #[error("the database did not apply this: {0}")]
     Aborted(String),
     /// Certainly not applied: no space is left.
@@ -177,9 +177,13 @@ impl Cause {
         match code & 0xff {
             ffi::SQLITE_FULL => Self::Full,
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Self::Broken(why),
-            ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_NOMEM | ffi::SQLITE_INTERRUPT => {
-                Self::Transient(why)
-            }
+            // CANTOPEN once a database is open: the process has no file descriptor left for another
+            // connection to it.
+            ffi::SQLITE_BUSY
+            | ffi::SQLITE_LOCKED
+            | ffi::SQLITE_NOMEM
+            | ffi::SQLITE_INTERRUPT
+            | ffi::SQLITE_CANTOPEN => Self::Transient(why),
             ffi::SQLITE_IOERR => Self::Lost(why),
             _ => Self::Refused(why),
         }

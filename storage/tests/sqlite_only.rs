@@ -106,6 +106,21 @@ fn a_file_of_another_program_is_refused() {
 }
 
 #[test]
+fn a_further_connection_that_cannot_be_opened_is_a_failure_that_passes() {
+    on_sqlite(async |_: &TestDb| {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::connect(&StorageOptions::sqlite(folder.path())).await.unwrap();
+        let file = folder.path().join("rookery.db");
+        let elsewhere = folder.path().join("elsewhere.db");
+        fs::rename(&file, &elsewhere).unwrap();
+        let error = meta::get(&db, "k").await.unwrap_err();
+        assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        fs::rename(&elsewhere, &file).unwrap();
+        assert_eq!(meta::get(&db, "k").await.unwrap(), None);
+    });
+}
+
+#[test]
 fn a_backup_under_concurrent_writes_is_one_whole_moment() {
     on_sqlite(async |test: &TestDb| {
         let db = &test.db;
