@@ -26,6 +26,8 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
      restore it with `pg_restore`",
 );
 
+const EXISTS: &str = "it exists; backups never overwrite";
+
 /// Waits this long for a lock that another process holds for a moment.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -46,28 +48,26 @@ pub async fn backup(options: &StorageOptions, file: &Path) -> Result<()> {
 
 fn backup_file(source: &Path, file: &Path) -> Result<()> {
     if file.exists() {
-        return Err(failed(file, "it exists; backups never overwrite"));
+        return Err(failed(file, EXISTS));
     }
     let connection = open(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // Under another name until it is whole, so that no half backup is taken for one.
-    let partial = with_suffix(file, ".partial");
-    let _ = fs::remove_file(&partial);
-    new_file(&partial)?;
-    let copied = partial
-        .to_str()
-        .ok_or_else(|| failed(file, "its name is not UTF-8"))
-        .and_then(|name| {
-            connection.execute("vacuum into ?1", [name]).map_err(|error| failed(file, error))
-        })
-        .and_then(|_| check(&partial))
-        .and_then(|()| sync(&partial))
-        .and_then(|()| fs::rename(&partial, file).map_err(|error| failed(file, error)))
-        .and_then(|()| sync_folder_of(file));
-    if copied.is_err() {
-        // The first failure is the one worth telling.
-        let _ = fs::remove_file(&partial);
-    }
-    copied
+    // Under a name of its own until it is whole, so that no half backup is taken for one. It goes
+    // with this value unless it becomes the backup.
+    let partial = tempfile::Builder::new()
+        .prefix(&with_suffix(file.file_name().unwrap_or_default().as_ref(), "."))
+        .suffix(".partial")
+        .tempfile_in(folder_of(file))
+        .map_err(|error| failed(file, error))?
+        .into_temp_path();
+    let name = partial.to_str().ok_or_else(|| failed(file, "its name is not UTF-8"))?;
+    connection.execute("vacuum into ?1", [name]).map_err(|error| failed(file, error))?;
+    check(&partial)?;
+    sync(&partial)?;
+    partial.persist_noclobber(file).map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => failed(file, EXISTS),
+        _ => failed(file, error.error),
+    })?;
+    sync(folder_of(file))
 }
 
 /// Puts a backup in the place of the database in `options.data_dir`. A folder that holds anything
@@ -116,7 +116,7 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
         }
     }
     fs::rename(&partial, &database).map_err(|error| failed(&database, error))?;
-    sync_folder_of(&database)
+    sync(folder_of(&database))
 }
 
 /// Checks that the file is a whole database of ours that this build can read.
@@ -189,12 +189,11 @@ fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|error| failed(path, error))
 }
 
-fn sync_folder_of(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
-    };
-    sync(folder)
+    }
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -159,6 +159,31 @@ fn a_backup_under_concurrent_writes_is_one_whole_moment() {
 }
 
 #[test]
+fn of_backups_to_one_file_at_once_one_is_written() {
+    on_sqlite(async |test: &TestDb| {
+        human(&test.db, "ada@example.com").await;
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("copy.db");
+        let results = at_once(8, |_| {
+            let (options, file) = (test.options.clone(), file.clone());
+            async move { backup(&options, &file).await }
+        })
+        .await;
+        let (written, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        assert_eq!(written.len(), 1, "{refused:?}");
+        for error in refused {
+            assert!(one_line(&error.unwrap_err()).contains("never overwrite"));
+        }
+        let names: Vec<_> =
+            fs::read_dir(out.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["copy.db"], "a single file");
+        assert_eq!(mode(&file), 0o600);
+        let folder = tempfile::tempdir().unwrap();
+        restore(&StorageOptions::sqlite(folder.path()), &file, false).await.unwrap();
+    });
+}
+
+#[test]
 fn a_restored_backup_is_what_was_backed_up_with_feeds_that_begin_anew() {
     on_sqlite(async |test: &TestDb| {
         let db = &test.db;
