@@ -32,6 +32,17 @@ fn connections_that_the_server_has_cut_are_replaced() {
     });
 }
 
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_told_by_its_own_error() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://ann:hunter2@{closed}/rookery");
+    let folder = tempfile::tempdir().unwrap();
+    let error = Db::connect(&StorageOptions::postgres(url, folder.path())).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("Connection refused"), "{text}");
+    assert!(!text.contains("hunter2") && !text.contains('\n'), "{text}");
+}
+
 #[test]
 fn a_transaction_that_loses_a_deadlock_is_tried_again() {
     on_postgres(async |test: &TestDb| {

@@ -7,6 +7,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+use tokio::time::timeout;
 
 use super::{Attempt, Body, DatabaseUrl, Soundness, StorageOptions, Tx};
 use crate::error::{Result, StorageError};
@@ -47,9 +48,12 @@ impl PostgresDb {
         let pool = PgPoolOptions::new()
             .max_connections(options.postgres_connections_max)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_with(connect.clone())
-            .await
-            .map_err(|error| unreachable(&error))?;
+            .connect_with(connect.clone());
+        let pool = match pool.await {
+            // It goes on trying, for a server that starts beside us, and then tells of that only.
+            Err(sqlx::Error::PoolTimedOut) => return Err(cause(&connect).await),
+            pool => pool.map_err(|error| unreachable(&error))?,
+        };
         let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
         // Takes an advisory lock, so nodes that start together migrate once.
         let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
@@ -104,7 +108,15 @@ impl PostgresDb {
     }
 }
 
-fn unreachable(error: &sqlx::Error) -> StorageError {
+/// Why no connection can be made.
+async fn cause(connect: &PgConnectOptions) -> StorageError {
+    match timeout(ACQUIRE_TIMEOUT, connect.connect()).await {
+        Ok(Err(error)) => unreachable(&error),
+        Ok(Ok(_)) | Err(_) => unreachable(&"it does not answer in time"),
+    }
+}
+
+fn unreachable(error: &dyn std::fmt::Display) -> StorageError {
     StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
 }
 
