@@ -96,19 +96,20 @@ impl LiveRows for Gate<'_> {
     }
 }
 
-/// What deploying `plan` over `root` would do, without doing it.
+/// What deploying `plan` over `root` would do, without doing it, and the rows that it would serve.
 ///
 /// # Errors
 /// What no force helps against: `conflict`, `unique_backfill_conflict`.
-pub fn dry_run(root: &Root, plan: &DeployPlan) -> Result<DeployReport> {
+pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, Vec<Shelf>)> {
     let breaks = breaks(root, plan)?;
     let carry = carry(root, plan, |_, _| true)?;
-    Ok(DeployReport {
+    let report = DeployReport {
         version: root.record.version + 1,
         breaks,
         detached: carry.detach.len() as u64,
         reattached: carry.reattach.len() as u64,
-    })
+    };
+    Ok((report, carry.shelves))
 }
 
 /// What `plan` breaks.

@@ -18,7 +18,11 @@ use serde_json::Value;
 
 use super::Control;
 use crate::{
-    app::{birth::read_manifest, deploy::DeployPlan, root::Root},
+    app::{
+        birth::read_manifest,
+        deploy::DeployPlan,
+        root::{Root, Shelf},
+    },
     registry::{AppHandle, failed},
 };
 
@@ -115,27 +119,27 @@ impl Control {
     /// Those of a read of the app.
     pub async fn report_on(&self, app: &AppHandle, manifest: &Manifest) -> Result<Report> {
         let root = app.root().await?;
-        Ok(Report::new(manifest, root.record.visibility, &evidence(&root)))
+        Ok(Report::new(manifest, root.record.visibility, &evidence(&root.collections)))
     }
+}
 
-    /// What deploying `plan` changes in the report.
-    pub(super) fn exposure_change(&self, root: &Root, plan: &DeployPlan) -> Difference {
-        let visibility = plan.visibility.unwrap_or(root.record.visibility);
-        let after = Report::new(&plan.manifest, visibility, &evidence(root));
-        of_root(root).difference(&after)
-    }
+/// What deploying `plan` over `root` changes in the report; `served` are the rows that it serves.
+pub(super) fn change(root: &Root, plan: &DeployPlan, served: &[Shelf]) -> Difference {
+    let visibility = plan.visibility.unwrap_or(root.record.visibility);
+    let after = Report::new(&plan.manifest, visibility, &evidence(served));
+    of_root(root).difference(&after)
 }
 
 fn of_root(root: &Root) -> Report {
-    Report::new(&root.manifest, root.record.visibility, &evidence(root))
+    Report::new(&root.manifest, root.record.visibility, &evidence(&root.collections))
 }
 
-fn evidence(root: &Root) -> BTreeMap<Arc<str>, Evidence> {
+fn evidence(shelves: &[Shelf]) -> BTreeMap<Arc<str>, Evidence> {
     let value = |row: &Arc<Row>| serde_json::from_str::<Value>(&row.data).ok();
-    let of_shelf = |shelf: &crate::app::root::Shelf| {
+    let of_shelf = |shelf: &Shelf| {
         let sample: Vec<Value> =
             shelf.rows.iter().rev().take(SAMPLE_ROWS_MAX as usize).filter_map(value).collect();
         (shelf.decl.name.clone(), Evidence::gather(shelf.rows.len() as u64, &sample))
     };
-    root.collections.iter().map(of_shelf).collect()
+    shelves.iter().map(of_shelf).collect()
 }

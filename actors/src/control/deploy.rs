@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 use rookery_storage::versions;
 
-use super::{Bundle, Control, draft, to_the_end};
+use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         answers::must_look_again,
@@ -173,8 +173,8 @@ impl Control {
 
     async fn rehearse(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Deployed> {
         let root = app.root().await?;
-        let report = deploy::dry_run(&root, plan)?;
-        let exposure = self.exposure_change(&root, plan);
+        let (report, served) = deploy::dry_run(&root, plan)?;
+        let exposure = advisories::change(&root, plan, &served);
         Ok(Deployed {
             record: root.record.clone(),
             visibility: plan.visibility.unwrap_or(root.record.visibility),

@@ -268,6 +268,42 @@ async fn a_dry_run_tells_the_difference_in_exposure_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_dry_run_judges_exposure_by_the_rows_that_would_be_served() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let rows: Vec<Value> =
+        (1..=3).map(|n| json!({"data": {"n": n, "contact": "someone@example.org"}})).collect();
+    let body = json!({"manifest": private_notes(None), "visibility": "public",
+        "input_data": {"notes": rows}});
+    let app = server.deploy(&owner, body).await;
+    let would = async |manifest: &Value| {
+        let answer =
+            versioned(&server, &owner, &app, "?dry_run=true", json!({"manifest": manifest}));
+        answer.await.expect(200)
+    };
+    let open = |schema: Option<Value>| {
+        with(private_notes(schema), "/collections/notes/permissions/read", json!(["anyone"]))
+    };
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let narrowed = would(&open(Some(small.clone()))).await;
+    assert_eq!(narrowed["rows_detached"], 2);
+    assert_eq!(narrowed["exposure"]["added"][0]["rows"], 1, "{narrowed}");
+
+    let removed = json!({"manifest": {}, "force": true});
+    redeploy(&server, &owner, &app, removed).await.expect(201);
+    let again = would(&open(None)).await;
+    assert_eq!((&again["rows_reattached"], &again["breaks"]), (&json!(3), &json!([])));
+    let finding = &again["exposure"]["added"][0];
+    assert_eq!((&finding["rows"], &finding["severity"]), (&json!(3), &json!("high")), "{again}");
+    assert_eq!(finding["fields"][0]["looks_like"], "email_address");
+    redeploy(&server, &owner, &app, json!({"manifest": open(None)})).await.expect(201);
+    let report = server.get_as(&owner, "/v1/apps/advisories").await.expect(200);
+    for member in ["rows", "severity", "message", "fields"] {
+        assert_eq!(report["items"][0][member], finding[member], "{member}");
+    }
+}
+
+#[tokio::test]
 async fn twenty_versions_are_kept() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
