@@ -4,11 +4,11 @@
 use rookery_domain::{
     Timestamp,
     app::AppStatus,
-    id::{AppId, HumanId, TransferId},
+    id::{AppId, HumanId, OrgId, TransferId},
 };
 
 use crate::{
-    db::{Db, args},
+    db::{Db, Tx, args},
     decode,
     error::Result,
 };
@@ -161,10 +161,23 @@ pub async fn withdraw(db: &Db, app: AppId) -> Result<bool> {
     Ok(db.execute("delete from transfers where app_id = $1", args![app]).await? == 1)
 }
 
-/// Ends an offer that its addressee does not want; `false` when it is gone already.
+/// Ends an offer by its id; `false` when it is gone already.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn decline(db: &Db, id: TransferId) -> Result<bool> {
+pub async fn end(db: &Db, id: TransferId) -> Result<bool> {
     Ok(db.execute("delete from transfers where id = $1", args![id]).await? == 1)
+}
+
+/// Ends what `human` offered when it was an admin of `org` before: an offer ends with the right to
+/// make it, and does not begin anew with that right.
+pub(crate) async fn end_former(tx: &mut Tx, org: OrgId, human: HumanId) -> Result<()> {
+    tx.execute(
+        "delete from transfers
+         where app_id in (select id from apps where org_id = $1 and owner <> $2)
+           and offered_by = $2",
+        args![org, human],
+    )
+    .await?;
+    Ok(())
 }

@@ -40,6 +40,10 @@ impl Control {
         let zone = timezone.as_deref().map(Zone::parse).transpose()?;
         let timezone = zone.map(|zone| zone.name().into());
         let share = Some(self.share_token(app.id()));
+        if let Some(Some(_)) = org {
+            // What an admin of this organization offered before the app left it does not come back.
+            self.pending_offer(app).await?;
+        }
         let op = Op::App(AppOp::Settings { visibility, share, timezone, org });
         match app.apply(caller, op, None, 0).await? {
             Reply::App(record) => Ok(record),

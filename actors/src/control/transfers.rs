@@ -40,6 +40,9 @@ impl Control {
     /// `conflict` when an offer is pending; `app_not_found` when it has another owner meanwhile.
     pub async fn offer(&self, app: &AppHandle, by: HumanId, email: &Email) -> Result<Offer> {
         let record = app.record();
+        if self.pending_offer(app).await?.is_some() {
+            return Err(already_offered());
+        }
         let transfer = Transfer {
             id: TransferId::new(),
             app: app.id(),
@@ -50,10 +53,7 @@ impl Control {
         let outcome = transfers::offer(&self.db, transfer.clone(), record.owner).await;
         match outcome.map_err(failed)? {
             OfferOutcome::Offered => Ok(Offer { transfer, record }),
-            OfferOutcome::Pending => Err(Error::new(
-                ErrorCode::Conflict,
-                "the app is offered already: withdraw that offer first",
-            )),
+            OfferOutcome::Pending => Err(already_offered()),
             OfferOutcome::Moved => Err(Error::app_not_found()),
         }
     }
@@ -63,8 +63,23 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn offer_of(&self, app: &AppHandle) -> Result<Option<Offer>> {
-        let found = transfers::of_app(&self.db, app.id()).await.map_err(failed)?;
+        let found = self.pending_offer(app).await?;
         Ok(found.map(|transfer| Offer { transfer, record: app.record() }))
+    }
+
+    /// The pending offer of an app. One whose account does not act as the owner any more has ended:
+    /// it is deleted, so that nothing that account becomes later brings it back.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer, or accounts are being loaded.
+    pub(super) async fn pending_offer(&self, app: &AppHandle) -> Result<Option<Transfer>> {
+        let found = transfers::of_app(&self.db, app.id()).await.map_err(failed)?;
+        let Some(transfer) = found else { return Ok(None) };
+        if self.apps.acts_as_owner(&app.record(), transfer.offered_by)? {
+            return Ok(Some(transfer));
+        }
+        transfers::end(&self.db, transfer.id).await.map_err(failed)?;
+        Ok(None)
     }
 
     /// Withdraws the pending offer of an app, if there is one.
@@ -143,7 +158,7 @@ impl Control {
     /// `not_found`, `email_not_verified`; `unavailable`.
     pub async fn decline_offer(&self, human: &Human, id: TransferId) -> Result<()> {
         self.offer_for(human, id).await?;
-        match transfers::decline(&self.db, id).await.map_err(failed)? {
+        match transfers::end(&self.db, id).await.map_err(failed)? {
             true => Ok(()),
             false => Err(no_such_offer()),
         }
@@ -156,7 +171,10 @@ impl Control {
         let verified = human.email_verified_at.is_some();
         check_addressee(&transfer.email, human.email.as_deref(), verified)?;
         match self.apps.by_id(transfer.app).await {
-            Ok(app) => Ok((transfer, app)),
+            Ok(app) if self.apps.acts_as_owner(&app.record(), transfer.offered_by)? => {
+                Ok((transfer, app))
+            }
+            Ok(_) => Err(no_such_offer()),
             Err(error) if error.code == ErrorCode::AppNotFound => Err(no_such_offer()),
             Err(error) => Err(error),
         }
@@ -185,4 +203,8 @@ impl Control {
 /// What somebody is told who is no admin of the organization that it names.
 pub(crate) fn not_an_admin() -> Error {
     Error::new(ErrorCode::Forbidden, "`org_id`: you are no admin of this organization")
+}
+
+fn already_offered() -> Error {
+    Error::new(ErrorCode::Conflict, "the app is offered already: withdraw that offer first")
 }

@@ -11,6 +11,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
+    transfers,
 };
 
 /// Members that one query of [`load`] reads.
@@ -130,6 +131,9 @@ pub async fn set_role(
             }
             if !is_admin(tx, org, by).await? {
                 return Ok(refused(tx, OrgRefusal::NotAdmin));
+            }
+            if before.role != OrgRole::Admin && role == OrgRole::Admin {
+                transfers::end_former(tx, org, human).await?;
             }
             tx.execute(
                 "update org_members set role = $3 where org_id = $1 and human = $2",
@@ -307,6 +311,9 @@ async fn take_out(tx: &mut Tx, org: OrgId, human: HumanId, now: Timestamp) -> Re
 /// Makes somebody a member, who may have been one before.
 pub(super) async fn insert(tx: &mut Tx, member: OrgMember) -> Result<()> {
     let OrgMember { org, human, role, created_at } = member;
+    if role == OrgRole::Admin {
+        transfers::end_former(tx, org, human).await?;
+    }
     tx.execute(
         "insert into org_members (org_id, human, role, created_at) values ($1, $2, $3, $4)
          on conflict (org_id, human) do update

@@ -1,8 +1,12 @@
 //! Offers of an app's ownership, before they are accepted.
 
-use rookery_domain::id::AppId;
+use rookery_domain::{
+    id::{AppId, OrgId},
+    orgs::OrgRole::{Admin, Member},
+};
 use rookery_storage::{
     apps::{create, purge},
+    orgs::{self, NewMember},
     transfers::{self, OfferOutcome},
 };
 
@@ -33,8 +37,44 @@ contract! {
         assert_eq!(transfers::to_address(db, "eve@example.com", None, 10).await.unwrap(), []);
         assert!(transfers::withdraw(db, id).await.unwrap());
         assert!(!transfers::withdraw(db, id).await.unwrap());
-        assert!(!transfers::decline(db, pending.id).await.unwrap());
+        assert!(!transfers::end(db, pending.id).await.unwrap());
         assert_eq!(transfers::of_app(db, id).await.unwrap(), None);
+    }
+
+    async fn whoever_becomes_an_admin_begins_without_offers(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let eve = human(db, "eve@example.com").await.id;
+        let org = OrgId::new();
+        orgs::create(db, org, "Rooks".into(), ada, 10, NOW).await.unwrap().unwrap();
+        let email = "eve@example.com".to_owned();
+        let new = NewMember { org, by: ada, email, role: Admin, members_max: 4 };
+        orgs::add_member(db, new.clone(), NOW).await.unwrap().unwrap();
+        let mut offers = Vec::new();
+        // An app of the organization, one outside, and one of the organization that is eve's.
+        for (n, (owner, org)) in [(ada, Some(org)), (ada, None), (eve, Some(org))].iter().enumerate() {
+            let mut app = new_app(*owner, &format!("app-{n}"), &[]);
+            app.record.org = *org;
+            offers.push(offer(app.record.id, eve, 0));
+            create::create(db, app).await.unwrap();
+        }
+        for removed in [false, true] {
+            transfers::offer(db, offers[0].clone(), ada).await.unwrap();
+            for (offer, owner) in [(&offers[1], ada), (&offers[2], eve)] {
+                transfers::offer(db, offer.clone(), owner).await.unwrap();
+            }
+            if removed {
+                orgs::remove_member(db, org, ada, eve, NOW).await.unwrap().unwrap();
+                orgs::add_member(db, new.clone(), NOW).await.unwrap().unwrap();
+            } else {
+                orgs::set_role(db, org, ada, eve, Member).await.unwrap().unwrap();
+                orgs::set_role(db, org, ada, eve, Admin).await.unwrap().unwrap();
+            }
+            assert_eq!(transfers::by_id(db, offers[0].id).await.unwrap(), None);
+            for kept in &offers[1..] {
+                assert_eq!(transfers::by_id(db, kept.id).await.unwrap().as_ref(), Some(kept));
+            }
+        }
     }
 
     async fn nobody_offers_what_is_somebody_elses(test: &TestDb) {
@@ -69,7 +109,7 @@ contract! {
         let after = Some((first[2].created_at, first[2].id));
         let rest = transfers::to_address(db, "bob@example.com", after, 3).await.unwrap();
         assert_eq!(rest, made[3..]);
-        assert!(transfers::decline(db, made[0].id).await.unwrap());
+        assert!(transfers::end(db, made[0].id).await.unwrap());
         mark(db, made[1].app).await;
         while purge::step(db, made[1].app).await.unwrap() {}
         let left = transfers::to_address(db, "bob@example.com", None, 10).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{DELETE, GET, POST};
+use super::{DELETE, GET, PATCH, POST};
 use crate::{
     harness::TestServer,
     routes::orgs::{Person, id_of},
@@ -96,7 +96,7 @@ async fn an_app_leaves_its_organization_with_its_owner() {
     server.join(&org, &ada, &cyd, "admin").await;
     let app = server.app_with_rows(&ada, 0).await;
     let body = json!({"org_id": id_of(&org)});
-    server.ask(&ada, reqwest::Method::PATCH, &app, body).await.expect(200);
+    server.ask(&ada, PATCH, &app, body).await.expect(200);
     // An admin acts as the owner: it may offer.
     let offer = server.offer(&cyd, &app, &bob).await;
     assert_eq!(offer["offered_by"]["id"], cyd.id);
@@ -116,17 +116,61 @@ async fn what_a_demoted_admin_has_offered_is_no_offer_any_more() {
     server.join(&org, &ada, &cyd, "admin").await;
     let app = server.app_with_rows(&ada, 0).await;
     let body = json!({"org_id": id_of(&org)});
-    server.ask(&ada, reqwest::Method::PATCH, &app, body).await.expect(200);
+    server.ask(&ada, PATCH, &app, body).await.expect(200);
     let offer = server.offer(&cyd, &app, &bob).await;
     assert_eq!(server.offered(&bob).await.len(), 1);
     server.set_role(&org, &ada, &cyd, "member").await.expect(200);
     assert_eq!(server.offered(&bob).await, [json!(null); 0]);
     server.decide(&bob, &offer, "accept").await.error(ErrorCode::NotFound);
     assert_eq!(server.owner_of(&app, &ada).await, ada.id);
-    // The owner sees what is left of it, and makes room for another.
+    // It is gone for everybody, and stands in nobody's way.
     let path = format!("{app}/transfer");
-    assert_eq!(server.ask(&ada, DELETE, &path, Value::Null).await.status, 204);
+    server.ask(&ada, GET, &path, Value::Null).await.error(ErrorCode::NotFound);
+    server.decide(&bob, &offer, "decline").await.error(ErrorCode::NotFound);
     let offer = server.offer(&ada, &app, &bob).await;
+    server.decide(&bob, &offer, "accept").await.expect(200);
+}
+
+#[tokio::test]
+async fn an_offer_that_has_ended_does_not_come_back() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let cyd = server.person("cyd").await;
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &cyd, "admin").await;
+    let app = server.app_with_rows(&ada, 0).await;
+    let put = async |org: Value| {
+        let body = json!({"org_id": org});
+        server.ask(&ada, PATCH, &app, body).await.expect(200);
+    };
+    put(json!(id_of(&org))).await;
+    for end in ["demoted", "removed", "left"] {
+        let offer = server.offer(&cyd, &app, &bob).await;
+        match end {
+            "demoted" => {
+                server.set_role(&org, &ada, &cyd, "member").await.expect(200);
+                server.set_role(&org, &ada, &cyd, "admin").await.expect(200);
+            }
+            "removed" => {
+                let member = format!("{org}/members/{}", cyd.id);
+                assert_eq!(server.ask(&ada, DELETE, &member, Value::Null).await.status, 204);
+                server.join(&org, &ada, &cyd, "admin").await;
+            }
+            _ => {
+                put(Value::Null).await;
+                put(json!(id_of(&org))).await;
+            }
+        }
+        assert_eq!(server.offered(&bob).await, [json!(null); 0], "{end}");
+        server.decide(&bob, &offer, "accept").await.error(ErrorCode::NotFound);
+        let path = format!("{app}/transfer");
+        server.ask(&ada, GET, &path, Value::Null).await.error(ErrorCode::NotFound);
+    }
+    assert_eq!(server.owner_of(&app, &ada).await, ada.id);
+    // What the owner offers stands, whatever the owner is in the organization.
+    let offer = server.offer(&ada, &app, &bob).await;
+    server.set_role(&org, &cyd, &ada, "member").await.expect(200);
+    server.set_role(&org, &cyd, &ada, "admin").await.expect(200);
     server.decide(&bob, &offer, "accept").await.expect(200);
 }
 

@@ -14,6 +14,7 @@ use crate::harness::{Answer, TestServer, apps::HTML};
 
 pub const GET: Method = Method::GET;
 pub const POST: Method = Method::POST;
+pub const PATCH: Method = Method::PATCH;
 pub const DELETE: Method = Method::DELETE;
 /// What is offered to a human.
 pub const MINE: &str = "/v1/self/transfers";
