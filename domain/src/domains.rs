@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Error, ErrorCode, Result};
+use crate::{Error, ErrorCode, Result, public_net::is_public_name};
 
 /// Bytes of a DNS name (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
@@ -15,27 +15,6 @@ pub const DOMAINS_PER_APP_MAX: u32 = 20;
 const PROOF_LABEL: &str = "_rookery";
 /// What the TXT record's value begins with.
 const PROOF_PREFIX: &str = "rookery-verify=";
-
-/// Top-level names that are nobody's on the public internet (RFC 2606, 6761, 6762, 7686, 8375, 9476,
-/// and what private networks use).
-const RESERVED: &[&str] = &[
-    "alt",
-    "arpa",
-    "corp",
-    "example",
-    "home",
-    "internal",
-    "intranet",
-    "invalid",
-    "lan",
-    "local",
-    "localdomain",
-    "localhost",
-    "mail",
-    "onion",
-    "private",
-    "test",
-];
 
 /// A bare DNS name of at least two labels, in lower case and ASCII: one that an app can be given.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +47,7 @@ impl DomainName {
         if top.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(invalid("is an address, not a name"));
         }
-        if RESERVED.contains(&top) {
+        if !is_public_name(&name) {
             return Err(invalid("is a local or reserved name"));
         }
         if platform.iter().any(|own| is_at_or_below(&name, own)) {

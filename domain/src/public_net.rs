@@ -6,6 +6,27 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Top-level names that are nobody's on the public internet (RFC 2606, 6761, 6762, 7686, 8375, 9476,
+/// and what private networks use).
+const RESERVED: &[&str] = &[
+    "alt",
+    "arpa",
+    "corp",
+    "example",
+    "home",
+    "internal",
+    "intranet",
+    "invalid",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "mail",
+    "onion",
+    "private",
+    "test",
+];
+
 /// Whether an address is globally reachable and means one machine. An IPv4 address inside an IPv6
 /// one (mapped, NAT64, 6to4, Teredo) never is: it could be anybody's.
 #[must_use]
@@ -40,14 +61,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         && first != 0x2002 // 6to4
 }
 
-/// Whether a host name can be on the public internet at all, as far as the name alone tells:
-/// names of this machine and of private networks cannot (RFC 6761, RFC 6762, RFC 8375, and the
-/// names without a dot).
+/// Whether a host name can be on the public internet at all, as far as the name alone tells: names
+/// without a dot, and those below a reserved one, cannot.
 #[must_use]
 pub fn is_public_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let Some((_, top)) = name.rsplit_once('.') else { return false };
-    let reserved = ["localhost", "local", "internal", "onion", "invalid", "lan", "home", "corp"];
-    !reserved.iter().any(|it| top.eq_ignore_ascii_case(it))
-        && !name.to_ascii_lowercase().ends_with(".home.arpa")
+    !RESERVED.iter().any(|reserved| top.eq_ignore_ascii_case(reserved))
 }

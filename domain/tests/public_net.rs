@@ -76,10 +76,14 @@ fn names_of_this_machine_and_of_private_networks_are_not_public() {
         "x.lan",
         "x.corp",
         "x.home",
+        "x.test",
+        "x.intranet",
+        "x.example",
+        "1.0.0.127.in-addr.arpa",
     ] {
         assert!(!is_public_name(name), "{name}");
     }
-    for name in ["example.org", "example.org.", "localhost.example.org", "local.example"] {
+    for name in ["example.org", "example.org.", "localhost.example.org", "local.example.org"] {
         assert!(is_public_name(name), "{name}");
     }
 }

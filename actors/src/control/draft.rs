@@ -127,7 +127,7 @@ fn compile(
         error.message = format!("`manifest`: {}", error.message);
         error
     })?;
-    let context = ParseContext { own_hosts: &[host], visibility: asked.or(current) };
+    let context = ParseContext { own_hosts: &[host], visibility: asked.or(current), carried };
     let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
     let declared = manifest.visibility.filter(|_| !carried);
     if let (Some(asked), Some(declared)) = (asked, declared)

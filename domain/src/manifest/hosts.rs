@@ -13,14 +13,12 @@ use super::{
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
 };
-use crate::{ErrorCode, Result};
+use crate::{ErrorCode, Result, public_net::is_public_name};
 
 /// Characters of an origin, as DNS bounds a name plus the scheme.
 const ORIGIN_CHARS_MAX: usize = 300;
 /// Characters of a webhook target.
 pub(super) const URL_CHARS_MAX: usize = 2_048;
-/// Names that lead nowhere public.
-const LOCAL_SUFFIXES: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
 type Checked<T> = std::result::Result<T, String>;
 
@@ -50,7 +48,8 @@ pub(super) fn parse_list(
                 violations.push(path, format!("{origin} is named twice"));
             }
             Ok(origin) => {
-                if context.own_hosts.iter().any(|own| reaches(&origin, own)) {
+                let is_own = context.own_hosts.iter().any(|own| reaches(&origin, own));
+                if is_own && !context.carried {
                     let shown = quoted_text(text);
                     violations.push(path, format!("{shown}: is the app's own origin"));
                 }
@@ -124,11 +123,11 @@ fn domain(name: &str) -> Checked<String> {
 }
 
 /// The normalised form of a webhook target: a public https URL with no user information, no IP
-/// literal and no fragment.
+/// literal and no fragment. Of one that was `carried` over, the name is not judged anew.
 ///
 /// # Errors
 /// Says what the URL must not be.
-pub(super) fn webhook_target(text: &str) -> Checked<String> {
+pub(super) fn webhook_target(text: &str, carried: bool) -> Checked<String> {
     if text.chars().nth(URL_CHARS_MAX).is_some() {
         return Err(format!("has more than {URL_CHARS_MAX} characters"));
     }
@@ -152,10 +151,7 @@ pub(super) fn webhook_target(text: &str) -> Checked<String> {
         }
         None => return Err("has no host".to_owned()),
     };
-    let is_local = |suffix: &&str| {
-        host.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    if LOCAL_SUFFIXES.iter().any(is_local) {
+    if !carried && !is_public_name(&host) {
         return Err("must be public".to_owned());
     }
     if url.port() == Some(0) {

@@ -29,6 +29,8 @@ pub(super) struct Scope<'a> {
     pub(super) public: bool,
     /// Whether mail may go to people who are not members.
     pub(super) external_sending: bool,
+    /// Whether the manifest was admitted before.
+    pub(super) carried: bool,
 }
 
 impl Scope<'_> {

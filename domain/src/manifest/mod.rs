@@ -53,6 +53,9 @@ pub struct ParseContext<'a> {
     /// The visibility that holds when the manifest declares none: the request's, or the app's
     /// present one. `None` means private.
     pub visibility: Option<Visibility>,
+    /// Whether the manifest was admitted before. Its hosts are not judged anew then: which are the
+    /// app's own, and which are public, may have changed since.
+    pub carried: bool,
 }
 
 /// Parses and checks a manifest. `raw_len` is the length of its text in bytes, as it was sent.
@@ -75,8 +78,8 @@ pub fn parse(
     build(value, limits, context, schemas::Mode::Check)
 }
 
-/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since, and the
-/// hosts that an app has got since, do not turn a running app away, and no schema is compiled.
+/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since do not turn a
+/// running app away, and no schema is compiled.
 ///
 /// # Errors
 /// `manifest_invalid` and its siblings if the stored text is not what was admitted.
@@ -91,7 +94,8 @@ pub fn reload(value: &Value) -> Result<Manifest> {
         ..Limits::default()
     };
     // Push rules were checked against the visibility of their deploy, which may have changed.
-    let context = ParseContext { own_hosts: &[], visibility: Some(Visibility::Public) };
+    let context =
+        ParseContext { own_hosts: &[], visibility: Some(Visibility::Public), carried: true };
     build(value, &unbounded, &context, schemas::Mode::Trust)
 }
 
@@ -121,6 +125,7 @@ fn build(
         roles: &roles,
         public: visibility.or(context.visibility) == Some(Visibility::Public),
         external_sending: limits.notify_external_enabled,
+        carried: context.carried,
     };
     let rules = rules::parse(&top, &scope)?;
     let webhook_targets = rules.webhooks.iter().map(|rule| rule.url.to_string()).collect();

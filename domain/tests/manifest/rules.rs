@@ -117,7 +117,7 @@ fn channels_and_submitter_have_codes_of_their_own() {
     let mut push = with("notify", &notify(), &json!({"channels": ["push"]}));
     let by_request = |manifest: &Value, visibility, external| {
         let limits = Limits { notify_external_enabled: external, ..Limits::default() };
-        let context = ParseContext { own_hosts: &[], visibility };
+        let context = ParseContext { own_hosts: &[], visibility, carried: false };
         manifest::parse(manifest, 1, &limits, &context).map(drop).map_err(|e| e.code.as_str())
     };
     let requires_public = Err("notify_push_requires_public");
@@ -208,6 +208,11 @@ fn webhook_rules() {
         "https://printer.local/in",
         "https://metadata.google.internal/",
         "https://intranet/",
+        "https://x.intranet/",
+        "https://x.test/",
+        "https://x.lan/",
+        "https://x.onion/",
+        "https://1.0.0.127.in-addr.arpa/",
         "https://hooks.example.org./",
         "https://*.example.org/",
         "https://hooks.example.org:0/",
@@ -232,6 +237,9 @@ fn webhook_rules() {
             json!({"when": {"field": "state", "op": "in", "value": ["a"], "edge": true}}),
         ],
     );
+    // One that was admitted before a name was reserved still is.
+    let old = with("webhooks", &webhook(), &json!({"url": "https://x.test/"}));
+    assert_eq!(manifest::reload(&old).expect("a manifest").webhook_targets, ["https://x.test/"]);
     let parsed =
         admitted(&with("webhooks", &webhook(), &json!({"url": "HTTPS://Hooks.Example.org"})));
     assert_eq!(parsed.webhook_targets, ["https://hooks.example.org/"]);

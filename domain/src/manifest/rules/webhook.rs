@@ -32,7 +32,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<W
     let collection = members.collection(scope);
     let when = when::parse(&mut members, when::Kinds::LevelOrEdge, collection.as_deref(), scope);
     let text = members.text("url", URL_CHARS_MAX)?;
-    let url = match webhook_target(text) {
+    let url = match webhook_target(text, scope.carried) {
         Ok(url) => url,
         Err(message) => {
             // The target is not repeated: its user information, path or query may be a secret.
