@@ -26,6 +26,16 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// The archive with one of its entries called like another of the same length: no writer does that.
+fn renamed(mut archive: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    for at in 0..=archive.len() - from.len() {
+        if archive[at..].starts_with(from.as_bytes()) {
+            archive[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+    }
+    archive
+}
+
 async fn send_zip(server: &TestServer, owner: &Owner, query: &str, bytes: Vec<u8>) -> Answer {
     let request = server.call(Method::POST, &format!("/v1/apps{query}"), owner);
     Answer::of(request.header("content-type", "application/zip").body(bytes)).await
@@ -163,6 +173,12 @@ async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
     for name in ["../up.js", "a/../../up.js", "/s/sdk.js", "a\\b.js", "a//b.js"] {
         let answer = send_zip(&server, &owner, "", zip(&[index, (name, b"x")])).await;
         answer.error(ErrorCode::InvalidRequest);
+    }
+    for (name, other) in [("index.html", "1ndex.html"), ("a.js", "b.js")] {
+        let files = [index, (name, b"one".as_slice()), (other, b"two")];
+        let files = if name == index.0 { &files[1..] } else { &files[..] };
+        let twice = renamed(zip(files), other, name);
+        send_zip(&server, &owner, "", twice).await.error(ErrorCode::InvalidRequest);
     }
     let mut linked = ZipWriter::new(Cursor::new(Vec::new()));
     linked.start_file("index.html", SimpleFileOptions::default()).unwrap();

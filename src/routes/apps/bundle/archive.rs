@@ -20,6 +20,9 @@ const OTHER_ENTRIES_MAX: usize = 256;
 /// Reads an archive.
 pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| unreadable())?;
+    if archive.has_duplicate_names() {
+        return Err(Error::invalid("the zip holds two entries of the same name"));
+    }
     let entries_max = limits.asset_files_max + OTHER_ENTRIES_MAX;
     if archive.len() > entries_max {
         return Err(too_large(format!("the zip has more than {entries_max} entries")));
