@@ -14,7 +14,7 @@ impl Control {
     /// Destroys a deleted app, irreversibly.
     ///
     /// # Errors
-    /// `conflict` for an app that is not deleted.
+    /// `conflict` for an app that is not deleted; `app_closed`.
     pub async fn purge(&self, app: &AppHandle, caller: Caller) -> Result<()> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move {

@@ -15,8 +15,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
 
 /// Destroys a deleted app and all its data, irreversibly.
 ///
-/// An app that is not deleted is `conflict`. Afterwards it is `app_not_found`, and its slug is
-/// free.
+/// An app that is not deleted is `conflict`, a closed one `app_closed`. Afterwards it is
+/// `app_not_found`, and its slug is free.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/purge", tag = "Apps",
     params(("id" = String, Path, description = "The app's id or slug")),

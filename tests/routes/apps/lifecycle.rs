@@ -186,3 +186,13 @@ async fn migration_mode_ends_by_itself() {
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!(shown["migration_mode"], json!({"on": false, "until": null}));
 }
+
+#[tokio::test]
+async fn a_closed_app_is_not_purged() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({})).await;
+    post(&server, &owner, &app, "/purge").await.error(ErrorCode::Conflict);
+    server.state().rooms.close_app(&app.id).await.unwrap();
+    post(&server, &owner, &app, "/purge").await.error(ErrorCode::AppClosed);
+}

@@ -224,6 +224,7 @@ impl Decision<'_> {
             }
             AppStatus::Deleted => {}
             AppStatus::Live | AppStatus::Closed => {
+                writable(record)?;
                 return Err(Error::new(
                     ErrorCode::Conflict,
                     "only a deleted app can be purged: delete it first",
