@@ -141,7 +141,11 @@ impl Control {
         };
         let host = format!("{}.{}", record.slug, self.env().options.apps_domain);
         let bundle = &request.bundle;
-        let draft = draft::draft(self.env(), text, bundle, host, Some(record.visibility)).await?;
+        let current = draft::Current {
+            visibility: record.visibility,
+            domains: self.domains.names(record.id),
+        };
+        let draft = draft::draft(self.env(), text, bundle, host, Some(current)).await?;
         let assets = match &bundle.assets {
             Some(assets) => assets.clone().into(),
             None => versions::assets_with_content(&self.db, record.id, record.version)

@@ -62,6 +62,14 @@ pub(super) struct Draft {
     pub(super) timezone: Option<Arc<str>>,
 }
 
+/// What an app is that a version is deployed over.
+pub(super) struct Current {
+    /// The visibility that holds when neither the request nor the manifest names one.
+    pub(super) visibility: Visibility,
+    /// Its custom domains.
+    pub(super) domains: Vec<Box<str>>,
+}
+
 /// Checks sizes: document, number and bytes of assets.
 ///
 /// # Errors
@@ -87,8 +95,8 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Checks and compiles a manifest's text for the app at `host`. `current` is the visibility that
-/// holds when neither the request nor the manifest names one.
+/// Checks and compiles a manifest's text for the app at `host`; `current` is what the app is now,
+/// if there is one.
 ///
 /// # Errors
 /// Every code of part 2.2; `invalid_request` for text that is no JSON, for a visibility that
@@ -98,14 +106,14 @@ pub(super) async fn draft(
     text: Arc<str>,
     bundle: &Bundle,
     host: String,
-    current: Option<Visibility>,
+    current: Option<Current>,
 ) -> Result<Draft> {
     let shared = env.clone();
     let asked = bundle.visibility;
     let carried = bundle.manifest.is_none();
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
-    let work = move || compile(&shared, text, asked, &host, current, carried);
+    let work = move || compile(&shared, text, asked, &host, current.as_ref(), carried);
     let compiled = env.compiling.run(work).await;
     let draft = compiled.map_err(|_| Error::internal(false))??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
@@ -116,7 +124,7 @@ fn compile(
     text: Arc<str>,
     asked: Option<Visibility>,
     host: &str,
-    current: Option<Visibility>,
+    current: Option<&Current>,
     carried: bool,
 ) -> Result<Draft> {
     if text.len() > env.limits.max_manifest_bytes {
@@ -127,7 +135,10 @@ fn compile(
         error.message = format!("`manifest`: {}", error.message);
         error
     })?;
-    let context = ParseContext { own_hosts: &[host], visibility: asked.or(current), carried };
+    let domains = current.iter().flat_map(|app| &app.domains);
+    let own_hosts: Vec<&str> = domains.map(|name| &**name).chain([host]).collect();
+    let visibility = asked.or(current.map(|app| app.visibility));
+    let context = ParseContext { own_hosts: &own_hosts, visibility, carried };
     let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
     let declared = manifest.visibility.filter(|_| !carried);
     if let (Some(asked), Some(declared)) = (asked, declared)

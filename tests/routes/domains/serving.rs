@@ -3,7 +3,7 @@
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Hosted;
 use crate::harness::{Answer, START, apps::guestbook};
@@ -195,4 +195,33 @@ async fn a_domain_goes_over_with_its_app() {
     assert_eq!(here.read(&next, &app).await.expect(200)["domain"], domain);
     assert_eq!(here.visit(domain, "/").await.status, 200);
     assert_eq!(here.remove(&next, &app, None).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_manifest_that_is_sent_does_not_name_the_apps_domains() {
+    let here = Hosted::start().await;
+    let owner = here.server.owner("ann").await;
+    let domain = "www.example.com";
+    let naming = |member: &str, entry: &str| json!({"html": HTML, "manifest": {member: [entry]}});
+    let app = here.server.deploy(&owner, naming("embeds", domain)).await;
+    here.bind(&owner, &app, "not.example.org").await.expect(201);
+    here.proven(&owner, &app, domain).await;
+    here.server.state().clock.set(START.plus_seconds(1));
+    here.proven(&owner, &app, "alias.example.net").await;
+    let deploy = async |query: &str, body: Value| {
+        let path = app.path(&format!("/versions{query}"));
+        here.server.send(Method::POST, &owner, &path, &body).await
+    };
+    for query in ["", "?dry_run=true"] {
+        for entry in [domain, "https://www.example.com", "*.example.com", "alias.example.net"] {
+            let body = naming("externalHosts", entry);
+            deploy(query, body).await.error(ErrorCode::ExternalHostInvalid);
+            deploy(query, naming("embeds", entry)).await.error(ErrorCode::EmbedInvalid);
+        }
+    }
+    // What was deployed before goes on; another's name, or one that is not proven, is no matter.
+    deploy("", json!({"html": HTML})).await.expect(201);
+    for entry in ["example.com", "not.example.org"] {
+        deploy("?dry_run=true", naming("externalHosts", entry)).await.expect(200);
+    }
 }
