@@ -38,7 +38,8 @@ impl IfNoneMatch {
         Self(headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect())
     }
 
-    /// Makes a whole answer to a read a 304, when the caller has it already.
+    /// Makes a whole answer to a read a 304, when the caller has it already. No 304 says how long
+    /// it is: that would be the length of the whole answer (RFC 9110, 8.6).
     pub fn settle(&self, response: &mut Response) {
         let etag = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok());
         let held = etag.is_some_and(|etag| self.holds(etag));
@@ -46,6 +47,8 @@ impl IfNoneMatch {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
             response.headers_mut().remove(header::CONTENT_TYPE);
+        }
+        if response.status() == StatusCode::NOT_MODIFIED {
             response.headers_mut().remove(header::CONTENT_LENGTH);
         }
     }

@@ -47,6 +47,14 @@ async fn head_answers_as_get_without_a_body() {
     assert_eq!((head.status, head.text.as_str()), (200, ""));
     assert_eq!(head.header("content-length"), get.header("content-length"));
     assert_eq!(head.header("content-type"), get.header("content-type"));
+    let owner = server.owner("ann").await;
+    for path in ["/docs", "/v1/openapi.json", "/v1/apps"] {
+        let tag = server.get_as(&owner, path).await.header("etag").to_owned();
+        let head = server.call(Method::HEAD, path, &owner).header("if-none-match", tag);
+        let head = Answer::of(head).await;
+        assert_eq!(head.status, 304, "{path}");
+        assert!(!head.headers.contains_key("content-length"), "{path}: {:?}", head.headers);
+    }
 }
 
 #[tokio::test]

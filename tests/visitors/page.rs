@@ -89,6 +89,14 @@ async fn a_document_is_sent_again_only_when_it_has_changed_and_head_has_no_body(
     assert_eq!((head.status, head.text.as_str()), (200, ""));
     assert_eq!(head.header("content-length"), page.text.len().to_string());
     assert_eq!(head.header("etag"), page.header("etag"));
+    let again = site.request(Method::HEAD, "/").header("if-none-match", page.header("etag"));
+    let again = Answer::of(again).await;
+    assert_eq!(again.status, 304);
+    assert!(!again.headers.contains_key("content-length"), "{:?}", again.headers);
+    let (missing, head) = (site.get("/nope").await, site.request(Method::HEAD, "/nope"));
+    let head = Answer::of(head).await;
+    assert_eq!((head.status, head.text.as_str()), (404, ""));
+    assert_eq!(head.header("content-length"), missing.text.len().to_string());
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ pub async fn page(
     }
     match find(&state, &context, &method, &uri, &headers).await {
         Ok(response) => response,
-        Err(refusal) => status_page(&state, &context, &uri, &method, refusal),
+        Err(refusal) => status_page(&state, &context, &uri, refusal),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{Method, Uri};
+use http::Uri;
 use rookery_actors::{AppHandle, SlotState};
 use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath,
@@ -94,12 +94,11 @@ fn is_coming(app: &AppHandle) -> bool {
     matches!(app.state(), SlotState::Waking | SlotState::BackingOff(_))
 }
 
-/// The status page of a refusal; to HEAD without its body.
+/// The status page of a refusal.
 pub fn status_page(
     state: &AppState,
     context: &RequestContext,
     uri: &Uri,
-    method: &Method,
     refusal: Refusal,
 ) -> Response {
     let slug = context.app.as_deref().unwrap_or_default();
@@ -128,7 +127,7 @@ pub fn status_page(
         Ok(html) => html,
         Err(error) => return ApiError::from(error).into_response(),
     };
-    let mut response = Response::new(if method == Method::HEAD { "".into() } else { html.into() });
+    let mut response = Response::new(html.into());
     *response.status_mut() = page.status;
     response.headers_mut().extend(page.headers(state.origins.is_https()));
     response

@@ -61,7 +61,7 @@ pub async fn callback(
     let visit = match redeemed {
         Ok(visit) => visit,
         Err(error) if error.code == ErrorCode::GrantInvalid && is_navigation(&headers) => {
-            return Ok(status_page(&state, &context, &uri, &method, Refusal::SpentGrant));
+            return Ok(status_page(&state, &context, &uri, Refusal::SpentGrant));
         }
         Err(error) => return Err(error.into()),
     };

@@ -42,7 +42,7 @@ pub async fn grant(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error| shown(&state, &context, &uri, &method, &headers, error);
+    let show = |error| shown(&state, &context, &uri, &headers, error);
     let record = arriving.app.record();
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);

@@ -16,7 +16,7 @@ pub mod share;
 pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use rookery_actors::directory::{Arrival, ParticipantKind};
 use rookery_domain::{Error, ErrorCode, Result};
 
@@ -74,7 +74,6 @@ fn shown(
     state: &AppState,
     context: &RequestContext,
     uri: &Uri,
-    method: &Method,
     headers: &HeaderMap,
     error: Error,
 ) -> ApiResult<Response> {
@@ -86,5 +85,5 @@ fn shown(
         ErrorCode::AppClosed => Refusal::Closed,
         _ => Refusal::from(error),
     };
-    Ok(status_page(state, context, uri, method, refusal))
+    Ok(status_page(state, context, uri, refusal))
 }

@@ -38,7 +38,7 @@ pub async fn preview(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error| shown(&state, &context, &uri, &method, &headers, error);
+    let show = |error| shown(&state, &context, &uri, &headers, error);
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);
     }

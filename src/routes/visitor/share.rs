@@ -41,7 +41,7 @@ pub async fn share(
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
-        return shown(&state, &context, &uri, &method, &headers, error);
+        return shown(&state, &context, &uri, &headers, error);
     }
     let record = arriving.app.record();
     let link = in_force(&record, &token);
@@ -52,7 +52,7 @@ pub async fn share(
     };
     if let Some(refusal) = refusal {
         if is_navigation(&headers) {
-            return Ok(status_page(&state, &context, &uri, &method, refusal));
+            return Ok(status_page(&state, &context, &uri, refusal));
         }
         let message = "this share link is not the one in force";
         return Err(Error::new(ErrorCode::Unauthorized, message).into());
