@@ -11,7 +11,7 @@ use rookery_storage::{
 };
 
 use crate::{
-    support::{at_once, contract, human, new_app, offer},
+    support::{NOW, at_once, contract, human, new_app, offer},
     writer::kit::mark,
 };
 
