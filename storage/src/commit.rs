@@ -15,7 +15,7 @@ use rookery_domain::{
     id::{AppId, TransferId},
     members::Member,
     previews::Preview,
-    row::Row,
+    row::{Row, write_json_string},
     trace::Trace,
 };
 use sha2::{Digest as _, Sha256};
@@ -100,12 +100,12 @@ impl Group {
 
     /// The answers that may be stored: none that quotes a row purged in the same group.
     pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
-        self.idempotency.iter().filter(|answer| match (&answer.collection, &answer.row_key) {
-            (Some(collection), Some(key)) => !self.scrubs(collection, key),
-            (Some(collection), None) => {
-                !self.scrubs.iter().any(|scrub| scrub.collection == *collection)
-            }
-            (None, _) => true,
+        self.idempotency.iter().filter(|answer| {
+            let Some(collection) = &answer.collection else { return true };
+            let quotes = |scrub: &Scrub| {
+                scrub.collection == *collection && answer.row_keys.contains(&scrub.key)
+            };
+            !self.scrubs.iter().any(quotes)
         })
     }
 }
@@ -302,10 +302,36 @@ pub struct IdempotencyWrite {
     pub body: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// The collection whose rows it quotes, so that a purge finds it.
+    /// The collection whose rows it quotes.
     pub collection: Option<Arc<str>>,
-    /// The single row it quotes; `None` with a collection: several.
-    pub row_key: Option<Box<str>>,
+    /// The keys of the rows that it quotes, so that their purge finds it, and no other.
+    pub row_keys: Box<[Box<str>]>,
+}
+
+impl IdempotencyWrite {
+    /// The key of the single row it quotes: what most answers do has a column of its own.
+    pub(crate) fn row_key(&self) -> Option<&str> {
+        match &*self.row_keys {
+            [key] => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The keys as a JSON array, where there is not one alone.
+    pub(crate) fn many_row_keys(&self) -> Option<String> {
+        if self.collection.is_none() || self.row_key().is_some() {
+            return None;
+        }
+        let mut list = String::from("[");
+        for (at, key) in self.row_keys.iter().enumerate() {
+            if at > 0 {
+                list.push(',');
+            }
+            write_json_string(key, &mut list);
+        }
+        list.push(']');
+        Some(list)
+    }
 }
 
 /// Something that says who may do what in an app, as it is after a group.

@@ -110,6 +110,34 @@ async fn after_24_hours_and_after_a_purge_the_key_is_free_again() {
 }
 
 #[tokio::test]
+async fn a_batch_is_replayed_until_a_row_that_it_quotes_is_purged() {
+    let rows = Rows::start().await;
+    rows.row("entries", "other", json!({})).await;
+    rows.row("entries", "third", json!({})).await;
+    let batch = json!({"rows": [{"key": "mine", "data": {"n": 1}}, {"data": {"n": 2}}]});
+    let first = post(&rows, OWNER, "entries/batch", "a", &batch).await.expect(200);
+    let one = json!({"rows": [{"data": {"n": 3}}]});
+    let alone = post(&rows, OWNER, "entries/batch", "b", &one).await.expect(200);
+    // The actor has the answers in mind still, then storage alone, then a new process.
+    rows.delete("entries/other/purge").await.expect(200);
+    let again = post(&rows, OWNER, "entries/batch", "a", &batch).await;
+    assert_eq!(again.expect(200), first);
+    rows.delete("entries/third").await.expect(200);
+    rows.delete("entries/third/purge").await.expect(200);
+    let rows = rows.restart().await;
+    assert_eq!(post(&rows, OWNER, "entries/batch", "a", &batch).await.expect(200), first);
+    assert_eq!(rows.get("entries/count").await.expect(200)["count"], 3);
+    rows.delete("entries/mine/purge").await.expect(200);
+    let anew = post(&rows, OWNER, "entries/batch", "a", &batch).await;
+    assert!(!anew.headers.contains_key("idempotent-replayed"));
+    assert_eq!(post(&rows, OWNER, "entries/batch", "b", &one).await.expect(200), alone);
+    let key = alone["results"][0]["row"]["key"].as_str().expect("a key");
+    rows.delete(&format!("entries/{key}/purge")).await.expect(200);
+    let anew = post(&rows, OWNER, "entries/batch", "b", &one).await;
+    assert!(!anew.headers.contains_key("idempotent-replayed"));
+}
+
+#[tokio::test]
 async fn of_64_at_once_with_one_key_one_creates() {
     let rows = Rows::start().await;
     let body = json!({"data": {}});

@@ -170,8 +170,8 @@ impl App {
     }
 
     fn keep_answer(&mut self, key: &IdempotencyKey, reply: &Reply) {
-        let (answer, quoted) = match &key.render {
-            Some(render) => ((render.0)(reply, &self.working.root), None),
+        let answer = match &key.render {
+            Some(render) => (render.0)(reply, &self.working.root),
             None => render::stored(reply, &key.location_base),
         };
         let StoredAnswer { status, location, body } = answer.clone();
@@ -186,7 +186,7 @@ impl App {
             body,
             created_at: self.env.clock.now(),
             collection: key.collection.clone(),
-            row_key: quoted,
+            row_keys: reply.quoted_keys(),
         });
     }
 

@@ -103,22 +103,22 @@ pub fn event(event: &Event) -> String {
     body
 }
 
-/// The answer to keep for an idempotency key, and the key of the single row it quotes. Created
-/// rows are found at `location_base` plus their key.
+/// The answer to keep for an idempotency key. Created rows are found at `location_base` plus their
+/// key.
 #[must_use]
-pub(crate) fn stored(reply: &Reply, location_base: &str) -> (StoredAnswer, Option<Box<str>>) {
+pub(crate) fn stored(reply: &Reply, location_base: &str) -> StoredAnswer {
     let answer = |status, location, body| StoredAnswer { status, location, body };
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);
             let location =
                 (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
-            (answer(status, location, body), Some(reply.row.key.clone()))
+            answer(status, location, body)
         }
-        Reply::Event(event) => (answer(201, None, self::event(event)), None),
-        Reply::Replayed(stored) => (stored.clone(), None),
+        Reply::Event(event) => answer(201, None, self::event(event)),
+        Reply::Replayed(stored) => stored.clone(),
         // Any other operation that takes an idempotency key brings a renderer of its own.
-        _ => (answer(204, None, String::new()), None),
+        _ => answer(204, None, String::new()),
     }
 }
 

@@ -225,14 +225,18 @@ contract! {
         let writer = start(&test.db).await;
         let answers = Draft::new(app, 3)
             .row(EventType::RowUpdated, RowState::Live, Arc::clone(&secret))
-            .answer([1; 32], Some("a"))
-            .answer([2; 32], Some("b"))
-            .answer([3; 32], None);
+            .answer([1; 32], &["a"])
+            .answer([2; 32], &["b"])
+            .answer([3; 32], &["b", "a"])
+            .answer([4; 32], &["b", "\"a\" é"])
+            .answer([5; 32], &[]);
         assert_eq!(answers.commit(&writer).await, Outcome::Committed);
         // Within one group: written, then purged, and answered in between.
         let purge = Draft::new(app, 4)
             .row(EventType::RowUpdated, RowState::Live, Arc::clone(&secret))
-            .answer([4; 32], Some("a"))
+            .answer([6; 32], &["a"])
+            .answer([7; 32], &["a", "b"])
+            .answer([8; 32], &["b", "c"])
             .purge(Arc::clone(&secret));
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         let loaded = load(&test.db, app).await;
@@ -243,10 +247,10 @@ contract! {
         assert_eq!(loaded.tombstones[0].bytes, 0);
         assert_eq!(loaded.tail.len(), 6);
         let mut kept = Vec::new();
-        for scope in 1..=4 {
+        for scope in 1..=8 {
             kept.push(idempotency::find(&test.db, [scope; 32], NOW).await.unwrap().is_some());
         }
-        assert_eq!(kept, [false, true, false, false]);
+        assert_eq!(kept, [false, true, false, true, true, false, false, true]);
     }
 
     async fn a_ticket_that_panics_takes_nobody_with_it(test: &TestDb) {

@@ -21,7 +21,7 @@ async fn everything(test: &TestDb, app: AppId) -> Draft {
         .row(EventType::RowCreated, RowState::Live, row("b", "{}"))
         .purge(row("c", "{}"))
         .extras(5)
-        .answer([6; 32], Some("a"))
+        .answer([6; 32], &["a"])
         .with(|group| {
             group.app_write = Some(Box::new(AppWrite { record, version: None, handover: None }))
         })

@@ -97,7 +97,7 @@ contract! {
         let writer = start(&test.db).await;
         let draft = Draft::new(app, 1)
             .row(EventType::RowCreated, RowState::Live, row("a", "{}"))
-            .answer([1; 32], Some("a"));
+            .answer([1; 32], &["a"]);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let found = idempotency::find(&test.db, [1; 32], NOW).await.unwrap().unwrap();
         assert_eq!((found.status, found.body_hash), (201, [9; 32]));
@@ -112,7 +112,7 @@ contract! {
         // The key may be used anew, also over a record that was not forgotten yet.
         for (seq, body) in [(2, "x"), (3, "y")] {
             let draft = Draft::new(app, seq).event(EventType::AppWoken, None, None);
-            let draft = draft.answer([3; 32], None).with(|group| {
+            let draft = draft.answer([3; 32], &[]).with(|group| {
                 group.idempotency[0].body = body.into();
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);

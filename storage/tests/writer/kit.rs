@@ -115,12 +115,12 @@ impl Draft {
         });
         let expires_at = NOW.plus_seconds(60);
         self.0.spent_challenges.push(SpentChallenge { id: [seed; 32], expires_at });
-        self.answer([seed; 32], None)
+        self.answer([seed; 32], &[])
     }
 
-    /// Adds an answer that quotes a row, or several when `key` is `None`.
-    pub(super) fn answer(mut self, scope: [u8; 32], key: Option<&str>) -> Self {
-        self.0.idempotency.push(answer(scope, key, NOW));
+    /// Adds an answer that quotes these rows.
+    pub(super) fn answer(mut self, scope: [u8; 32], keys: &[&str]) -> Self {
+        self.0.idempotency.push(answer(scope, keys, NOW));
         self
     }
 
@@ -143,7 +143,7 @@ impl Draft {
 }
 
 /// An answer made at this time.
-pub(super) fn answer(scope: [u8; 32], key: Option<&str>, at: Timestamp) -> IdempotencyWrite {
+pub(super) fn answer(scope: [u8; 32], keys: &[&str], at: Timestamp) -> IdempotencyWrite {
     IdempotencyWrite {
         scope,
         body_hash: [9; 32],
@@ -152,7 +152,7 @@ pub(super) fn answer(scope: [u8; 32], key: Option<&str>, at: Timestamp) -> Idemp
         body: r#"{"key":"k"}"#.into(),
         created_at: at,
         collection: Some(ENTRIES.into()),
-        row_key: key.map(Box::from),
+        row_keys: keys.iter().map(|key| Box::from(*key)).collect(),
     }
 }
 

@@ -22,7 +22,7 @@ pub struct IdempotencyKey {
     pub scope: [u8; 32],
     /// SHA-256 of the body.
     pub body_hash: [u8; 32],
-    /// The collection whose rows the answer will quote, so that a purge finds it.
+    /// The collection whose rows the answer will quote.
     pub collection: Option<Arc<str>>,
     /// What the keys of created rows are appended to for `Location`.
     pub location_base: String,

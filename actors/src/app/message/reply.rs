@@ -39,6 +39,16 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// The keys of the rows that its answer quotes.
+    pub(crate) fn quoted_keys(&self) -> Box<[Box<str>]> {
+        let key = |reply: &RowReply| reply.row.key.clone();
+        match self {
+            Self::Row(reply) => [key(reply)].into(),
+            Self::Batch(results) => results.iter().flatten().map(key).collect(),
+            _ => [].into(),
+        }
+    }
+
     /// Rows that were written for it; workers' operations, which nobody asked for, count none.
     pub(crate) fn row_writes(&self) -> u64 {
         let wrote = |row: &RowReply| row.fate != RowFate::Existed;

@@ -78,6 +78,7 @@ struct Answers<'g> {
     created_at: Vec<i64>,
     collection: Vec<Option<&'g str>>,
     row_key: Vec<Option<&'g str>>,
+    row_keys: Vec<Option<String>>,
 }
 
 /// The parameters of [`super::statement::COMMIT`] for these groups, each with its position.
@@ -261,13 +262,15 @@ impl<'g> Answers<'g> {
             self.body.push(&answer.body);
             self.created_at.push(answer.created_at.0);
             self.collection.push(answer.collection.as_deref());
-            self.row_key.push(answer.row_key.as_deref());
+            self.row_key.push(answer.row_key());
+            self.row_keys.push(answer.many_row_keys());
         }
     }
 
     fn bind(self, out: &mut PgArguments) -> Bound {
         bind_all!(
-            self, out, n, scope, body_hash, status, location, body, created_at, collection, row_key
+            self, out, n, scope, body_hash, status, location, body, created_at, collection,
+            row_key, row_keys
         )
     }
 }

@@ -57,17 +57,19 @@ with head as (
     join head on head.n = c.n
 ), written_answers as (
     insert into idempotency (scope, body_hash, status, location, body, created_at, app_id,
-                             collection, row_key)
+                             collection, row_key, row_keys)
     select a.scope, a.body_hash, a.status, a.location, a.body, a.created_at, head.app_id,
-           a.collection, a.row_key
+           a.collection, a.row_key, a.row_keys
     from unnest($44::int4[], $45::bytea[], $46::bytea[], $47::int8[], $48::text[], $49::text[],
-                $50::int8[], $51::text[], $52::text[])
-         as a(n, scope, body_hash, status, location, body, created_at, collection, row_key)
+                $50::int8[], $51::text[], $52::text[], $53::text[])
+         as a(n, scope, body_hash, status, location, body, created_at, collection, row_key,
+              row_keys)
     join head on head.n = a.n
     on conflict (scope) do update
     set body_hash = excluded.body_hash, status = excluded.status, location = excluded.location,
         body = excluded.body, created_at = excluded.created_at, app_id = excluded.app_id,
-        collection = excluded.collection, row_key = excluded.row_key
+        collection = excluded.collection, row_key = excluded.row_key,
+        row_keys = excluded.row_keys
 )
 select n from head";
 
@@ -80,7 +82,13 @@ pub(super) const SCRUB_EVENTS: &str = "update events set data = null \
      where app_id = $1 and data is not null \
      and (collection, key) in (select * from unnest($2::text[], $3::text[]))";
 
-/// Forgets the answers that quote purged rows.
+/// Forgets the answers that quote purged rows. One from before there was `row_keys` may quote any
+/// row of its collection.
 pub(super) const SCRUB_ANSWERS: &str = "delete from idempotency where app_id = $1 \
-     and ((collection, row_key) in (select * from unnest($2::text[], $3::text[])) \
-     or (row_key is null and collection = any($2::text[])))";
+     and collection = any($2::text[]) \
+     and case when row_key is not null \
+     then (collection, row_key) in (select * from unnest($2::text[], $3::text[])) \
+     when row_keys is not null then exists (select 1 \
+     from json_array_elements_text(row_keys::json) as quoted(key) \
+     where (collection, quoted.key) in (select * from unnest($2::text[], $3::text[]))) \
+     else true end";

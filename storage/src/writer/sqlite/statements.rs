@@ -79,11 +79,17 @@ impl<'c> Statements<'c> {
                  and (collection, key) in (select json_extract(value, '$[0]'), \
                  json_extract(value, '$[1]') from json_each(?2))",
             )?,
+            // An answer from before there was `row_keys` may quote any row of its collection.
             scrub_answers: prepare(
-                "delete from idempotency where app_id = ?1 and ((collection, row_key) in \
-                 (select json_extract(value, '$[0]'), json_extract(value, '$[1]') \
-                 from json_each(?2)) or (row_key is null and collection in \
-                 (select json_extract(value, '$[0]') from json_each(?2))))",
+                "with gone(collection, key) as materialized (select json_extract(value, '$[0]'), \
+                 json_extract(value, '$[1]') from json_each(?2)) \
+                 delete from idempotency where app_id = ?1 \
+                 and collection in (select collection from gone) \
+                 and (case when row_key is not null \
+                 then (collection, row_key) in (select collection, key from gone) \
+                 when row_keys is not null then exists (select 1 from json_each(row_keys) as quoted \
+                 where (collection, quoted.value) in (select collection, key from gone)) \
+                 else true end)",
             )?,
             budget: prepare(
                 "insert into budgets (app_id, collection, network, day, count) \
@@ -95,11 +101,13 @@ impl<'c> Statements<'c> {
             )?,
             answer: prepare(
                 "insert into idempotency (scope, body_hash, status, location, body, created_at, \
-                 app_id, collection, row_key) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+                 app_id, collection, row_key, row_keys) \
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                  on conflict (scope) do update set body_hash = excluded.body_hash, \
                  status = excluded.status, location = excluded.location, body = excluded.body, \
                  created_at = excluded.created_at, app_id = excluded.app_id, \
-                 collection = excluded.collection, row_key = excluded.row_key",
+                 collection = excluded.collection, row_key = excluded.row_key, \
+                 row_keys = excluded.row_keys",
             )?,
         })
     }
@@ -249,7 +257,8 @@ impl<'c> Statements<'c> {
                 answer.created_at.0,
                 &uuid.as_bytes()[..],
                 answer.collection.as_deref(),
-                answer.row_key.as_deref(),
+                answer.row_key(),
+                answer.many_row_keys(),
             )?;
         }
         Ok(())
