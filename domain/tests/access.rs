@@ -142,12 +142,33 @@ fn a_hidden_and_an_absent_row_answer_alike_whatever_is_asked() {
         access.update(None),
         access.delete(hidden),
         access.delete(None),
-        access.create(hidden),
+        access.create_at(hidden),
     ] {
         assert_eq!(refusal.expect_err("hidden"), absent);
     }
-    access.create(None).expect("a new row");
-    access.create(Some(row(1, 2))).expect("its own row at that key");
+    access.create_at(None).expect("a new row");
+    access.create_at(Some(row(1, 2))).expect("its own row at that key");
+}
+
+#[test]
+fn who_may_neither_write_nor_read_all_does_not_learn_what_is_there() {
+    let visitor = Standing::new(human(1), Tier::Visitor);
+    for (read, expected) in [
+        (&[][..], ErrorCode::RowNotFound),
+        (&["owner"], ErrorCode::RowNotFound),
+        (&["creator"], ErrorCode::RowNotFound),
+        (&["anyone"], ErrorCode::CollectionWriteForbidden),
+    ] {
+        let entries = collection(Permissions {
+            read: list(read),
+            write: list(&["owner"]),
+            ..Permissions::default()
+        });
+        let access = Access::new(&visitor, &entries);
+        assert_eq!(code(access.create_at(None)), expected, "{read:?}");
+        assert_eq!(access.create_at(None), access.create_at(Some(row(2, 2))), "{read:?}");
+        assert_eq!(code(access.create()), ErrorCode::CollectionWriteForbidden);
+    }
 }
 
 #[test]
@@ -163,7 +184,7 @@ fn a_refusal_names_the_subjects_consulted() {
     let access = Access::new(&visitor, &entries);
     let foreign = Some(row(2, 2));
     for (error, code, required) in [
-        (access.create(None), ErrorCode::CollectionWriteForbidden, &["member"][..]),
+        (access.create(), ErrorCode::CollectionWriteForbidden, &["member"][..]),
         (access.update(foreign), ErrorCode::CollectionWriteForbidden, &["owner", "creator"]),
         (access.delete(foreign), ErrorCode::CollectionDeleteForbidden, &["owner", "editors:own"]),
         (access.count().map(|_| ()), ErrorCode::CollectionCountForbidden, &[]),
@@ -211,7 +232,7 @@ fn a_preview_reads_and_counts_and_nothing_else() {
     access.list().expect("reads");
     access.read(mine).expect("reads");
     access.count().expect("counts");
-    assert_eq!(code(access.create(None)), ErrorCode::CollectionWriteForbidden);
+    assert_eq!(code(access.create()), ErrorCode::CollectionWriteForbidden);
     assert_eq!(code(access.update(mine)), ErrorCode::CollectionWriteForbidden);
     assert_eq!(code(access.delete(mine)), ErrorCode::CollectionDeleteForbidden);
 }
@@ -222,7 +243,7 @@ fn a_credential_is_bounded_by_its_allowlist_and_by_the_owner() {
     let entries = with_update(&["owner"], &["owner"]);
     let access = Access::new(&reader, &entries);
     access.list().expect("listed");
-    for refusal in [access.update(None), access.create(None), access.trash(), access.purge()] {
+    for refusal in [access.update(None), access.create(), access.trash(), access.purge()] {
         assert_eq!(code(refusal), ErrorCode::CredentialScopeForbidden);
     }
     // Beyond what the owner may: the collection's own refusal.
@@ -350,7 +371,7 @@ proptest! {
         let row = row(creator, editor);
         let seen = reaches(told.read, &standing, row);
         prop_assert_eq!(access.read(Some(row)).is_ok(), seen);
-        prop_assert_eq!(access.create(None).is_ok(), told.write == Ability::All);
+        prop_assert_eq!(access.create().is_ok(), told.write == Ability::All);
         let updates = seen && reaches(told.update, &standing, row);
         prop_assert_eq!(access.update(Some(row)).is_ok(), updates);
         let deletes = seen && reaches(told.delete, &standing, row);

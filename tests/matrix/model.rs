@@ -149,25 +149,26 @@ impl Collection {
         who != Who::Preview && self.lists.write.iter().any(|subject| satisfies(who, subject))
     }
 
-    /// Creates at a key, or without one (the service draws it; then it is added afterwards).
-    pub fn create(&mut self, who: Who, key: Option<&str>) -> Outcome {
-        if let Err(code) = self.scope(who) {
-            return code;
+    /// "No live row at the key, or the row exists and the read list hides it; deliberately
+    /// indistinguishable": one who reads every row knows anyway.
+    fn reads_all(&self, who: Who) -> bool {
+        who != Who::Own && self.lists.read.iter().any(|subject| satisfies(who, subject))
+    }
+
+    /// Creates at a key.
+    pub fn create(&mut self, who: Who, key: &str) -> Outcome {
+        match (self.scope(who), self.live(key)) {
+            (Err(code), _) => code,
+            (_, Some(row)) if !self.sees(who, row) => "row_not_found",
+            (_, Some(_)) if self.may_write(who) => "200",
+            (_, Some(_)) => "collection_write_forbidden",
+            (_, None) => self.make(who, Some(key), true),
         }
-        let existing = key.and_then(|key| self.live(key));
-        if existing.is_some_and(|row| !self.sees(who, row)) {
-            return "row_not_found";
-        }
-        if !self.may_write(who) {
-            return "collection_write_forbidden";
-        }
-        if existing.is_some() {
-            return "200";
-        }
-        if let Some(key) = key {
-            self.created(who, key);
-        }
-        MADE
+    }
+
+    /// Creates without a key; `made` is the one that the service drew.
+    pub fn create_anywhere(&mut self, who: Who, made: Option<&str>) -> Outcome {
+        self.make(who, made, false)
     }
 
     /// An upsert on the value of the row at `held`; `made` is the key that the service drew if it
@@ -176,11 +177,22 @@ impl Collection {
         if let Some(held) = held.filter(|held| self.live(held).is_some()) {
             return self.update(who, held);
         }
-        let outcome = self.create(who, None);
-        if let (MADE, Some(key)) = (outcome, made) {
+        self.make(who, made, true)
+    }
+
+    /// Makes a row. `names`: the request names one that it did not find.
+    fn make(&mut self, who: Who, key: Option<&str>, names: bool) -> Outcome {
+        if let Err(code) = self.scope(who) {
+            return code;
+        }
+        if !self.may_write(who) {
+            let may_know = !names || self.reads_all(who);
+            return if may_know { "collection_write_forbidden" } else { "row_not_found" };
+        }
+        if let Some(key) = key {
             self.created(who, key);
         }
-        outcome
+        MADE
     }
 
     fn created(&mut self, who: Who, key: &str) {

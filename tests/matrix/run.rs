@@ -159,25 +159,27 @@ impl Caller<'_, '_> {
         for key in &keys {
             let body = json!({"key": key, "data": {"u": key}});
             let answer = self.send(Method::POST, "", Some(body)).await;
-            let expected = self.model(|model, who| model.create(who, Some(key)));
+            let expected = self.model(|model, who| model.create(who, key));
             self.compare(&format!("keyed create {key}"), &said(&answer), expected);
         }
         for key in &keys {
-            let body = json!({"on": "u", "data": {"u": key}});
-            self.upsert_or_create(key, "upsert", body, Some(key)).await;
+            self.upsert(key, Some(key)).await;
         }
-        self.upsert_or_create("", "create", json!({"data": {}}), None).await;
+        let answer = self.send(Method::POST, "", Some(json!({"data": {}}))).await;
+        let made = drawn(&answer);
+        let expected = self.model(|model, who| model.create_anywhere(who, made.as_deref()));
+        self.compare("create", &said(&answer), expected);
         let new = key(self.who, "new");
-        let body = json!({"on": "u", "data": {"u": new}});
-        self.upsert_or_create("", "upsert of nothing", body, None).await;
+        self.upsert(&new, None).await;
     }
 
-    /// An upsert that matches the row at `held`, or a create whose key the service draws.
-    async fn upsert_or_create(&mut self, key: &str, what: &str, body: Value, held: Option<&str>) {
+    /// An upsert on a value, which the row at `held` has.
+    async fn upsert(&mut self, value: &str, held: Option<&str>) {
+        let body = json!({"on": "u", "data": {"u": value}});
         let answer = self.send(Method::POST, "", Some(body)).await;
-        let made = answer.json()["key"].as_str().map(str::to_owned);
+        let made = drawn(&answer);
         let expected = self.model(|model, who| model.upsert(who, held, made.as_deref()));
-        self.compare(&format!("{what} {key}"), &said(&answer), expected);
+        self.compare(&format!("upsert {value}"), &said(&answer), expected);
     }
 
     async fn batches(&mut self) {
@@ -191,8 +193,8 @@ impl Caller<'_, '_> {
         let results = results(&answer, 3);
         let made = |at: usize| results[at].1.as_deref();
         let expected = [
-            self.model(|model, who| model.upsert(who, None, made(0))),
-            self.model(|model, who| model.create(who, Some(&foreign))),
+            self.model(|model, who| model.create_anywhere(who, made(0))),
+            self.model(|model, who| model.create(who, &foreign)),
             self.model(|model, who| model.upsert(who, Some(&mine), made(2))),
         ];
         for (at, expected) in expected.into_iter().enumerate() {
@@ -219,12 +221,12 @@ impl Caller<'_, '_> {
         let answer = self.send(Method::GET, "/deleted?limit=200", None).await;
         let expected = self.run.collection.deleted(self.who);
         self.compare_list("deleted", &answer, expected);
+        self.gets_with_the_trash().await;
         // At the key of a row in the trash a create makes a fresh one; at a live one's it does not.
         let created = key(self.who, CREATED);
-        self.gets_with_the_trash().await;
         let body = json!({"key": created, "data": {"u": created}});
         let answer = self.send(Method::POST, "", Some(body)).await;
-        let expected = self.model(|model, who| model.create(who, Some(&created)));
+        let expected = self.model(|model, who| model.create(who, &created));
         self.compare("create at a used key", &said(&answer), expected);
         for key in [&*key(self.who, MINE), &foreign, "none"] {
             let answer = self.send(Method::POST, &format!("/{key}/restore"), None).await;
@@ -237,6 +239,11 @@ impl Caller<'_, '_> {
             self.compare(&format!("purge {key}"), &said(&answer), expected);
         }
     }
+}
+
+/// The key of the row in an answer.
+fn drawn(answer: &Answer) -> Option<String> {
+    answer.json()["key"].as_str().map(str::to_owned)
 }
 
 /// What an answer says in one word.

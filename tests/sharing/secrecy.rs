@@ -202,6 +202,51 @@ async fn the_trash_is_refused_before_anything_is_said_of_a_row() {
 }
 
 #[tokio::test]
+async fn who_may_not_write_does_not_learn_which_keys_and_values_there_are() {
+    let world = World::start().await;
+    let lists = |read: &str| {
+        json!({"unique": ["email"], "permissions": {"read": [read], "write": ["owner"],
+            "update": ["owner"], "delete": ["owner"]}})
+    };
+    let collections = json!({"users": lists("owner"), "drawers": lists("creator"),
+        "news": lists("anyone")});
+    let site = world.site_of("public", json!({"collections": collections})).await;
+    let guest = site.guest().await;
+    for name in ["users", "drawers", "news"] {
+        let path = format!("/collections/{name}");
+        let row = json!({"key": "alice", "data": {"email": "alice@example.com"}});
+        site.post(&path, row).await.expect(201);
+        let path = format!("/s{path}");
+        let asked = |alice: &str| {
+            let email = format!("{alice}@example.com");
+            [json!({"key": alice, "data": {}}), json!({"on": "email", "data": {"email": email}})]
+        };
+        for (held, free) in asked("alice").into_iter().zip(asked("bob")) {
+            let send =
+                async |body: &Value| site.send(&guest, Method::POST, &path, body.clone()).await;
+            let (held_said, free_said) = (send(&held).await, send(&free).await);
+            let batch = format!("{path}/batch");
+            let rows = json!({"rows": [held, free]});
+            let batch = site.send(&guest, Method::POST, &batch, rows).await.expect(200);
+            let results = &batch["results"];
+            let code = if name == "news" {
+                // Everybody reads it, so there is nothing to find out.
+                ErrorCode::CollectionWriteForbidden
+            } else {
+                assert_eq!(told(&held_said), told(&free_said));
+                assert_eq!(results[0]["error"], results[1]["error"]);
+                ErrorCode::RowNotFound
+            };
+            held_said.error(code);
+            free_said.error(code);
+            assert_eq!(results[1]["error"]["code"], code.as_str());
+        }
+        let keyless = site.send(&guest, Method::POST, &path, json!({"data": {}})).await;
+        keyless.error(ErrorCode::CollectionWriteForbidden);
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_is_good_for_the_caller_the_collection_and_the_app_it_was_made_for() {
     let world = World::start().await;
     let crowd = Crowd::of(&world, "private").await;

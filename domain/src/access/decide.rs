@@ -57,17 +57,37 @@ impl<'a> Access<'a> {
         self.visible(grant, row).map(|_| ())
     }
 
-    /// Create, and upsert that matches no row. `existing` is the live row at the key of a keyed
-    /// create, which is then answered instead of a new one.
+    /// Create without a key.
     ///
     /// # Errors
-    /// `credential_scope_forbidden`; `row_not_found` when the existing row is hidden;
-    /// `collection_write_forbidden`.
-    pub fn create(&self, existing: Option<Authorship>) -> Result<()> {
+    /// `credential_scope_forbidden`, `collection_write_forbidden`.
+    pub fn create(&self) -> Result<()> {
+        self.credential(Operation::Create)?;
+        self.write()
+    }
+
+    /// Create at a key, and upsert that matches no row. `existing` is the live row at the key,
+    /// which is then answered instead of a new one.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`; `row_not_found` when the existing row is hidden, and when
+    /// there is none for whoever may neither write nor read every row: it does not learn which
+    /// keys and values there are; `collection_write_forbidden`.
+    pub fn create_at(&self, existing: Option<Authorship>) -> Result<()> {
         let grant = self.credential(Operation::Create)?;
         if existing.is_some() {
             self.visible(grant, existing)?;
         }
+        match self.write() {
+            Err(_) if existing.is_none() && self.sight(grant) != RowScope::All => {
+                Err(Error::row_not_found())
+            }
+            answer => answer,
+        }
+    }
+
+    /// Whether the write list admits.
+    fn write(&self) -> Result<()> {
         let list = &self.collection.permissions.write;
         let admitted =
             !self.standing.read_only && RowScope::of_list(self.standing, list) == RowScope::All;
@@ -168,8 +188,12 @@ impl<'a> Access<'a> {
         row: Option<Authorship>,
     ) -> Result<Authorship> {
         let row = row.ok_or_else(Error::row_not_found)?;
+        if self.sight(grant).admits(row) { Ok(row) } else { Err(Error::row_not_found()) }
+    }
+
+    fn sight(&self, grant: Option<CollectionGrant>) -> RowScope {
         let scope = RowScope::of_list(self.standing, &self.collection.permissions.read);
-        if self.within(grant, scope).admits(row) { Ok(row) } else { Err(Error::row_not_found()) }
+        self.within(grant, scope)
     }
 
     #[cold]

@@ -30,19 +30,25 @@ impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
     pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
         let decl = self.decl(shelf);
-        let existing = match &item.key {
+        let access = Access::new(&self.standing, &decl);
+        let mut existing = None;
+        match &item.key {
             Some(key) => {
                 row_key::check(key)?;
-                self.working.root.collections[shelf].rows.get(key).cloned()
+                existing = self.working.root.collections[shelf].rows.get(key).cloned();
+                access.create_at(existing.as_deref().map(Authorship::from))?;
             }
-            None => None,
-        };
-        let authorship = existing.as_deref().map(Authorship::from);
-        Access::new(&self.standing, &decl).create(authorship)?;
-        self.pass_challenge(&decl)?;
-        if let Some(row) = existing {
-            return Ok(RowReply { row, fate: RowFate::Existed });
+            None => access.create()?,
         }
+        self.pass_challenge(&decl)?;
+        match existing {
+            Some(row) => Ok(RowReply { row, fate: RowFate::Existed }),
+            None => self.insert(shelf, &decl, item),
+        }
+    }
+
+    /// Makes the row of a permitted create.
+    fn insert(&mut self, shelf: usize, decl: &Collection, item: NewRow) -> Result<RowReply> {
         let (data, value) = item.data.into_parts();
         self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
@@ -58,8 +64,8 @@ impl Decision<'_> {
         let freed = tomb.map_or(0, |tomb| u64::from(tomb.bytes));
         let counted = tomb.is_some_and(|tomb| tomb.bytes > 0);
         let bytes = (key.len() + data.len()) as u64;
-        self.under_budget(&decl, |decision| {
-            decision.check_unique(shelf, &decl, &value, digest)?;
+        self.under_budget(decl, |decision| {
+            decision.check_unique(shelf, decl, &value, digest)?;
             decision.check_quota(bytes, freed, !counted)
         })?;
 
@@ -92,7 +98,11 @@ impl Decision<'_> {
         let held = self.working.holder(shelf, field, &form);
         let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
         match row {
-            None => self.create(shelf, NewRow { key: None, data: item.data }),
+            None => {
+                Access::new(&self.standing, &decl).create_at(None)?;
+                self.pass_challenge(&decl)?;
+                self.insert(shelf, &decl, NewRow { key: None, data: item.data })
+            }
             Some(row) => {
                 Access::new(&self.standing, &decl).update(Some(Authorship::from(&*row)))?;
                 self.pass_challenge(&decl)?;
