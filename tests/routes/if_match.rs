@@ -59,3 +59,50 @@ async fn a_delete_takes_the_version_in_its_body_too_and_no_other_member() {
     delete("2", json!({"if_match": 1})).await.error(ErrorCode::InvalidRequest);
     assert_eq!(delete("", json!({"if_match": 1})).await.expect(200)["version"], 2);
 }
+
+#[tokio::test]
+async fn a_purge_is_held_to_the_version_wherever_the_row_is() {
+    let rows = Rows::start().await;
+    let purge = async |query: &str, header: Option<&str>, body: Value| {
+        let path = format!("entries/k/purge{query}");
+        let mut request = rows.request(OWNER, Method::DELETE, &path).json(&body);
+        if let Some(header) = header {
+            request = request.header("if-match", header);
+        }
+        Answer::of(request).await
+    };
+    rows.row("entries", "k", json!({})).await;
+    for trashed in [false, true] {
+        if trashed {
+            rows.delete("entries/k").await.expect(200);
+        }
+        for (query, header, body) in [
+            ("?if_match=9", None, json!({})),
+            ("", Some("\"9\""), json!({})),
+            ("", None, json!({"if_match": 9})),
+        ] {
+            let error = purge(query, header, body).await.error(ErrorCode::Conflict);
+            let current = error["details"]["current"]["version"].as_u64();
+            assert_eq!(current, (!trashed).then_some(1));
+        }
+        for (query, header, body) in [
+            ("?if_match=1", Some("\"2\""), json!({})),
+            ("", None, json!({"version": 1})),
+            ("", None, json!({"if_match": "1"})),
+        ] {
+            purge(query, header, body).await.error(ErrorCode::InvalidRequest);
+        }
+    }
+    let gone = purge("?if_match=2", Some("\"2\""), json!({"if_match": 2})).await;
+    assert_eq!(gone.expect(200)["version"], 3);
+}
+
+#[tokio::test]
+async fn a_restore_takes_no_member() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    rows.delete("entries/k").await.expect(200);
+    let path = "entries/k/restore";
+    rows.post(path, json!({"if_match": 2})).await.error(ErrorCode::InvalidRequest);
+    rows.post(path, json!({})).await.expect(200);
+}

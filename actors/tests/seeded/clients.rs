@@ -81,7 +81,7 @@ impl Plan {
                 Op::Delete { collection, target }
             }
             67..73 => Op::Restore { collection, key: key(rng), trashed: None },
-            73..78 => Op::Purge { collection, key: key(rng) },
+            73..78 => Op::Purge { collection, target: DeleteRow { key: key(rng), if_match: None } },
             78..90 => {
                 let items = (0..rng.random_range(1..5)).map(|_| {
                     WriteRow::Create(NewRow { key: Some(key(rng)), data: data(rng, false) })

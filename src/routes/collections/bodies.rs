@@ -86,7 +86,7 @@ impl UpdateBody {
     }
 }
 
-/// What a delete may say.
+/// What a delete or a purge may say.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeleteBody {

@@ -3,13 +3,24 @@
 use axum::response::Response;
 use http::StatusCode;
 use rookery_actors::app::{
-    message::{Op, Reply},
+    message::{DeleteRow, Op, Reply},
     render,
 };
 use rookery_domain::{Error, ErrorCode};
 
-use super::{answer, asked::Asked, parameters::RowPath, schema::TombstoneRecord};
-use crate::{error::ApiResult, http::auth::permission::RowCaller};
+use super::{
+    answer,
+    asked::Asked,
+    bodies::DeleteBody,
+    parameters::{RowPath, VersionParams, if_match},
+    schema::TombstoneRecord,
+};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatch, params::StrictQuery,
+    },
+};
 
 /// What the purge itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -17,12 +28,14 @@ pub const ERRORS: &[ErrorCode] = &[
     ErrorCode::CredentialScopeForbidden,
     ErrorCode::PurgeForbidden,
     ErrorCode::RowNotFound,
+    ErrorCode::Conflict,
 ];
 
 /// Purges a row
 ///
 /// Live or in the trash, append-only or not: its content is destroyed, in the feed's history and
-/// in kept answers too, and cannot be restored. Only for the owner.
+/// in kept answers too, and cannot be restored. With `if_match` or `If-Match` a row that has moved
+/// on is `conflict`. Only for the owner.
 #[utoipa::path(
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}/purge",
@@ -31,16 +44,35 @@ pub const ERRORS: &[ErrorCode] = &[
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        VersionParams,
     ),
+    request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord))
 )]
-pub(crate) async fn purge_row(caller: RowCaller, row: RowPath) -> ApiResult<Response> {
-    purge(&caller.into(), row).await
+pub(crate) async fn purge_row(
+    caller: RowCaller,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<VersionParams>,
+    version: IfMatch,
+    OptionalJson(body): OptionalJson<DeleteBody>,
+) -> ApiResult<Response> {
+    purge(&caller.into(), row, &params, version, &body).await
 }
 
 /// Purges a row for any caller.
-pub(crate) async fn purge(asked: &Asked, path: RowPath) -> ApiResult<Response> {
-    let op = Op::Purge { collection: path.collection.into(), key: path.key.into() };
+pub(crate) async fn purge(
+    asked: &Asked,
+    path: RowPath,
+    params: &VersionParams,
+    version: IfMatch,
+    body: &DeleteBody,
+) -> ApiResult<Response> {
+    let if_match = if_match(version, params, body.if_match)?;
+    let op = Op::Purge {
+        collection: path.collection.into(),
+        target: DeleteRow { key: path.key.into(), if_match },
+    };
     match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
         Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
         _ => Err(Error::internal(true).into()),

@@ -4,7 +4,13 @@ use axum::response::Response;
 use rookery_domain::ErrorCode;
 
 use super::{answer, asked::Asked, parameters::RowPath, schema::RowRecord};
-use crate::{error::ApiResult, http::auth::permission::RowCaller};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::RowCaller,
+        body::{Nothing, OptionalJson},
+    },
+};
 
 /// What the restore itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
@@ -28,9 +34,14 @@ pub const ERRORS: &[ErrorCode] = &[
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key."),
     ),
+    request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
-pub(crate) async fn restore_row(caller: RowCaller, row: RowPath) -> ApiResult<Response> {
+pub(crate) async fn restore_row(
+    caller: RowCaller,
+    row: RowPath,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
     restore(&caller.into(), &row).await
 }
 

@@ -8,7 +8,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{AnyVisitor, Visitor},
-        body::{ExactJson, OptionalJson},
+        body::{ExactJson, Nothing, OptionalJson},
         conditional::{IfMatch, IfNoneMatch},
         params::StrictQuery,
     },
@@ -138,10 +138,19 @@ pub(crate) async fn delete_row(
 #[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "Participants",
     operation_id = "participant_purge_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key.")),
+        ("key" = String, Path, description = "The row's key."),
+        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        VersionParams),
+    request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord)))]
-pub(crate) async fn purge_row(visitor: Visitor, row: RowPath) -> ApiResult<Response> {
-    purge::purge(&visitor.into(), row).await
+pub(crate) async fn purge_row(
+    visitor: Visitor,
+    row: RowPath,
+    StrictQuery(params): StrictQuery<VersionParams>,
+    version: IfMatch,
+    body: OptionalJson<DeleteBody>,
+) -> ApiResult<Response> {
+    purge::purge(&visitor.into(), row, &params, version, &body.0).await
 }
 
 /// Restores a row
@@ -151,8 +160,13 @@ pub(crate) async fn purge_row(visitor: Visitor, row: RowPath) -> ApiResult<Respo
     operation_id = "participant_restore_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key.")),
+    request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
-pub(crate) async fn restore_row(visitor: Visitor, row: RowPath) -> ApiResult<Response> {
+pub(crate) async fn restore_row(
+    visitor: Visitor,
+    row: RowPath,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
     restore::restore(&visitor.into(), &row).await
 }
 

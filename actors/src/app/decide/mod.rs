@@ -93,9 +93,9 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
             let shelf = decision.shelf(&collection)?;
             decision.restore(shelf, &key, trashed).map(Reply::Row)
         }
-        Op::Purge { collection, key } => {
+        Op::Purge { collection, target } => {
             let shelf = decision.shelf(&collection)?;
-            decision.purge(shelf, &key).map(Reply::Purged)
+            decision.purge(shelf, &target).map(Reply::Purged)
         }
         Op::BatchWrite { collection, items, atomic, challenge } => decision
             .challenged(&collection, challenge, |decision, shelf| {

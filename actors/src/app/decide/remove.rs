@@ -13,7 +13,7 @@ use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
     Decision, sighted,
-    write::{append_only, check_version},
+    write::{append_only, check_version, other_version},
 };
 use crate::app::{
     answers::look_again,
@@ -86,16 +86,24 @@ impl Decision<'_> {
     }
 
     /// Destroys the content of a live, trashed or detached row, in the feed's history too.
-    pub(super) fn purge(&mut self, shelf: usize, key: &str) -> Result<Tombstone> {
-        let decl = self.decl(shelf);
+    pub(super) fn purge(&mut self, shelf: usize, target: &DeleteRow) -> Result<Tombstone> {
+        let (decl, key) = (self.decl(shelf), &*target.key);
+        let access = Access::new(&self.standing, &decl);
         if !matches!(self.caller, Caller::System) {
-            Access::new(&self.standing, &decl).purge()?;
+            access.purge()?;
         }
         let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
             let tomb = self.working.tomb(&decl.name, Digest::of(key));
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
-            return Ok(self.purge_tomb(&decl.name, key, tomb.ok_or_else(Error::row_not_found)?));
+            let tomb = tomb.ok_or_else(Error::row_not_found)?;
+            match target.if_match {
+                Some(version) if version != tomb.version => {
+                    return Err(other_version(version, tomb.version));
+                }
+                _ => return Ok(self.purge_tomb(&decl.name, key, tomb)),
+            }
         };
+        check_version(&access, &row, target.if_match)?;
         let left = self.remains(key, row.version, Some(&row));
         let value = Self::value_of(&row);
         let state = RowState::Purged(left.updated_at);

@@ -259,10 +259,7 @@ fn budget_write(record: BudgetRecord) -> BudgetWrite {
 pub(super) fn check_version(access: &Access<'_>, row: &Row, if_match: Option<u32>) -> Result<()> {
     match if_match {
         Some(version) if version != row.version => {
-            let error = Error::new(
-                ErrorCode::Conflict,
-                format!("`if_match` is {version}, but the row's version is {}", row.version),
-            );
+            let error = other_version(version, row.version);
             if access.read(Some(Authorship::from(row))).is_err() {
                 return Err(error);
             }
@@ -271,6 +268,14 @@ pub(super) fn check_version(access: &Access<'_>, row: &Row, if_match: Option<u32
         }
         _ => Ok(()),
     }
+}
+
+/// `conflict`: the caller has seen another version of the row.
+pub(super) fn other_version(seen: u32, version: u32) -> Error {
+    Error::new(
+        ErrorCode::Conflict,
+        format!("`if_match` is {seen}, but the row's version is {version}"),
+    )
 }
 
 /// `append_only`.

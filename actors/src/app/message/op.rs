@@ -69,7 +69,7 @@ pub enum Op {
         /// The collection.
         collection: Box<str>,
         /// The row's key.
-        key: Box<str>,
+        target: DeleteRow,
     },
     /// Create or upsert many rows.
     BatchWrite {
@@ -136,7 +136,7 @@ pub enum WriteRow {
     Upsert(UpsertRow),
 }
 
-/// A row to delete.
+/// A row to delete or to purge.
 #[derive(Debug, Clone)]
 pub struct DeleteRow {
     /// Its key.
