@@ -123,17 +123,6 @@ impl Object {
         Ok(Self { text: compact(text).into(), value })
     }
 
-    /// The object that `value` is, written anew (after a merge patch).
-    ///
-    /// # Errors
-    /// `invalid_request` when it is not an object.
-    pub fn from_value(value: Value) -> Result<Self> {
-        if !value.is_object() {
-            return Err(Error::invalid("expected an object"));
-        }
-        Ok(Self { text: value.to_string().into(), value })
-    }
-
     /// Its text, without insignificant whitespace.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -2,47 +2,120 @@
 //! relation's field. What is not here: whether the caller may write the row (`access`) and
 //! whether the result fits its schema.
 
-use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt};
 
-use crate::{Error, ErrorCode, Principal, Result, json::Object, manifest::Collection};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
 
-/// Applies `patch` to `target` after RFC 7396: members of objects merge, `null` removes, anything
-/// else replaces.
-pub fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(members) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
+use crate::{
+    Error, ErrorCode, Principal, Result, json::Object, manifest::Collection, row::write_json_string,
+};
+
+/// Applies `patch` to `target` after RFC 7396, both JSON texts: members of objects merge, `null`
+/// removes, anything else replaces. What the patch does not name keeps its place and its text, so
+/// that a number stays as it was written, however long.
+///
+/// # Errors
+/// When one of the two is not JSON.
+pub fn merge(target: &str, patch: &str) -> serde_json::Result<String> {
+    let mut out = String::with_capacity(target.len() + patch.len());
+    write_merged(Some(serde_json::from_str(target)?), serde_json::from_str(patch)?, &mut out)?;
+    Ok(out)
+}
+
+fn write_merged(
+    target: Option<&RawValue>,
+    patch: &RawValue,
+    out: &mut String,
+) -> serde_json::Result<()> {
+    if !is_object(patch) {
+        out.push_str(patch.get());
+        return Ok(());
     }
-    let Value::Object(object) = target else { return };
-    for (name, value) in members {
-        if value.is_null() {
-            object.remove(&name);
-        } else if let Some(member) = object.get_mut(&name) {
-            merge(member, value);
-        } else {
-            // Also a new object is merged: its own nulls are removals of nothing.
-            let mut member = Value::Null;
-            merge(&mut member, value);
-            object.insert(name, member);
+    let mut patch: BTreeMap<String, &RawValue> = serde_json::from_str(patch.get())?;
+    let target = match target.filter(|target| is_object(target)) {
+        Some(target) => serde_json::from_str(target.get())?,
+        None => Members::default(),
+    };
+    let mut comma = "";
+    let mut name_member = |name: &str, out: &mut String| {
+        out.push_str(std::mem::replace(&mut comma, ","));
+        write_json_string(name, out);
+        out.push(':');
+    };
+    out.push('{');
+    for (name, value) in target.0 {
+        match patch.remove(&name) {
+            None => {
+                name_member(&name, out);
+                out.push_str(value.get());
+            }
+            Some(removed) if is_null(removed) => {}
+            Some(changed) => {
+                name_member(&name, out);
+                write_merged(Some(value), changed, out)?;
+            }
         }
+    }
+    for (name, value) in patch.into_iter().filter(|(_, value)| !is_null(value)) {
+        name_member(&name, out);
+        // Also a new object is merged: its own nulls are removals of nothing.
+        write_merged(None, value, out)?;
+    }
+    out.push('}');
+    Ok(())
+}
+
+fn is_object(value: &RawValue) -> bool {
+    value.get().starts_with('{')
+}
+
+fn is_null(value: &RawValue) -> bool {
+    value.get() == "null"
+}
+
+/// The members of an object in their order.
+#[derive(Default)]
+struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
     }
 }
 
-/// The data of a row after a `PATCH`: `sent` itself when it replaces, merged into `before`
-/// otherwise. A merged object is written anew, with its members sorted by name.
+/// The data of a row after a `PATCH`: `sent` itself when it replaces, merged into `before` (the
+/// text of the row's data) otherwise.
 ///
 /// # Errors
-/// `invalid_request` when `before` is not an object.
-pub fn apply(before: Value, sent: Object, replace: bool) -> Result<Object> {
+/// `internal` when `before` is not JSON.
+pub fn apply(before: &str, sent: Object, replace: bool) -> Result<Object> {
     if replace {
         return Ok(sent);
     }
-    let mut merged = before;
-    merge(&mut merged, sent.into_parts().1);
-    Object::from_value(merged)
+    let merged = merge(before, sent.text()).map_err(|_| Error::internal(false))?;
+    Object::parse(&merged)
 }
 
 /// Checks that nobody but the row's creator changes the field of a relation that is declared

@@ -31,21 +31,49 @@ fn the_whole_table_of_rfc_7396_appendix_a_holds() {
         (json!([1, 2]), json!({"a":"b","c":null}), json!({"a":"b"})),
         (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
     ] {
-        let mut merged = target.clone();
-        patch::merge(&mut merged, patch.clone());
-        assert_eq!(merged, result, "{target} with {patch}");
+        assert_eq!(merged(&target, &patch), result, "{target} with {patch}");
     }
+}
+
+/// What merging the texts of both means.
+fn merged(target: &Value, patch: &Value) -> Value {
+    let text = patch::merge(&target.to_string(), &patch.to_string()).expect("JSON");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 #[test]
 fn a_replacement_keeps_the_text_that_was_sent() {
-    let before = json!({"a": 1});
     let sent = Object::parse("{\"z\":1.0,\"b\":2}").expect("valid");
-    let replaced = patch::apply(before.clone(), sent.clone(), true).expect("an object");
+    let replaced = patch::apply("{\"a\":1}", sent.clone(), true).expect("an object");
     assert_eq!(replaced.text(), "{\"z\":1.0,\"b\":2}");
-    let merged = patch::apply(before, sent, false).expect("an object");
+    let merged = patch::apply("{\"a\":1}", sent, false).expect("an object");
     assert_eq!(merged.value(), &json!({"a": 1, "b": 2, "z": 1.0}));
-    assert_eq!(merged.text(), merged.value().to_string());
+    assert_eq!(merged.text(), "{\"a\":1,\"b\":2,\"z\":1.0}");
+}
+
+#[test]
+fn what_a_patch_does_not_name_keeps_its_place_and_its_text() {
+    let long = "12345678901234567890123";
+    for (target, patch, result) in [
+        (
+            format!(r#"{{"z":{long},"a":1E2}}"#),
+            r#"{"b":1}"#,
+            format!(r#"{{"z":{long},"a":1E2,"b":1}}"#),
+        ),
+        (
+            format!(r#"{{"in":{{"z":{long},"a":1}},"b":[{long}]}}"#),
+            r#"{"in":{"a":2.0}}"#,
+            format!(r#"{{"in":{{"z":{long},"a":2.0}},"b":[{long}]}}"#),
+        ),
+        ("{}".to_owned(), r#"{"n":9007199254740993.0}"#, r#"{"n":9007199254740993.0}"#.to_owned()),
+        (
+            r#"{"a\"\u00e9":1.0}"#.to_owned(),
+            r#"{"a\"é":null,"\n":1.0}"#,
+            r#"{"\n":1.0}"#.to_owned(),
+        ),
+    ] {
+        assert_eq!(patch::merge(&target, patch).expect("JSON"), result);
+    }
 }
 
 #[test]
@@ -116,11 +144,8 @@ fn rfc_merge(target: Option<&Value>, patch: &Value) -> Value {
 proptest! {
     #[test]
     fn merging_is_what_the_rfc_says_and_twice_is_once(target in any_json(), patch in any_json()) {
-        let mut merged = target.clone();
-        patch::merge(&mut merged, patch.clone());
-        prop_assert_eq!(&merged, &rfc_merge(Some(&target), &patch));
-        let once = merged.clone();
-        patch::merge(&mut merged, patch);
-        prop_assert_eq!(merged, once);
+        let once = merged(&target, &patch);
+        prop_assert_eq!(&once, &rfc_merge(Some(&target), &patch));
+        prop_assert_eq!(&merged(&once, &patch), &once);
     }
 }

@@ -165,6 +165,24 @@ async fn an_update_merges_or_replaces_and_checks_the_version() {
 }
 
 #[tokio::test]
+async fn what_a_patch_does_not_name_stays_as_it_was_written() {
+    let rows = Rows::start().await;
+    let kept = r#""id":18446744073709551616,"pi":3.14159265358979323846264338,"z":1E2"#;
+    let create = format!(r#"{{"key":"k","data":{{{kept},"in":{{{kept},"gone":1}},"n":1}}}}"#);
+    let send = async |method, path: &str, body: String| {
+        let request = rows.request(OWNER, method, path).header("content-type", "application/json");
+        Answer::of(request.body(body)).await
+    };
+    send(Method::POST, "entries", create).await.expect(201);
+    let patch = r#"{"data":{"n":2.50,"in":{"gone":null,"new":1.0e1},"a":{"x":null}}}"#.to_owned();
+    let answer = send(Method::PATCH, "entries/k", patch).await;
+    answer.expect(200);
+    let data = format!(r#""data":{{{kept},"in":{{{kept},"new":1.0e1}},"n":2.50,"a":{{}}}}"#);
+    assert!(answer.text.contains(&data), "{}", answer.text);
+    assert_eq!(rows.get("entries/k").await.text, answer.text);
+}
+
+#[tokio::test]
 async fn a_deleted_row_is_gone_restorable_and_made_anew_with_the_next_version() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({"n": 1})).await;

@@ -143,9 +143,9 @@ impl Decision<'_> {
             return Err(append_only(decl));
         }
         check_version(&access, &row, if_match)?;
-        let needs_before = !replace || !decl.unique.is_empty() || !decl.relations.is_empty();
+        let needs_before = !decl.unique.is_empty() || !decl.relations.is_empty();
         let before = if needs_before { Self::value_of(&row) } else { Value::Null };
-        let data = patch::apply(before.clone(), data, replace)?;
+        let data = patch::apply(&row.data, data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
