@@ -85,7 +85,7 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
         app: AppId::from_uuid(Uuid::from_u128(1)),
         collection: "rows",
         caller: Principal { kind: PrincipalKind::Human, id: [3; 16] },
-        rights: 9,
+        scope: 9,
         query: &query,
         include_deleted: false,
     };

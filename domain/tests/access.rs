@@ -406,10 +406,16 @@ proptest! {
         let rights = |standing: &Standing| read_rights(standing, &manifest);
         prop_assert_eq!(rights(&a), rights(&a.clone()));
         let scopes = (RowScope::readable(&a, &entries), RowScope::readable(&b, &entries));
-        if scopes.0 != scopes.1 {
+        prop_assert_eq!(scopes.0 == scopes.1, scopes.0.fingerprint() == scopes.1.fingerprint());
+        if (a.tier, a.is_owner()) != (b.tier, b.is_owner()) {
             prop_assert_ne!(rights(&a), rights(&b));
-        } else if (a.tier, a.is_owner()) == (b.tier, b.is_owner()) {
-            prop_assert_eq!(rights(&a), rights(&b));
+        } else {
+            // The owner hears of everything, whatever it reads.
+            prop_assert_eq!(rights(&a) == rights(&b), a.is_owner() || scopes.0 == scopes.1);
+        }
+        // A collection of which one reads nothing is as none at all.
+        if a.is_owner() || scopes.0 == RowScope::None {
+            prop_assert_eq!(rights(&a), read_rights(&a, &Manifest::default()));
         }
     }
 }

@@ -198,7 +198,7 @@ fn a_page_cursor_fits_its_own_list_alone() {
         app,
         collection: "entries",
         caller,
-        rights: 7,
+        scope: 7,
         query: &query,
         include_deleted: false,
     };
@@ -214,7 +214,7 @@ fn a_page_cursor_fits_its_own_list_alone() {
         PageBinding { app: other_app, ..bound },
         PageBinding { collection: "others", ..bound },
         PageBinding { caller: other_caller, ..bound },
-        PageBinding { rights: 8, ..bound },
+        PageBinding { scope: 8, ..bound },
         PageBinding { query: &filtered, ..bound },
         PageBinding { query: &resorted, ..bound },
         PageBinding { include_deleted: true, ..bound },
@@ -364,7 +364,7 @@ proptest! {
         }
         let binding = PageBinding {
             app: AppId::from_uuid(Uuid::nil()), collection: "x", caller: Principal::SYSTEM,
-            rights: 0, query: &query, include_deleted: false,
+            scope: 0, query: &query, include_deleted: false,
         };
         let cursor = PageCursor { after: a.clone(), feed: feed() };
         let token = cursor.to_token(&key(), &binding);

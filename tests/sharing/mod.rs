@@ -6,6 +6,7 @@
 mod browser;
 mod callers;
 mod credentials;
+mod cursors;
 mod expiry;
 mod grants;
 mod idempotency;

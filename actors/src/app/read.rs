@@ -177,11 +177,11 @@ impl AppHandle {
     ) -> Result<String> {
         let view = self.view(caller).await?;
         let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
-        access.list()?;
+        let scope = access.list()?;
         if query.include_deleted {
             access.trash()?;
         }
-        Ok(etag(&view, collection, query))
+        Ok(etag(&view, collection, scope, query))
     }
 
     /// A page of rows.
@@ -208,7 +208,7 @@ impl AppHandle {
             app: self.id(),
             collection,
             caller: view.standing.principal,
-            rights: view.rights(),
+            scope: scope.fingerprint(),
             query: &query.rows,
             include_deleted: query.include_deleted,
         };
@@ -218,7 +218,7 @@ impl AppHandle {
             .as_deref()
             .map(|token| PageCursor::parse(token, key, &binding))
             .transpose()?;
-        let etag = etag(&view, collection, &query);
+        let etag = etag(&view, collection, scope, &query);
         let after = cursor.as_ref().map(|cursor| cursor.after.clone());
         let scan = Scan {
             shelf: shelf.clone(),
@@ -324,11 +324,13 @@ impl Scan {
 
 /// An entity tag of what a query gives a caller at a point of the app's history: the body need
 /// not be made to know that it has not changed.
-fn etag(view: &View, collection: &str, query: &ListQuery) -> String {
+fn etag(view: &View, collection: &str, scope: RowScope, query: &ListQuery) -> String {
     let mut hash = rustc_hash::FxHasher::default();
     hash.write(view.root.record.history.uuid().as_bytes());
     hash.write_u64(view.root.seq);
+    // The body holds a feed cursor, which the rights in the whole app are part of.
     hash.write_u64(view.rights());
+    hash.write_u64(scope.fingerprint());
     hash.write(collection.as_bytes());
     hash.write_u8(0);
     hash.write(query.rows.filter_text().as_bytes());

@@ -1,5 +1,5 @@
 //! Which rows of a collection a caller reads, as one value: lists and the feed ask it once and
-//! then test row by row; tokens are bound to its fingerprint.
+//! then test row by row; cursors are bound to its fingerprint.
 
 use super::{Authorship, CollectionGrant, Operation, Standing, standing::Reach};
 use crate::{
@@ -100,31 +100,50 @@ impl RowScope {
         }
     }
 
-    pub(super) const fn bounded(self, grant: CollectionGrant, standing: &Standing) -> Self {
-        if grant.own() { self.created_by(standing.principal) } else { self }
+    /// A stable number of it: a list's cursors are bound to it.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv::default();
+        self.write(&mut hash);
+        hash.0
     }
-}
 
-/// A stable number of everything `standing` reads in an app: feed cursors, list cursors and ETags
-/// carry it, so that what was handed out under other rights no longer fits. Two callers who read
-/// the same share it unless a scope depends on who they are.
-#[must_use]
-pub fn read_rights(standing: &Standing, manifest: &Manifest) -> u64 {
-    let mut hash = Fnv::default();
-    // Events about members and grants are the owner's, so the tier is part of the rights.
-    hash.write(&[standing.tier as u8, u8::from(standing.is_owner())]);
-    for (name, collection) in &manifest.collections {
-        hash.write(name.as_bytes());
-        match RowScope::readable(standing, collection) {
-            RowScope::All => hash.write(&[0xff, 1]),
-            RowScope::None => hash.write(&[0xff, 2]),
-            RowScope::Scoped(own) => {
+    fn write(&self, hash: &mut Fnv) {
+        match self {
+            Self::All => hash.write(&[0xff, 1]),
+            Self::None => hash.write(&[0xff, 2]),
+            Self::Scoped(own) => {
                 let bits = u8::from(own.created)
                     | u8::from(own.edited) << 1
                     | u8::from(own.created_only) << 2;
                 hash.write(&[0xff, 3, bits, own.who.kind as u8]);
                 hash.write(&own.who.id);
             }
+        }
+    }
+
+    pub(super) const fn bounded(self, grant: CollectionGrant, standing: &Standing) -> Self {
+        if grant.own() { self.created_by(standing.principal) } else { self }
+    }
+}
+
+/// A stable number of everything `standing` reads in an app: feed cursors and ETags carry it, so
+/// that what was handed out under other rights no longer fits. Two callers who read the same share
+/// it unless a scope depends on who they are. A collection of which one reads nothing is no part
+/// of it, so it can come and go; and the owner, who hears of everything, has one number always.
+#[must_use]
+pub fn read_rights(standing: &Standing, manifest: &Manifest) -> u64 {
+    let mut hash = Fnv::default();
+    // Events about members and grants are the owner's, so the tier is part of the rights.
+    hash.write(&[standing.tier as u8, u8::from(standing.is_owner())]);
+    if standing.is_owner() {
+        return hash.0;
+    }
+    for (name, collection) in &manifest.collections {
+        let scope = RowScope::readable(standing, collection);
+        if scope != RowScope::None {
+            hash.write(name.as_bytes());
+            scope.write(&mut hash);
         }
     }
     hash.0

@@ -1,5 +1,5 @@
-//! Cursors: opaque, signed positions. A row page's is bound to app, collection, caller, rights,
-//! filter and sort, so it is of no use anywhere else; a feed's holds where its client has read to.
+//! Cursors: opaque, signed positions. A row page's is bound to app, collection, caller, the rows
+//! that it reads there, filter and sort, so it is of no use anywhere else; a feed's holds where its client has read to.
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -71,8 +71,8 @@ pub struct PageBinding<'a> {
     pub collection: &'a str,
     /// The caller.
     pub caller: Principal,
-    /// `access::read_rights` of the caller.
-    pub rights: u64,
+    /// `access::RowScope::fingerprint` of what the caller reads of the collection.
+    pub scope: u64,
     /// Filter and sort.
     pub query: &'a RowQuery,
     /// Whether deleted rows are shown.
@@ -87,7 +87,7 @@ impl PageBinding<'_> {
             .chain_update(self.app.uuid().as_bytes())
             .chain_update([self.caller.kind as u8, u8::from(self.include_deleted)])
             .chain_update(self.caller.id)
-            .chain_update(self.rights.to_be_bytes());
+            .chain_update(self.scope.to_be_bytes());
         for text in [self.collection, self.query.sort_text(), self.query.filter_text()] {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);

@@ -1,0 +1,92 @@
+//! What is left of cursors after a deploy: whoever reads what it read before goes on where it was.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::world::{World, text};
+use crate::harness::Answer;
+
+/// These collections, by who reads them; the owner writes.
+fn manifest(collections: &[(&str, &[&str])]) -> Value {
+    let lists = |read: &[&str]| {
+        json!({"permissions": {"read": read, "write": ["owner"], "update": ["owner"],
+            "delete": ["owner"]}})
+    };
+    let collections: serde_json::Map<String, Value> =
+        collections.iter().map(|(name, read)| ((*name).to_owned(), lists(read))).collect();
+    json!({"collections": collections})
+}
+
+fn kinds(page: &Value) -> Vec<&str> {
+    let events = page["events"].as_array().expect("events").iter();
+    events.map(|event| event["type"].as_str().expect("a type")).collect()
+}
+
+#[tokio::test]
+async fn the_owner_who_waits_hears_of_the_deploy_and_of_the_rows_that_it_detaches() {
+    let world = World::start().await;
+    // Also of rows that the owner's own list hides.
+    for read in [&["anyone"][..], &["owner"], &["creator"], &[]] {
+        let both = manifest(&[("kept", &["anyone"]), ("gone", read)]);
+        let site = world.site_of("public", both).await;
+        site.row("gone", "k").await;
+        let since = text(&site.get("/feed").await.expect(200), "cursor");
+        let path = format!("/feed?since={since}&wait=60");
+        let deploy = async {
+            site.until_followed().await;
+            site.redeploy(manifest(&[("kept", &["anyone"])])).await;
+        };
+        let (heard, ()) = tokio::join!(site.get(&path), deploy);
+        let heard = heard.expect(200);
+        assert_eq!(kinds(&heard), ["row.deleted", "app.deployed"], "{read:?}");
+        let since = text(&heard, "cursor");
+        let more = manifest(&[("kept", &["anyone"]), ("new", read)]);
+        site.redeploy(more).await;
+        let heard = site.get(&format!("/feed?since={since}&wait=0")).await.expect(200);
+        assert_eq!(kinds(&heard), ["app.deployed"], "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_visitors_cursors_outlive_a_deploy_of_what_it_cannot_read() {
+    let world = World::start().await;
+    let site = world.site_of("public", manifest(&[("open", &["anyone"])])).await;
+    for key in ["a", "b"] {
+        site.row("open", key).await;
+    }
+    let guest = site.guest().await;
+    let page = site.see(&guest, "/s/collections/open?limit=1").await.expect(200);
+    let (next, feed) = (text(&page, "next_cursor"), text(&page, "feed_cursor"));
+    let next = format!("/s/collections/open?limit=1&cursor={next}");
+    let feed = format!("/s/feed?since={feed}&wait=0");
+
+    let secret = manifest(&[("open", &["anyone"]), ("secret", &["owner"])]);
+    site.redeploy(secret).await;
+    assert_eq!(kinds(&site.see(&guest, &feed).await.expect(200)), ["app.deployed"]);
+    site.see(&guest, &next).await.expect(200);
+    site.redeploy(manifest(&[("open", &["anyone"])])).await;
+    assert_eq!(kinds(&site.see(&guest, &feed).await.expect(200)), ["app.deployed"; 2]);
+
+    // It reads something more: its feed begins anew, and the list that is as it was goes on.
+    site.redeploy(manifest(&[("open", &["anyone"]), ("more", &["anyone"])])).await;
+    site.see(&guest, &feed).await.error(ErrorCode::ResyncRequired);
+    site.see(&guest, &next).await.expect(200);
+    site.redeploy(manifest(&[("open", &["creator"]), ("more", &["anyone"])])).await;
+    site.see(&guest, &next).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn a_visitors_waiting_poll_ends_when_it_may_read_something_else() {
+    let world = World::start().await;
+    let site = world.site_of("public", manifest(&[("open", &["anyone"])])).await;
+    let guest = site.guest().await;
+    let since = text(&site.see(&guest, "/s/feed").await.expect(200), "cursor");
+    let poll = site.by(&guest, Method::GET, &format!("/s/feed?since={since}&wait=60"));
+    let deploy = async {
+        site.until_followed().await;
+        site.redeploy(manifest(&[("open", &["owner"])])).await;
+    };
+    let (heard, ()) = tokio::join!(Answer::of(poll), deploy);
+    heard.error(ErrorCode::ResyncRequired);
+}
