@@ -125,3 +125,18 @@ async fn what_the_owner_writes_in_migration_mode_is_silent_until_it_ends() {
     assert_eq!(events[0]["silent"], true);
     assert!(events[1].get("silent").is_none());
 }
+
+#[tokio::test]
+async fn what_retention_prunes_in_migration_mode_is_not_silent() {
+    let rows = Rows::start().await;
+    rows.change(AppOp::Migration(Some(Duration::from_secs(60)))).await;
+    for key in ["a", "b", "c"] {
+        rows.row("kept", key, json!({})).await;
+    }
+    let since = rows.now().await;
+    let app = rows.handle().await;
+    app.apply(Caller::System, Op::App(AppOp::Prune), None, 0).await.expect("pruned");
+    let events = rows.events(&since).await;
+    assert_eq!((&events[0]["type"], &events[0]["key"]), (&json!("row.deleted"), &json!("a")));
+    assert!(events[0].get("silent").is_none(), "{events:?}");
+}

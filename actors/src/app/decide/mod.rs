@@ -192,9 +192,11 @@ impl Decision<'_> {
         Ok(solved)
     }
 
-    /// Whether what this caller writes now is silent (contract part 4, "Migration mode").
+    /// Whether what this caller writes now is silent (contract part 4, "Migration mode"): the
+    /// owner's writes are, and not what the system does of itself.
     fn silent(&self) -> bool {
         self.standing.is_owner()
+            && !matches!(self.caller, Caller::System)
             && self.working.root.record.migration_until.is_some_and(|until| until > self.now)
     }
 
