@@ -38,6 +38,13 @@ async fn files_are_compressed_kept_and_named_by_what_they_hold() {
         assert_eq!(plain.status, 200, "{name}");
         assert_eq!(plain.header("cache-control"), "public, max-age=31536000, immutable");
         assert!(!plain.headers.contains_key("content-encoding"));
+        if plain.text.len() < 1_024 {
+            // One packet either way.
+            let asked = server.request(GET, name).header("accept-encoding", "gzip");
+            assert_eq!(Answer::of(asked).await.text, plain.text, "{name}");
+            packed += plain.text.len();
+            continue;
+        }
         let (gzip, bytes) = Answer::packed(server.request(GET, name)).await;
         packed += bytes;
         assert!(gzip.text == plain.text, "{name}");
