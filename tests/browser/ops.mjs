@@ -20,6 +20,35 @@ const focused = (page) => page.evaluate(() => document.activeElement.dataset.key
 const press = async (page, ...keys) => { for (const key of keys) await page.keyboard.press(key); };
 const live = (page) => until(page, () => document.getElementById('state').textContent === 'live');
 
+// The hottest apps are those of the last minute: these come first.
+test('Enter opens the app of the row, and Tab finds one stop in a grid', () => onPage(browser, `${OPS}/ops/hot`, async ({ page }) => {
+  await live(page);
+  await until(page, () => document.querySelectorAll('tbody tr:not([hidden])').length > 0);
+  assert.equal(await page.locator('tbody tr[tabindex="0"]').count(), 1);
+  await page.locator('tbody tr[tabindex="0"]').focus();
+  const app = await focused(page);
+  await Promise.all([page.waitForURL(`**/ops/apps/${app}`), press(page, 'Enter')]);
+}));
+
+test('a row keeps the focus of whoever stands on it when it changes places', () => onPage(browser, `${OPS}/ops/hot`, async ({ page }) => {
+  await live(page);
+  await until(page, () => document.querySelectorAll('tbody tr:not([hidden])').length > 1);
+  const moved = await page.evaluate(() => {
+    const [first, second] = document.querySelectorAll('tbody tr');
+    first.focus();
+    const stands = first.dataset.key;
+    const cells = {};
+    for (const [place, row] of [['0.0', second], ['0.1', first]]) {
+      cells[`${place}.key`] = row.dataset.key;
+      cells[`${place}.0`] = row.cells[0].textContent;
+    }
+    source.onmessage({ data: JSON.stringify(cells) });
+    return [stands, document.activeElement.dataset.key, document.activeElement === second];
+  });
+  assert.equal(moved[0], moved[1]);
+  assert.ok(moved[2], 'the focus went with the app');
+}));
+
 for (const [look, width, colorScheme] of [['light', 1100, 'light'], ['dark', 1100, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark']]) {
   test(`nothing serious is wrong with the pages: ${look}`, async () => {
     const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, reducedMotion: 'reduce', bypassCSP: true });
@@ -71,34 +100,6 @@ test('the tree is walked, opened and closed by keyboard alone', () => onPage(bro
   assert.equal(await focused(page), shard);
   await Promise.all([page.waitForURL((url) => !url.search), press(page, 'ArrowLeft')]);
   assert.equal(await focused(page), shard, 'closed, and still there');
-}));
-
-test('Enter opens the app of the row, and Tab finds one stop in a grid', () => onPage(browser, `${OPS}/ops/hot`, async ({ page }) => {
-  await live(page);
-  await until(page, () => document.querySelectorAll('tbody tr:not([hidden])').length > 0);
-  assert.equal(await page.locator('tbody tr[tabindex="0"]').count(), 1);
-  await page.locator('tbody tr[tabindex="0"]').focus();
-  const app = await focused(page);
-  await Promise.all([page.waitForURL(`**/ops/apps/${app}`), press(page, 'Enter')]);
-}));
-
-test('a row keeps the focus of whoever stands on it when it changes places', () => onPage(browser, `${OPS}/ops/hot`, async ({ page }) => {
-  await live(page);
-  await until(page, () => document.querySelectorAll('tbody tr:not([hidden])').length > 1);
-  const moved = await page.evaluate(() => {
-    const [first, second] = document.querySelectorAll('tbody tr');
-    first.focus();
-    const stands = first.dataset.key;
-    const cells = {};
-    for (const [place, row] of [['0.0', second], ['0.1', first]]) {
-      cells[`${place}.key`] = row.dataset.key;
-      cells[`${place}.0`] = row.cells[0].textContent;
-    }
-    source.onmessage({ data: JSON.stringify(cells) });
-    return [stands, document.activeElement.dataset.key, document.activeElement === second];
-  });
-  assert.equal(moved[0], moved[1]);
-  assert.ok(moved[2], 'the focus went with the app');
 }));
 
 test('an action is sent with its reason and told', () => onPage(browser, `${OPS}/ops/apps/busy-app`, async ({ page }) => {
