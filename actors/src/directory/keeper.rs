@@ -131,8 +131,9 @@ async fn reload(core: Arc<Core>, keeper: ActorRef<Keep>, mut pause: Duration) {
 
 async fn start_actor(core: &Arc<Core>, keeper: ActorCell, memory: Memory) -> Result<(), SpawnErr> {
     let (actor, _) = Actor::spawn_linked(None, Changes, Arc::clone(core), keeper).await?;
-    *core.actor.write() = Some(actor);
+    // Before anybody can reach the actor: what it changes is never overwritten by an older reading.
     core.replace(memory);
+    *core.actor.write() = Some(actor);
     Ok(())
 }
 
