@@ -6,6 +6,9 @@ use rookery::config::{self, Environment};
 use rookery_domain::limits::Limits;
 use secrecy::ExposeSecret as _;
 
+/// More bytes than any setting may name.
+const BYTES_TOO_MANY: u64 = (1 << 50) + 1;
+
 fn load(pairs: &[(&str, &str)]) -> Result<config::Config, String> {
     let environment: Environment = pairs.iter().copied().collect();
     config::load(None, &environment).map_err(|error| error.to_string())
@@ -90,6 +93,34 @@ fn a_wrong_setting_is_named_in_one_line() {
         assert!(line.contains(named), "{name}={value}: {line}");
         assert!(!line.contains('\n'), "{line}");
     }
+}
+
+#[test]
+fn no_number_may_be_as_large_as_one_can_write_it() {
+    let mut section = String::new();
+    let mut seen = 0;
+    for line in config::DEFAULTS.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name.to_owned();
+        }
+        let Some((key, value)) = line.split_once(" = ") else { continue };
+        // Of these a u32 is taken as it is: so many in a second, or a minute.
+        let is_rate = key == "requests_per_second_max" || section == "rate_limit";
+        if value.parse::<u64>().is_err() || is_rate {
+            continue;
+        }
+        seen += 1;
+        let variable = format!("ROOKERY__{section}__{key}").to_uppercase();
+        for largest in [u64::MAX, i64::MAX as u64, u64::from(u32::MAX) << 20, 4_000_000_000] {
+            // Some bytes are more than four billion.
+            if key.contains("bytes") && largest < BYTES_TOO_MANY {
+                continue;
+            }
+            let line = load(&[(&variable, &largest.to_string())]).expect_err(&variable);
+            assert!(line.starts_with(&format!("{section}.{key}: ")), "{line}");
+        }
+    }
+    assert!(seen >= 30, "{seen}");
 }
 
 #[test]

@@ -49,9 +49,10 @@ impl Account {
     /// # Errors
     /// `account_quota_exceeded` when that would be more than `rows_max`.
     pub(crate) fn reserve(self: &Arc<Self>, n: u64, rows_max: u64) -> Result<Reservation> {
+        let most = i64::try_from(rows_max).unwrap_or(i64::MAX);
         let reserved = self.rows.fetch_update(Ordering::AcqRel, Ordering::Acquire, |rows| {
             let after = rows.saturating_add_unsigned(n);
-            (after <= rows_max as i64).then_some(after)
+            (after <= most).then_some(after)
         });
         reserved.map(|_| Reservation { account: self.clone(), rows: n }).map_err(|_| {
             Error::new(

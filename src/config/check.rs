@@ -1,5 +1,6 @@
 //! What no single setting can tell: ranges, and settings that contradict each other.
 
+use rookery_domain::limits::Limits;
 use secrecy::ExposeSecret as _;
 use url::Url;
 
@@ -12,6 +13,13 @@ const OPS_TOKEN_LEN_MIN: usize = 16;
 const TIMEOUT_S_MAX: u64 = 3_600;
 /// Most rate-limit counters: 128 MiB of them.
 const COUNTERS_MAX: usize = 1 << 24;
+/// What no count has to be above; every integer that counts are kept in holds it.
+const COUNT_MAX: u64 = 1_000_000_000;
+/// What no number of bytes has to be above: 1 PiB.
+const BYTES_MAX: u64 = 1 << 50;
+/// A century; instants so far from now can still be told.
+const DAYS_MAX: u64 = 36_500;
+const DAY_S: u64 = 86_400;
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     server(config)?;
@@ -46,7 +54,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     idp(config)?;
     challenge(config)?;
     domains(config)?;
-    positive("screenshot.concurrency", config.screenshot.concurrency as u64)?;
+    count("screenshot.concurrency", config.screenshot.concurrency as u64)?;
     timeout("screenshot.timeout_s", config.screenshot.timeout_s)?;
     let counters = config.rate_limit.counters;
     if !counters.is_power_of_two() || counters > COUNTERS_MAX {
@@ -54,26 +62,52 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     }
     positive("rate_limit.per_minute", u64::from(config.rate_limit.per_minute))?;
     positive("rate_limit.burst", u64::from(config.rate_limit.burst))?;
-    positive("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
-    positive("apps.idle_after_s", config.apps.idle_after_s)?;
-    positive("apps.memory_budget_bytes", config.apps.memory_budget_bytes)?;
-    positive("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
-    positive("feed.retention_events", config.feed.retention_events)?;
-    positive("feed.retention_days", u64::from(config.feed.retention_days))?;
+    count("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
+    within("apps.idle_after_s", config.apps.idle_after_s, DAYS_MAX * DAY_S)?;
+    within("apps.memory_budget_bytes", config.apps.memory_budget_bytes, BYTES_MAX)?;
+    count("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
+    count("feed.retention_events", config.feed.retention_events)?;
+    within("feed.retention_days", u64::from(config.feed.retention_days), DAYS_MAX)?;
     timeout("meters.rollup_interval_s", config.meters.rollup_interval_s)?;
-    positive("meters.retention_days", u64::from(config.meters.retention_days))?;
+    within("meters.retention_days", u64::from(config.meters.retention_days), DAYS_MAX)?;
     if !config.meters.country_header.is_empty() && config.server.trusted_proxies.is_empty() {
         return fail(
             "meters.country_header: needs server.trusted_proxies, which alone are believed",
         );
     }
-    positive("limits.versions_kept", config.limits.versions_kept)?;
-    positive("limits.row_bytes_max", config.limits.row_bytes_max as u64)?;
-    positive("limits.batch_rows_max", config.limits.batch_rows_max as u64)?;
+    limits(&config.limits)?;
     if crate::log::filter(&config.log.level).is_none() {
         return fail("log.level: must be a level or filter directives");
     }
     traces(config)
+}
+
+fn limits(limits: &Limits) -> Result<(), ConfigError> {
+    count("limits.versions_kept", limits.versions_kept)?;
+    count("limits.batch_rows_max", limits.batch_rows_max as u64)?;
+    within("limits.row_bytes_max", limits.row_bytes_max as u64, BYTES_MAX)?;
+    // These may be 0: none at all.
+    for (name, value, max) in [
+        ("max_apps_per_account", limits.max_apps_per_account, COUNT_MAX),
+        ("max_domains_per_account", limits.max_domains_per_account, COUNT_MAX),
+        ("max_rows_per_account", limits.max_rows_per_account, COUNT_MAX),
+        ("max_rows_per_app", limits.max_rows_per_app, COUNT_MAX),
+        ("max_storage_bytes_per_app", limits.max_storage_bytes_per_app, BYTES_MAX),
+        ("max_collections_per_app", limits.max_collections_per_app as u64, COUNT_MAX),
+        ("max_embeds", limits.max_embeds as u64, COUNT_MAX),
+        ("max_external_hosts", limits.max_external_hosts as u64, COUNT_MAX),
+        ("max_manifest_bytes", limits.max_manifest_bytes as u64, BYTES_MAX),
+        ("max_schema_bytes", limits.max_schema_bytes as u64, BYTES_MAX),
+        ("max_event_data_bytes", limits.max_event_data_bytes as u64, BYTES_MAX),
+        ("html_bytes_max", limits.html_bytes_max as u64, BYTES_MAX),
+        ("asset_files_max", limits.asset_files_max as u64, COUNT_MAX),
+        ("asset_bytes_max", limits.asset_bytes_max as u64, BYTES_MAX),
+        ("deleted_app_retention_days", u64::from(limits.deleted_app_retention_days), DAYS_MAX),
+        ("deleted_row_retention_days", u64::from(limits.deleted_row_retention_days), DAYS_MAX),
+    ] {
+        at_most(&format!("limits.{name}"), value, max)?;
+    }
+    Ok(())
 }
 
 fn traces(config: &Config) -> Result<(), ConfigError> {
@@ -201,7 +235,7 @@ fn is_outside_address(text: &str) -> bool {
 
 fn server(config: &Config) -> Result<(), ConfigError> {
     let server = &config.server;
-    positive("server.connections_max", server.connections_max as u64)?;
+    count("server.connections_max", server.connections_max as u64)?;
     timeout("server.header_timeout_s", server.header_timeout_s)?;
     timeout("server.body_timeout_s", server.body_timeout_s)?;
     timeout("server.write_timeout_s", server.write_timeout_s)?;
@@ -246,6 +280,18 @@ fn server(config: &Config) -> Result<(), ConfigError> {
 
 fn positive(name: &str, value: u64) -> Result<(), ConfigError> {
     if value == 0 { fail(&format!("{name}: must be at least 1")) } else { Ok(()) }
+}
+
+fn at_most(name: &str, value: u64, max: u64) -> Result<(), ConfigError> {
+    if value > max { fail(&format!("{name}: must be at most {max}")) } else { Ok(()) }
+}
+
+fn within(name: &str, value: u64, max: u64) -> Result<(), ConfigError> {
+    positive(name, value).and_then(|()| at_most(name, value, max))
+}
+
+fn count(name: &str, value: u64) -> Result<(), ConfigError> {
+    within(name, value, COUNT_MAX)
 }
 
 fn timeout(name: &str, seconds: u64) -> Result<(), ConfigError> {
