@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::{body_budget::BodyShare, client::RequestContext};
+use super::{body_budget::BodyShare, client::RequestContext, coding};
 use crate::{error::ApiError, state::AppState};
 
 /// Bytes of JSON around what a limit counts: member names, punctuation, escapes of a row's data.
@@ -158,6 +158,7 @@ pub async fn read(
     bound: BodyBound,
     state: &AppState,
 ) -> Result<(Bytes, BodyShare)> {
+    coding::require_none(&parts.headers)?;
     let max = bound.bytes_max(&state.config.limits);
     let announced = parts.headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());

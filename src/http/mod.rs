@@ -6,6 +6,7 @@ pub mod body;
 pub mod body_budget;
 pub mod cli_version;
 pub mod client;
+pub mod coding;
 pub mod conditional;
 pub mod country;
 pub mod csrf;

@@ -54,6 +54,36 @@ async fn a_body_that_is_not_called_json_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_in_a_coding_that_is_not_undone_is_refused_by_the_header() {
+    let server = TestServer::builder().with_probes().start().await;
+    let body = r#"{"name": "x"}"#;
+    for (header, coding, status) in [
+        ("content-encoding", "gzip", 400),
+        ("content-encoding", "identity, br", 400),
+        ("content-encoding", "Identity", 201),
+        ("transfer-encoding", "gzip, chunked", 400),
+        ("transfer-encoding", "Chunked", 201),
+    ] {
+        let mut raw = server.raw().await;
+        let framing = match header {
+            "transfer-encoding" => format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
+            _ => body.to_owned(),
+        };
+        let length = match header {
+            "transfer-encoding" => String::new(),
+            _ => format!("content-length: {}\r\n", body.len()),
+        };
+        raw.send("POST /v1/probe/things HTTP/1.1\r\nhost: x\r\nconnection: close\r\n").await;
+        raw.send("content-type: application/json\r\n").await;
+        raw.send(&format!("{length}{header}: {coding}\r\n\r\n{framing}")).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{header} {coding}: {answer}");
+        let named = answer.to_lowercase().contains(&format!("\"message\":\"{header}: "));
+        assert_eq!(named, status == 400, "{header} {coding}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_above_its_bound_is_too_large_announced_or_not() {
     let server = TestServer::builder().with_probes().start().await;
     let body = format!(r#"{{"name": "{}"}}"#, "x".repeat(40 << 10));
