@@ -77,6 +77,7 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__METERS__ROLLUP_INTERVAL_S", "0", "meters.rollup_interval_s"),
         ("ROOKERY__METERS__RETENTION_DAYS", "0", "meters.retention_days"),
         ("ROOKERY__METERS__COUNTRY_HEADER", "cf-ipcountry", "meters.country_header"),
+        ("ROOKERY__DATA_DIR", "", "data_dir"),
         ("ROOKERY__OPS__LISTEN", "0.0.0.0:9000", "ops.token"),
         ("ROOKERY__OPS__LISTEN", "127.0.0.1:8080", "ops.listen"),
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),

@@ -22,6 +22,9 @@ const DAYS_MAX: u64 = 36_500;
 const DAY_S: u64 = 86_400;
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    if config.data_dir.as_os_str().is_empty() {
+        return fail("data_dir: must name a folder");
+    }
     server(config)?;
     let token = config.ops.token.expose_secret();
     if token.is_empty() && !config.ops.listen.ip().is_loopback() {

@@ -98,8 +98,10 @@ fn a_file_of_another_program_is_refused() {
         let file = folder.path().join("rookery.db");
         rusqlite::Connection::open(&file).unwrap().execute_batch("create table t (x)").unwrap();
         let options = StorageOptions::sqlite(folder.path());
+        let before = fs::read(&file).unwrap();
         let error = Db::connect(&options).await.unwrap_err();
         assert!(one_line(&error).contains("not a database of rookery"), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), before, "it is left as it was");
         fs::write(&file, [b'x'; 8_192]).unwrap();
         one_line(&Db::connect(&options).await.unwrap_err());
     });

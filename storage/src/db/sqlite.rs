@@ -95,10 +95,20 @@ impl SqliteDb {
         let lock = LockFile::take(&options.data_dir)?;
         let path = options.data_dir.join(DATABASE_FILE);
         create_file(&path)?;
+        // First by a connection that changes nothing: one of ours makes any file a database with a log.
+        // What it cannot read, ours can tell more of.
+        let looking = SqliteConnectOptions::new().filename(&path).read_only(true);
+        if let Ok(mut looking) = looking.connect().await
+            && let Ok(false) = is_ours(&mut looking).await
+        {
+            return Err(foreign(&path));
+        }
 
         let connect = connect_options(&path);
         let mut cold = connect.connect().await.map_err(|error| cannot_open(&path, &error))?;
-        check_identity(&mut cold, &path).await?;
+        if !is_ours(&mut cold).await.map_err(|error| cannot_open(&path, &error))? {
+            return Err(foreign(&path));
+        }
         MIGRATIONS
             .run_direct(None, &mut cold, false)
             .await
@@ -237,19 +247,16 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT)
 }
 
-/// Refuses a file that some other program has made.
-async fn check_identity(conn: &mut SqliteConnection, path: &Path) -> Result<()> {
-    let read = async {
-        let id: i64 = sqlx::query_scalar("pragma application_id").fetch_one(&mut *conn).await?;
-        let tables: i64 =
-            sqlx::query_scalar("select count(*) from sqlite_schema").fetch_one(&mut *conn).await?;
-        Ok::<_, sqlx::Error>((id, tables))
-    };
-    let (id, tables) = read.await.map_err(|error| cannot_open(path, &error))?;
-    if id == APPLICATION_ID || (id == 0 && tables == 0) {
-        return Ok(());
-    }
-    Err(StorageError::Open(format!("{} is not a database of rookery", path.display())))
+/// Whether no other program has made the file.
+async fn is_ours(conn: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let id: i64 = sqlx::query_scalar("pragma application_id").fetch_one(&mut *conn).await?;
+    let tables: i64 =
+        sqlx::query_scalar("select count(*) from sqlite_schema").fetch_one(&mut *conn).await?;
+    Ok(id == APPLICATION_ID || (id == 0 && tables == 0))
+}
+
+fn foreign(path: &Path) -> StorageError {
+    StorageError::Open(format!("{} is not a database of rookery", path.display()))
 }
 
 /// The newest migration that this build knows for SQLite.
