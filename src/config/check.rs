@@ -243,9 +243,10 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     timeout("server.body_timeout_s", server.body_timeout_s)?;
     timeout("server.write_timeout_s", server.write_timeout_s)?;
     timeout("server.drain_timeout_s", server.drain_timeout_s)?;
+    let name = "server.bodies_bytes_max";
+    within(name, server.bodies_bytes_max as u64, BYTES_MAX)?;
     let largest = BodyBound::Deploy.bytes_max(&config.limits).saturating_mul(2);
     if server.bodies_bytes_max < largest {
-        let name = "server.bodies_bytes_max";
         return fail(&format!("{name}: must be at least {largest}, twice the largest deploy"));
     }
     for (name, text) in [("public_url", &server.public_url), ("docs_url", &server.docs_url)] {
