@@ -79,6 +79,11 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         );
     }
     limits(&config.limits)?;
+    let largest = BodyBound::Deploy.bytes_max(&config.limits).saturating_mul(2);
+    if config.server.bodies_bytes_max < largest {
+        let name = "server.bodies_bytes_max";
+        return fail(&format!("{name}: must be at least {largest}, twice the largest deploy"));
+    }
     if crate::log::filter(&config.log.level).is_none() {
         return fail("log.level: must be a level or filter directives");
     }
@@ -243,12 +248,7 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     timeout("server.body_timeout_s", server.body_timeout_s)?;
     timeout("server.write_timeout_s", server.write_timeout_s)?;
     timeout("server.drain_timeout_s", server.drain_timeout_s)?;
-    let name = "server.bodies_bytes_max";
-    within(name, server.bodies_bytes_max as u64, BYTES_MAX)?;
-    let largest = BodyBound::Deploy.bytes_max(&config.limits).saturating_mul(2);
-    if server.bodies_bytes_max < largest {
-        return fail(&format!("{name}: must be at least {largest}, twice the largest deploy"));
-    }
+    within("server.bodies_bytes_max", server.bodies_bytes_max as u64, BYTES_MAX)?;
     for (name, text) in [("public_url", &server.public_url), ("docs_url", &server.docs_url)] {
         if text.is_empty() {
             continue;
