@@ -1,5 +1,6 @@
 //! Custom domains: which host name is which app's. Requests ask a table in memory; storage has the
-//! truth. A change is committed, then the app's part of the table is read anew, then answered.
+//! truth. A change is committed, then the app's part of the table is what the commit left of it,
+//! then it is answered; and it runs to its end whoever still listens.
 //!
 //! What is not here: asking the DNS and the edge provider, which is the server's business.
 
@@ -18,6 +19,8 @@ use rookery_storage::{
     domains::{self, BindOutcome, Domain},
 };
 use tokio::sync::Mutex;
+
+use crate::task::to_the_end;
 
 /// Characters of a proof token: 32 of 62 kinds.
 const TOKEN_CHARS: usize = 32;
@@ -160,11 +163,9 @@ impl Domains {
     /// # Errors
     /// `unavailable`.
     pub async fn prove(&self, domain: &Domain) -> Result<bool> {
-        let _one = self.0.changes.lock().await;
-        let now = self.0.clock.now();
-        let proven = domains::prove(&self.0.db, domain.id, domain.name.clone(), now).await?;
-        self.reread(domain.app).await?;
-        Ok(proven)
+        let Domain { id, app, name, .. } = domain.clone();
+        let (db, now) = (self.0.db.clone(), self.0.clock.now());
+        self.change(app, async move { domains::prove(&db, app, id, name, now).await }).await
     }
 
     /// Notes the edge provider's own name for a domain.
@@ -180,9 +181,10 @@ impl Domains {
     /// # Errors
     /// `unavailable`.
     pub async fn remove(&self, domain: &Domain) -> Result<()> {
-        let _one = self.0.changes.lock().await;
-        domains::remove(&self.0.db, domain.id).await?;
-        self.reread(domain.app).await
+        let Domain { id, app, .. } = *domain;
+        let db = self.0.db.clone();
+        self.change(app, async move { domains::remove(&db, app, id).await.map(Some) }).await?;
+        Ok(())
     }
 
     /// The edge provider's names for domains of destroyed apps, which it still has to forget; at
@@ -208,11 +210,39 @@ impl Domains {
         self.0.table.write().put(app, Vec::new());
     }
 
-    async fn reread(&self, app: AppId) -> Result<()> {
-        let found = domains::of_app(&self.0.db, app).await?;
-        let proven = found.into_iter().filter(|domain| domain.proven_at.is_some());
+    /// Makes one change to the domains of `app`; whether it changed anything. `work` answers what
+    /// it left of them, or nothing where it left them as they were.
+    async fn change(
+        &self,
+        app: AppId,
+        work: impl Future<Output = Result<Option<Vec<Domain>>, StorageError>> + Send + 'static,
+    ) -> Result<bool> {
+        let inner = Arc::clone(&self.0);
+        to_the_end(async move {
+            let _one = inner.changes.lock().await;
+            match work.await {
+                Ok(Some(left)) => inner.serve(app, left),
+                Ok(None) => return Ok(false),
+                Err(error) => {
+                    if !error.is_certain()
+                        && let Ok(now) = domains::of_app(&inner.db, app).await
+                    {
+                        inner.serve(app, now);
+                    }
+                    return Err(error.into());
+                }
+            }
+            Ok(true)
+        })
+        .await
+    }
+}
+
+impl Inner {
+    /// Leads to `app` with those of its domains that are proven, and no others.
+    fn serve(&self, app: AppId, domains: Vec<Domain>) {
+        let proven = domains.into_iter().filter(|domain| domain.proven_at.is_some());
         let names = proven.map(|domain| domain.name.as_str().into()).collect();
-        self.0.table.write().put(app, names);
-        Ok(())
+        self.table.write().put(app, names);
     }
 }

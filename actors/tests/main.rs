@@ -9,6 +9,7 @@ mod groups;
 mod handover;
 mod hibernation;
 mod hub;
+mod leaving;
 mod meters;
 mod observe;
 mod page;

@@ -72,7 +72,8 @@ pub struct Creation<'a> {
 }
 
 impl Creation<'_> {
-    /// Answers 201 with what `make` made; the second time the same, without secrets.
+    /// Answers 201 with what `make` made; the second time the same, without secrets. What was begun
+    /// is done to its end, though the caller leaves.
     ///
     /// # Errors
     /// `conflict`, when the key was used with another body; whatever `make` refuses.
@@ -82,8 +83,10 @@ impl Creation<'_> {
         B: Serialize,
         F: Future<Output = Result<Created<T>>> + Send + 'static,
     {
-        let Some(key) = &self.key.0 else { return Ok(make.await?.into_response()) };
-        let once = Once { scope: self.scope(key), body_hash: hash_json(body)? };
+        let once = match &self.key.0 {
+            Some(key) => Some(Once { scope: self.scope(key), body_hash: hash_json(body)? }),
+            None => None,
+        };
         let make = async move {
             let created = make.await?;
             let kept_body = to_json(&created.record.without_secrets())?;

@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Db, args},
+    db::{Db, Tx, args},
     decode,
     error::Result,
 };
@@ -140,13 +140,19 @@ pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutco
     .await
 }
 
-/// Notes that control over a domain is proven; `false` when another app was first, or the binding
-/// is gone.
+/// Notes that control over a domain of `app` is proven; all domains of the app as they are then.
+/// `None` when another app was first, or the binding is gone.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn prove(db: &Db, id: DomainId, name: DomainName, now: Timestamp) -> Result<bool> {
-    db.transaction((id, name, now), |tx, (id, name, now)| {
+pub async fn prove(
+    db: &Db,
+    app: AppId,
+    id: DomainId,
+    name: DomainName,
+    now: Timestamp,
+) -> Result<Option<Vec<Domain>>> {
+    db.transaction((app, id, name, now), |tx, (app, id, name, now)| {
         Box::pin(async move {
             let held = tx
                 .execute(
@@ -163,8 +169,9 @@ pub async fn prove(db: &Db, id: DomainId, name: DomainName, now: Timestamp) -> R
                 .await?;
             if held == 0 || noted == 0 {
                 tx.abandon();
+                return Ok(None);
             }
-            Ok(held == 1 && noted == 1)
+            changed(tx, *app).await.map(Some)
         })
     })
     .await
@@ -184,15 +191,15 @@ pub async fn set_edge(db: &Db, id: DomainId, edge_id: &str) -> Result<()> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn of_app(db: &Db, app: AppId) -> Result<Vec<Domain>> {
-    db.all(
-        "select id, app_id, name, token, edge_id, created_at, proven_at from domains
-         where app_id = $1 order by created_at, id",
-        args![app],
-    )
-    .await?
-    .into_iter()
-    .map(Domain::decode)
-    .collect()
+    db.all(OF_APP, args![app]).await?.into_iter().map(Domain::decode).collect()
+}
+
+const OF_APP: &str = "select id, app_id, name, token, edge_id, created_at, proven_at from domains
+     where app_id = $1 order by created_at, id";
+
+/// The domains of an app in the transaction that has changed them.
+async fn changed(tx: &mut Tx, app: AppId) -> Result<Vec<Domain>> {
+    tx.all(OF_APP, args![app]).await?.into_iter().map(Domain::decode).collect()
 }
 
 /// All domains whose control is proven, each app's oldest first.
@@ -211,15 +218,16 @@ pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
     .collect()
 }
 
-/// Removes a domain; `false` when it is gone already.
+/// Removes a domain of `app`, if it is still there; the domains that the app has left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn remove(db: &Db, id: DomainId) -> Result<bool> {
-    db.transaction(id, |tx, id| {
+pub async fn remove(db: &Db, app: AppId, id: DomainId) -> Result<Vec<Domain>> {
+    db.transaction((app, id), |tx, (app, id)| {
         Box::pin(async move {
             tx.execute("delete from domain_names where domain_id = $1", args![*id]).await?;
-            Ok(tx.execute("delete from domains where id = $1", args![*id]).await? == 1)
+            tx.execute("delete from domains where id = $1", args![*id]).await?;
+            changed(tx, *app).await
         })
     })
     .await

@@ -34,13 +34,12 @@ pub(crate) use transfers::not_an_admin;
 use std::sync::Arc;
 
 use rookery_domain::{
-    Error, Result,
     id::AppId,
     secret::{Secret, SecretKind},
 };
-use rookery_storage::{Db, trace};
+use rookery_storage::Db;
 
-use crate::{domains::Domains, env::Env, registry::Apps};
+use crate::{domains::Domains, env::Env, registry::Apps, task::to_the_end};
 
 /// The operations on apps that need more than the app. Cheap to clone.
 #[derive(Clone)]
@@ -71,16 +70,5 @@ impl Control {
     #[must_use]
     pub fn open_share_token(&self, record: &rookery_domain::app::AppRecord) -> Option<String> {
         self.env().key.open(&record.id.to_string(), record.share_sealed.as_deref()?)
-    }
-}
-
-/// Runs `work` to its end in a task of its own, whatever becomes of the request that asked.
-pub(crate) async fn to_the_end<T: Send + 'static>(
-    work: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
-    match tokio::spawn(trace::carried(work)).await {
-        Ok(done) => done,
-        // It panicked, at an unknown point.
-        Err(_) => Err(Error::internal(true)),
     }
 }

@@ -3,13 +3,11 @@
 use std::{future::Future, sync::Arc};
 
 use rookery_domain::{Error, ErrorCode, Result};
-use rookery_storage::{
-    idempotency_global::{self, NewAnswer, StoredAnswer},
-    trace,
-};
+use rookery_storage::idempotency_global::{self, NewAnswer, StoredAnswer};
 use tokio::sync::Mutex;
 
 use super::Directory;
+use crate::task::to_the_end;
 
 /// Seconds that a first answer is kept.
 const KEPT_S: i64 = 86_400;
@@ -64,20 +62,25 @@ pub enum Answered<T> {
 }
 
 impl Directory {
-    /// Answers with `make`, or as it was answered before. Runs to its end whatever the caller does.
+    /// Answers with `make`, or as the same request was answered before, where it can be told again.
+    /// Runs to its end whatever the caller does.
     ///
     /// # Errors
     /// `conflict`, when the key was used with another body; whatever `make` refuses, which is not
     /// kept.
-    pub async fn once<T, F>(&self, once: Once, make: F) -> Result<Answered<T>>
+    pub async fn once<T, F>(&self, once: Option<Once>, make: F) -> Result<Answered<T>>
     where
         T: Send + 'static,
         F: Future<Output = Result<FirstAnswer<T>>> + Send + 'static,
     {
         let this = self.clone();
-        let work = async move { this.answer_once(once, make).await };
-        let task = tokio::spawn(trace::carried(work));
-        task.await.map_err(|_| Error::internal(true))?
+        to_the_end(async move {
+            match once {
+                Some(once) => this.answer_once(once, make).await,
+                None => Ok(Answered::First(make.await?.answer)),
+            }
+        })
+        .await
     }
 
     async fn answer_once<T>(

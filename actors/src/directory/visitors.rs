@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Result, Timestamp,
+    Error, ErrorCode, Result, Timestamp,
+    grants::{Grant, GrantState},
     id::{AppId, GrantId, HumanId, ParticipantId, PreviewId},
+    principal::Caller,
     secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::participants::{self, Participant, ParticipantKind};
 
 use super::{Directory, core::Core};
+use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
 /// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
 const HUMAN_TTL_S: i64 = 30 * 86_400;
@@ -101,9 +104,44 @@ impl Directory {
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn revoke_participant(&self, visitor: &Participant) -> Result<()> {
-        participants::revoke(&self.core.db, visitor.id).await?;
-        self.core.participants.forget(SecretHash(visitor.hash));
-        Ok(())
+        let core = Arc::clone(&self.core);
+        let (id, hash) = (visitor.id, SecretHash(visitor.hash));
+        to_the_end(async move { core.revoke_participant(id, hash).await }).await
+    }
+
+    /// Lets a visitor into `app` by the grant link whose token has this hash, and counts a use of
+    /// it; `by` is whoever has the link. Both or neither: a link is not used up for nobody.
+    ///
+    /// # Errors
+    /// `grant_invalid` for a link that is unknown, used up, expired or revoked; those of
+    /// [`AppHandle::apply`].
+    pub async fn redeem_grant(
+        &self,
+        app: &AppHandle,
+        by: Caller,
+        token: SecretHash,
+    ) -> Result<Visit> {
+        let (core, app) = (Arc::clone(&self.core), app.clone());
+        to_the_end(async move {
+            let root = app.root().await?;
+            let active = |grant: &&Arc<Grant>| grant.state(core.now()) == GrantState::Active;
+            let grant = root.access.grant_by_token(&token.0).filter(active).ok_or_else(|| {
+                Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")
+            })?;
+            let visitor = ParticipantId::new();
+            let arrival = Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at };
+            // The visitor first, and the link decides whether anybody gets its token.
+            let visit = core.create_participant(app.id(), arrival).await?;
+            match app.apply(by, Op::RedeemGrant { token: token.0, visitor }, None, 0).await {
+                Ok(_) => Ok(visit),
+                Err(refused) => {
+                    // One that stays is nobody, and ends by itself.
+                    let _ = core.revoke_participant(visitor, visit.token.hash()).await;
+                    Err(refused)
+                }
+            }
+        })
+        .await
     }
 }
 
@@ -167,6 +205,12 @@ impl Core {
         participants::create(&self.db, &participant).await?;
         self.participants.put(ticket, Arc::clone(&participant));
         Ok(Visit { participant, token })
+    }
+
+    async fn revoke_participant(&self, id: ParticipantId, hash: SecretHash) -> Result<()> {
+        participants::revoke(&self.db, id).await?;
+        self.participants.forget(hash);
+        Ok(())
     }
 
     async fn find_participant(

@@ -25,8 +25,8 @@ use tracing::warn;
 use super::PageView;
 use crate::{
     Control,
-    control::to_the_end,
     registry::{AppHandle, Apps, failed, slot::Slot},
+    task::to_the_end,
 };
 
 /// Chunks of old meters that one round deletes at most.

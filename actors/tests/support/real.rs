@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_actors::{
-    AppHandle, Runtime, RuntimeOptions,
+    AppHandle, Directory, DirectoryOptions, Runtime, RuntimeOptions,
     app::message::RowReply,
     control::{Bundle, CreateApp, Redeploy},
     store::SqlStore,
@@ -157,6 +157,15 @@ impl House {
             idempotency: None,
         };
         self.runtime.control().deploy(app, request).await.unwrap();
+    }
+
+    /// A directory of the same accounts.
+    pub(crate) async fn directory(&self) -> Directory {
+        let key = ServerKey::new(&[7; 32]);
+        let (root, admins) = (self.runtime.root(), self.runtime.org_admins());
+        let options = DirectoryOptions::default();
+        let (db, clock) = (self.db.clone(), self.clock.clone());
+        Directory::start(db, clock, key, root, admins, options).await.unwrap()
     }
 
     /// Creates a row in `entries`.

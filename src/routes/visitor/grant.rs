@@ -5,21 +5,14 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, Method, Uri};
-use rookery_actors::{
-    app::{
-        access_ops::AccessReply,
-        message::{Op, Reply},
-    },
-    directory::{Arrival, ParticipantKind},
-};
+use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    Error, ErrorCode,
     access::Tier,
-    id::ParticipantId,
     secret::{Secret, SecretKind},
 };
 
-use super::{come_in, see_other, shown, untouched};
+use super::{came_in, see_other, shown, untouched};
 use crate::{
     error::ApiResult,
     http::{auth::visitor::Arriving, client::RequestContext},
@@ -58,23 +51,16 @@ pub async fn grant(
     if is_here_by(&arriving, &token).await {
         return Ok(see_other(&base)?);
     }
-    match redeem(&arriving, &token).await {
-        Ok(arrival) => come_in(&arriving, &state, arrival, &base).await,
-        Err(error) => show(error),
-    }
-}
-
-/// Counts a use of the link.
-async fn redeem(arriving: &Arriving, token: &str) -> Result<Arrival> {
-    let refused = || Error::new(ErrorCode::GrantInvalid, "this grant link is not good");
-    let token = Secret::parse(SecretKind::Grant, token).ok_or_else(refused)?.hash().0;
-    let visitor = ParticipantId::new();
-    let op = Op::RedeemGrant { token, visitor };
-    match arriving.app.apply(arriving.nobody(), op, None, 0).await? {
-        Reply::Access(AccessReply::Grant(grant)) => {
-            Ok(Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at })
+    let redeemed = match Secret::parse(SecretKind::Grant, &token) {
+        Some(token) => {
+            let directory = &state.rooms.directory;
+            directory.redeem_grant(&arriving.app, arriving.nobody(), token.hash()).await
         }
-        _ => Err(Error::internal(true)),
+        None => Err(Error::new(ErrorCode::GrantInvalid, "this grant link is not good")),
+    };
+    match redeemed {
+        Ok(visit) => came_in(&arriving, &state, &visit, &base).await,
+        Err(error) => show(error),
     }
 }
 

@@ -17,7 +17,7 @@ pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use rookery_actors::directory::{Arrival, ParticipantKind};
+use rookery_actors::directory::{Arrival, ParticipantKind, Visit};
 use rookery_domain::{Error, ErrorCode, Result};
 
 use crate::{
@@ -57,6 +57,17 @@ async fn come_in(
 ) -> ApiResult<Response> {
     let directory = &state.rooms.directory;
     let visit = directory.create_participant(arriving.app.id(), arrival).await?;
+    came_in(arriving, state, &visit, location).await
+}
+
+/// Sends a visitor on that was let in, with the cookie of its token.
+async fn came_in(
+    arriving: &Arriving,
+    state: &AppState,
+    visit: &Visit,
+    location: &str,
+) -> ApiResult<Response> {
+    let directory = &state.rooms.directory;
     let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
     if let Some(before) = before.filter(|_| arriving.by_cookie) {
         // Its token is overwritten in the only place that had it.

@@ -42,7 +42,11 @@ async fn bind(db: &Db, domain: &Domain) -> BindOutcome {
 }
 
 async fn prove(db: &Db, domain: &Domain) -> bool {
-    domains::prove(db, domain.id, domain.name.clone(), NOW).await.unwrap()
+    let proven = domains::prove(db, domain.app, domain.id, domain.name.clone(), NOW).await.unwrap();
+    if let Some(all) = &proven {
+        assert_eq!(*all, domains::of_app(db, domain.app).await.unwrap());
+    }
+    proven.is_some()
 }
 
 contract! {
@@ -74,8 +78,9 @@ contract! {
         assert_eq!(bind(db, &domain(winner.app, "www.example.com", 99)).await, BindOutcome::Exists);
 
         // When it goes, the name is free again.
-        assert!(domains::remove(db, winner.id).await.unwrap());
-        assert!(!domains::remove(db, winner.id).await.unwrap());
+        for _ in 0..2 {
+            assert_eq!(domains::remove(db, winner.app, winner.id).await.unwrap(), []);
+        }
         assert!(!prove(db, &winner).await, "its binding is gone");
         assert!(prove(db, loser).await);
     }

@@ -1,0 +1,20 @@
+//! Work that is done whole: begun by a request, and finished whatever becomes of it.
+
+use std::future::Future;
+
+use rookery_domain::{Error, Result};
+use rookery_storage::trace;
+
+/// Runs `work` to its end in a task of its own, whatever becomes of the request that asked.
+///
+/// # Errors
+/// Those of `work`; `internal` with an unknown outcome, when it panicked.
+pub(crate) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    match tokio::spawn(trace::carried(work)).await {
+        Ok(done) => done,
+        // It panicked, at an unknown point.
+        Err(_) => Err(Error::internal(true)),
+    }
+}

@@ -1,0 +1,201 @@
+//! What was begun is done to its end when whoever asked leaves, at whatever point, and what cannot
+//! be done leaves nothing half.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use futures::poll;
+use rookery_actors::{
+    AppHandle, Directory,
+    app::{
+        access_ops::{AccessOp, NewGrant},
+        message::{AppOp, Op},
+    },
+    directory::{Arrival, FirstAnswer, Visit},
+};
+use rookery_domain::{
+    ErrorCode, Result,
+    domains::DomainName,
+    id::{GrantId, ParticipantId},
+    principal::Caller,
+    secret::{Secret, SecretKind},
+};
+use rookery_storage::{
+    faults::{self, Faults},
+    feed, participants,
+};
+
+use crate::support::real::House;
+
+/// Turns of the scheduler that a test waits for something to happen.
+const TURNS_MAX: usize = 100_000;
+/// Looks at a request after which its caller leaves: each number up to this.
+const LOOKS_MAX: usize = 12;
+
+/// A collection, and a role that links may give.
+const MANIFEST: &str = r#"{"roles": {"editor": {"title": "Editor"}}, "collections": {
+    "entries": {"permissions": {"read": ["editor"], "write": ["editor"], "delete": ["owner"],
+                        "countRead": ["owner"]}}}}"#;
+
+/// Looks at `work` so many times, with a turn for the others between, then drops it.
+async fn leave_after<T>(looks: usize, work: impl Future<Output = T>) {
+    let mut work = pin!(work);
+    for _ in 0..looks {
+        if poll!(&mut work).is_ready() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits, turn by turn, until `done`.
+async fn until(mut done: impl AsyncFnMut() -> bool) {
+    for _ in 0..TURNS_MAX {
+        if done().await {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("it did not happen");
+}
+
+#[tokio::test]
+async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await.id();
+    let domains = house.runtime.domains();
+    let name = "www.example.com";
+    for looks in 1..=LOOKS_MAX {
+        let bound = domains.bind(app, DomainName::stored(name), 10).await.unwrap();
+        leave_after(looks, domains.prove(&bound)).await;
+        until(async || domains.at(name).is_some()).await;
+        leave_after(looks, domains.remove(&bound)).await;
+        until(async || domains.at(name).is_none()).await;
+        assert_eq!(domains.list(app).await.unwrap(), []);
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_name_that_could_not_be_removed_leads_to_its_app_until_it_is() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await.id();
+    let domains = house.runtime.domains();
+    let name = "www.example.com";
+    let bound = domains.bind(app, DomainName::stored(name), 10).await.unwrap();
+    assert!(domains.prove(&bound).await.unwrap());
+    faults::fill_at(&house.db, 1);
+    assert_eq!(domains.remove(&bound).await.unwrap_err().code, ErrorCode::Unavailable);
+    assert!(domains.at(name).is_some());
+    domains.remove(&bound).await.unwrap();
+    assert_eq!(domains.at(name), None);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_visitor_that_leaves_twice_over_is_unknown_all_the_same() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await.id();
+    let directory = house.directory().await;
+    for looks in 1..=LOOKS_MAX {
+        let visit = directory.create_participant(app, Arrival::Anonymous).await.unwrap();
+        leave_after(looks, directory.revoke_participant(&visit.participant)).await;
+        until(async || directory.participant(app, visit.token.expose()).await.unwrap().is_none())
+            .await;
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_made_without_a_key_to_repeat_it_is_made_to_its_end_too() {
+    let house = House::open(Faults::default()).await;
+    let directory = house.directory().await;
+    for looks in 1..=LOOKS_MAX {
+        let told = Arc::new(AtomicBool::new(false));
+        let tell = Arc::clone(&told);
+        let made = async move {
+            for _ in 0..LOOKS_MAX {
+                tokio::task::yield_now().await;
+            }
+            tell.store(true, Ordering::Relaxed);
+            Ok(FirstAnswer { answer: (), status: 201, location: None, kept_body: String::new() })
+        };
+        leave_after(looks, directory.once(None, made)).await;
+        until(async || told.load(Ordering::Relaxed)).await;
+    }
+    house.close().await;
+}
+
+/// Somebody with a link that lets one visitor in.
+struct Guest<'a> {
+    house: &'a House,
+    directory: &'a Directory,
+    app: AppHandle,
+    link: Secret,
+}
+
+impl<'a> Guest<'a> {
+    async fn new(house: &'a House, directory: &'a Directory, slug: &str) -> Self {
+        let app = house.app_with(slug, MANIFEST).await;
+        let link = Secret::generate(SecretKind::Grant, &mut rand::rng());
+        let new = NewGrant {
+            id: GrantId::new(),
+            hash: link.hash().0,
+            role: "editor".into(),
+            max_uses: Some(1),
+            expires_at: None,
+        };
+        let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
+        app.apply(house.caller.clone(), op, None, 0).await.unwrap();
+        Self { house, directory, app, link }
+    }
+
+    async fn enter(&self) -> Result<Visit> {
+        let participant = ParticipantId::new();
+        let by = Caller::Anonymous { participant, network: 0, share: None };
+        self.directory.redeem_grant(&self.app, by, self.link.hash()).await
+    }
+
+    /// The visitors that the feed tells of.
+    async fn told(&self) -> Vec<ParticipantId> {
+        let page = feed::events_after(&self.house.db, self.app.id(), 0, u64::MAX >> 1, 10).await;
+        let events = page.unwrap().events.into_iter();
+        let redeemed = events.filter(|event| event.kind.as_str() == "grant.redeemed");
+        redeemed.map(|event| ParticipantId::from_uuid(event.by.uuid())).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_link_is_used_up_by_a_visitor_and_not_by_a_failure() {
+    let house = House::open(Faults::default()).await;
+    let directory = house.directory().await;
+    let guest = Guest::new(&house, &directory, "notes").await;
+    faults::fill_at(&house.db, 1);
+    assert_eq!(guest.enter().await.unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(guest.told().await, []);
+    let visit = guest.enter().await.unwrap();
+    assert_eq!(guest.told().await, [visit.participant.id]);
+    let here = directory.participant(guest.app.id(), visit.token.expose()).await.unwrap();
+    assert_eq!(here.unwrap().id, visit.participant.id);
+    assert_eq!(guest.enter().await.unwrap_err().code, ErrorCode::GrantInvalid);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn the_visitor_that_the_feed_tells_of_is_there_though_its_browser_has_left() {
+    let house = House::open(Faults::default()).await;
+    let directory = house.directory().await;
+    for looks in 1..=LOOKS_MAX {
+        let guest = Guest::new(&house, &directory, &format!("notes-{looks}")).await;
+        leave_after(looks, guest.enter()).await;
+        until(async || !guest.told().await.is_empty()).await;
+        let visitor = guest.told().await[0];
+        assert!(participants::revoke(&house.db, visitor).await.unwrap(), "it is stored");
+    }
+    house.close().await;
+}
