@@ -5,7 +5,7 @@ use std::{pin::pin, sync::Arc};
 use futures::{future::join_all, poll};
 use rookery_actors::{
     Directory, DirectoryOptions, Runtime, RuntimeOptions,
-    directory::{AgentRecord, Arrival, MintedKey, SignedIn},
+    directory::{AgentRecord, Answered, Arrival, FirstAnswer, MintedKey, Once, SignedIn},
     store::SqlStore,
 };
 use rookery_domain::{
@@ -208,6 +208,35 @@ async fn whoever_tries_again_to_sign_out_is_signed_out_of_the_apps_too() {
         let refused = directory.redeem_session_grant(app, waits.expose(), None).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
     }
+}
+
+#[tokio::test]
+async fn what_was_made_and_cannot_be_answered_again_is_not_told_as_not_made() {
+    let house = house().await;
+    let directory = &house.directory;
+    let ada = house.sign_in("ada@example.org").await.human.id;
+    let make = |key: u8| {
+        let rooms = directory.clone();
+        let made = async move {
+            let org = rooms.create_org(ada, OrgName::parse("Rooks").unwrap()).await?;
+            let answer = org.org.id;
+            Ok(FirstAnswer { answer, status: 201, location: None, kept_body: answer.to_string() })
+        };
+        directory.once(Some(Once { scope: [key; 32], body_hash: [1; 32] }), made)
+    };
+    let orgs = || directory.orgs_of(ada, None, 10).unwrap().len();
+
+    faults::fill_at(&house.db, 1);
+    assert_eq!(make(1).await.unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(orgs(), 0);
+    let Answered::First(org) = make(1).await.unwrap() else { panic!("nothing was made before") };
+    let Answered::Again { body, .. } = make(1).await.unwrap() else { panic!("it was made") };
+    assert_eq!((body, orgs()), (org.to_string(), 1));
+
+    faults::fill_at(&house.db, 2);
+    let error = make(2).await.unwrap_err();
+    assert_eq!((error.code, orgs()), (ErrorCode::Internal, 2));
+    assert_eq!(error.details.unwrap()["outcome"], "unknown");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::{future::Future, sync::Arc};
 use rookery_domain::{Error, ErrorCode, Result};
 use rookery_storage::idempotency_global::{self, NewAnswer, StoredAnswer};
 use tokio::sync::Mutex;
+use tracing::error;
 
 use super::Directory;
 use crate::task::to_the_end;
@@ -67,6 +68,7 @@ impl Directory {
     ///
     /// # Errors
     /// `conflict`, when the key was used with another body; whatever `make` refuses, which is not
+    /// kept; `internal` with an unknown outcome, when something was made and its answer could not be
     /// kept.
     pub async fn once<T, F>(&self, once: Option<Once>, make: F) -> Result<Answered<T>>
     where
@@ -105,7 +107,11 @@ impl Directory {
             created_at: now,
         };
         let new = NewAnswer { scope: once.scope, answer: kept, not_before };
-        idempotency_global::put(&core.db, new).await?;
+        // What `make` did is durable by now, so no failure from here on is one without effect.
+        idempotency_global::put(&core.db, new).await.map_err(|error| {
+            error!(%error, "a first answer could not be kept");
+            Error::internal(true)
+        })?;
         Ok(Answered::First(answer))
     }
 }
