@@ -124,3 +124,15 @@ async fn one_app_is_seen_message_by_message_from_the_first_look_on_and_looking_w
     let unknown = server.ops(Method::GET, "/ops/api/apps/no-such-app");
     Answer::of(unknown).await.error(ErrorCode::AppNotFound);
 }
+
+#[tokio::test]
+async fn a_tick_does_not_wait_for_the_database() {
+    let server = TestServer::start().await;
+    let state = server.state();
+    let mut ticks = state.ops.ticks();
+    ticks.borrow_and_update();
+    // Polled once: nothing of storage has had the time to answer.
+    let mut clock = std::pin::pin!(rookery::ops::run(state.clone()));
+    assert!(futures::poll!(clock.as_mut()).is_pending());
+    assert!(ticks.has_changed().unwrap());
+}
