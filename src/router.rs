@@ -54,6 +54,7 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/push-worker.js", pages::assets::push_worker)
         .post("/sign-out", pages::sign_out::submit)
         .get("/signed-out", pages::sign_out::page)
+        .get("/first-run", pages::first_run::page)
         .post("/first-run", pages::first_run::start)
         .get("/first-run/steps", pages::first_run::steps)
         .get("/agents", pages::agents::page)

@@ -19,6 +19,19 @@ pub const INCLUDE_DELETED: &str = "include_deleted";
 #[derive(Debug, Clone, Copy)]
 pub struct StrictQuery<T>(pub T);
 
+/// The query of a page. An address is typed, mailed and kept by people, and programs on its way put
+/// marks on it: a parameter that a page does not know is left alone.
+#[derive(Debug, Clone, Copy)]
+pub struct PageQuery<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<AppState> for PageQuery<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        Ok(Self(query(parts.uri.query().unwrap_or_default())?))
+    }
+}
+
 /// Marks a request of which the permission has taken `include_deleted`.
 #[derive(Debug, Clone, Copy)]
 struct TookIncludeDeleted;

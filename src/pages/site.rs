@@ -46,6 +46,8 @@ pub struct SignInPage {
 pub struct SignInSentPage {
     /// The frame.
     pub shell: Shell,
+    /// Where another address is given, with the same way back.
+    pub again: String,
     /// The address as typed.
     pub email: String,
     /// How long the link works.

@@ -105,6 +105,26 @@ impl StatusPage {
         page.with_action("Sign in", sign_in)
     }
 
+    /// The app is private, and the account that is signed in may not open it: `another` leads to the
+    /// site's sign-in and back. Whose account it is, the site alone says: an app's own script could
+    /// read it here.
+    #[must_use]
+    pub fn not_let_in(shell: Shell, another: String) -> Self {
+        let text = "You are signed in, but your account has not been let in. Ask the app's owner, or \
+                    use another account.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This app is private", text);
+        page.with_action("Use another account", another)
+    }
+
+    /// The same for an app that opens by its share link.
+    #[must_use]
+    pub fn not_let_in_without_link(shell: Shell, another: String) -> Self {
+        let text = "You are signed in, but your account has not been let in. Open it by the whole link \
+                    that you were given, or use another account.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This app is shared by a link", text);
+        page.with_action("Use another account", another)
+    }
+
     /// A one-time link (mail, share, sign-in) does not work any more.
     #[must_use]
     pub fn spent_link(shell: Shell, sign_in: String) -> Self {

@@ -47,6 +47,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
             "sign-in-sent",
             render(&SignInSentPage {
                 shell: shell(),
+                again: evil(),
                 email: evil(),
                 valid_minutes: 15,
                 dev_mailbox: true,
@@ -86,6 +87,8 @@ fn statuses() -> Vec<(&'static str, StatusPage)> {
         ("closed", StatusPage::closed(shell())),
         ("private", StatusPage::private(shell(), evil())),
         ("needs-link", StatusPage::needs_link(shell(), evil())),
+        ("not-let-in", StatusPage::not_let_in(shell(), evil())),
+        ("not-let-in-without-link", StatusPage::not_let_in_without_link(shell(), evil())),
         ("spent-link", StatusPage::spent_link(shell(), evil())),
         ("forbidden", StatusPage::forbidden(shell())),
         ("rate-limited", StatusPage::rate_limited(shell())),
@@ -209,6 +212,7 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
     };
     let sent = SignInSentPage {
         shell: guest(),
+        again: "/sign-in".into(),
         email: "ada@example.com".into(),
         valid_minutes: 15,
         dev_mailbox: true,

@@ -1,7 +1,7 @@
 //! Who is signed in, who is not, and what keeps other sites' forms out.
 
 use super::{GET, POST};
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, Human, TestServer};
 
 /// The pages that need a session.
 const PAGES: &[&str] = &["/agents", "/usage", "/trash"];
@@ -14,8 +14,57 @@ async fn a_page_sends_strangers_to_sign_in_and_back() {
         let back = format!("/sign-in?redirect_to={}", page.replace('/', "%2F"));
         assert_eq!(answer.led_to(), back);
     }
-    let action = server.request(POST, "/agents").header("origin", server.public_url());
-    assert_eq!(Answer::of(action.form(&[("action", "claim-code")])).await.led_to(), "/sign-in");
+    // A form that comes too late leads back to the page it stands on.
+    for (form, back) in [
+        ("/agents", "%2Fagents"),
+        ("/orgs?cursor=x", "%2Forgs%3Fcursor%3Dx"),
+        ("/first-run", "%2Ffirst%2Drun"),
+    ] {
+        let action = server.request(POST, form).header("origin", server.public_url());
+        let answer = Answer::of(action.form(&[("action", "claim-code")])).await;
+        assert_eq!(answer.led_to(), format!("/sign-in?redirect_to={back}"));
+    }
+    let ada = server.human("ada@example.org").await;
+    assert_eq!(server.see(&ada, "/first-run").await.led_to(), "/");
+    // A path that no browser would be led back to is left out.
+    assert_eq!(server.get("/apps/app_1/data/entries/rows/a%2Fb").await.led_to(), "/sign-in");
+}
+
+#[tokio::test]
+async fn the_way_back_outlives_a_mistyped_address() {
+    let server = TestServer::start().await;
+    let fields = [("email", "ada@exmaple.org"), ("redirect_to", "/device?user_code=X")];
+    let sent = Answer::of(server.request(POST, "/sign-in").form(&fields)).await;
+    let again = sent.between("quiet\" href=\"", "\"");
+    assert_eq!(again, "/sign-in?redirect_to=%2Fdevice%3Fuser%5Fcode%3DX");
+    server.get(&again).await.says("value=\"/device?user_code=X\"");
+}
+
+#[tokio::test]
+async fn what_programs_add_to_a_mailed_address_is_left_alone() {
+    let server = TestServer::start().await;
+    let mark = "utm_source=x";
+    server.get(&format!("/sign-in?{mark}")).await.says("E-mail address");
+    server.get(&format!("/sign-in/confirm?token=abc&{mark}")).await.says("value=\"abc\"");
+    for path in ["/device?user_code=X", "/authorize?app=nobodys"] {
+        let answer = server.get(&format!("{path}&{mark}")).await;
+        assert_ne!(answer.status, 400, "{path}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_link_used_again_by_who_is_signed_in_leads_home() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let path = format!("/v1/auth/verify?token={token}");
+    let cookie = crate::harness::session_of(&server.get(&path).await);
+    let ada = Human { email: "ada@example.org".to_owned(), cookie };
+    assert_eq!(server.see(&ada, &path).await.led_to(), "/");
+    server.see(&ada, "/sign-in").await.says("You are signed in as <strong>ada@example.org");
+    server.submit(&ada, "/sign-out", &[]).await;
+    let refused = server.see(&ada, &path).await;
+    assert_eq!(refused.status, 401);
+    refused.says("This sign-in link was used, has expired, or never was: ask for another.");
 }
 
 #[tokio::test]

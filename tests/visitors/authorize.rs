@@ -192,6 +192,18 @@ async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
     let site = secret(&world).await;
     let stranger = world.server.human("stranger@example.com").await;
     let cookie = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
-    assert_eq!(site.open("/", &cookie).await.status, 401);
     site.get_with("/s/session", &cookie).await.error(ErrorCode::Unauthorized);
+    // Signing in again would lead back here: it is told so, and offered another account.
+    let another = "/sign-in?redirect_to=%2Fauthorize%3Fapp%3Dsecret%26return_to%3D%252Fpath";
+    for (visibility, why) in [
+        (Visibility::Private, "This app is private"),
+        (Visibility::Link, "This app is shared by a link"),
+    ] {
+        site.set_visibility(visibility).await;
+        let page = site.open("/path", &cookie).await;
+        assert_eq!(page.status, 401);
+        page.says(why).says("your account has not been let in").says(another);
+        // Who it is, no script of the app's origin may read.
+        page.hides("stranger@example.com");
+    }
 }

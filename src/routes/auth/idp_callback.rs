@@ -63,7 +63,7 @@ pub async fn finish_idp(
     let signed_in = match finish(&state, &headers, query).await {
         Ok(signed_in) => signed_in,
         Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
-            return Ok(site::sign_in::refused(&state, error.message)?);
+            return Ok(site::sign_in::refused(&state, &headers, &error.message)?);
         }
         Err(error) => return Err(error.into()),
     };

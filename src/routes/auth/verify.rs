@@ -51,7 +51,7 @@ pub async fn verify(
     let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
         Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
-            return Ok(site::sign_in::refused(&state, error.message)?);
+            return Ok(site::sign_in::link_refused(&state, &headers, &error.message)?);
         }
         Err(error) => return Err(error.into()),
     };

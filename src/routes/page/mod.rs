@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
-pub use refusal::{Refusal, authorize_address, status_page};
+pub use refusal::{Outsider, Refusal, authorize_address, status_page};
 pub use source::{PageCache, ReadyPages};
 
 use crate::{

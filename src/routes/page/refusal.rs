@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use http::Uri;
-use rookery_actors::{AppHandle, SlotState};
+use rookery_actors::{AppHandle, SlotState, directory::ParticipantKind};
 use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath,
 };
@@ -36,13 +36,31 @@ pub enum Refusal {
     /// The app is being woken, or waits for its next start.
     Waking,
     /// The app is private, and this visitor is an outsider.
-    Private,
+    Private(Outsider),
     /// The app opens by its share link, and this visitor came without the one in force.
-    NeedsLink,
+    NeedsLink(Outsider),
     /// A sign-in that leads here no longer works.
     SpentGrant,
     /// Something failed.
     Failed(Error),
+}
+
+/// Whom the app is not open to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outsider {
+    /// Somebody who may be let in by signing in.
+    Stranger,
+    /// A human who is signed in, so that signing in would lead back here.
+    SignedIn,
+}
+
+impl Outsider {
+    fn of(arriving: &Arriving) -> Self {
+        match arriving.participant() {
+            Some(one) if one.kind == ParticipantKind::Human => Self::SignedIn,
+            _ => Self::Stranger,
+        }
+    }
 }
 
 impl From<Error> for Refusal {
@@ -84,8 +102,10 @@ pub(super) async fn check_visit(
             Err(Refusal::Waking)
         }
         Ok(Err(error)) if error.code.status() != 401 => Err(error.into()),
-        Ok(Err(_)) if visibility == Visibility::Link => Err(Refusal::NeedsLink),
-        Ok(Err(_)) => Err(Refusal::Private),
+        Ok(Err(_)) if visibility == Visibility::Link => {
+            Err(Refusal::NeedsLink(Outsider::of(arriving)))
+        }
+        Ok(Err(_)) => Err(Refusal::Private(Outsider::of(arriving))),
     }
 }
 
@@ -104,15 +124,20 @@ pub fn status_page(
     let slug = context.app.as_deref().unwrap_or_default();
     let shell = Shell::new(&state.origins.site_origin(), None);
     let request_id = || context.request_id.to_str().ok().map(str::to_owned);
-    let sign_in = || sign_in_address(state, slug, uri);
+    let sign_in = || authorize_address(state, slug, &back_of(uri));
+    let another_account = || account_address(state, slug, &back_of(uri));
     let mut page = match refusal {
         Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
         Refusal::NoApp => StatusPage::no_app(shell),
         Refusal::Deleted => StatusPage::deleted(shell),
         Refusal::Closed => StatusPage::closed(shell),
         Refusal::Waking => StatusPage::waking(shell),
-        Refusal::Private => StatusPage::private(shell, sign_in()),
-        Refusal::NeedsLink => StatusPage::needs_link(shell, sign_in()),
+        Refusal::Private(Outsider::Stranger) => StatusPage::private(shell, sign_in()),
+        Refusal::NeedsLink(Outsider::Stranger) => StatusPage::needs_link(shell, sign_in()),
+        Refusal::Private(Outsider::SignedIn) => StatusPage::not_let_in(shell, another_account()),
+        Refusal::NeedsLink(Outsider::SignedIn) => {
+            StatusPage::not_let_in_without_link(shell, another_account())
+        }
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
         Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
             StatusPage::unavailable(shell, request_id())
@@ -133,13 +158,22 @@ pub fn status_page(
     response
 }
 
-/// Where signing in to the app begins; it leads back to `uri`, as far as that is a return path.
-fn sign_in_address(state: &AppState, slug: &str, uri: &Uri) -> String {
+/// Where signing in to the app leads back to: `uri`, as far as that is a return path.
+fn back_of(uri: &Uri) -> ReturnPath {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     // The service's own paths are no place to return to: they are spent.
     let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
-    let back = back.unwrap_or_default();
-    authorize_address(state, slug, &back)
+    back.unwrap_or_default()
+}
+
+/// The site's sign-in, which says who is signed in and takes another address, for an app.
+fn account_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
+    let site = state.origins.site_origin();
+    let authorize = authorize_address(state, slug, back);
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("redirect_to", authorize.strip_prefix(&*site).unwrap_or("/"))
+        .finish();
+    format!("{site}/sign-in?{query}")
 }
 
 /// The site's `/authorize` for an app, leading back to a path of it.

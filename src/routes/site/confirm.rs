@@ -5,13 +5,10 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{frame, show};
-use crate::{
-    error::ApiResult, http::params::StrictQuery, pages::site::ConfirmPage, state::AppState,
-};
+use crate::{error::ApiResult, http::params::PageQuery, pages::site::ConfirmPage, state::AppState};
 
 /// What a mailed link brings.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Confirm {
     token: String,
 }
@@ -22,7 +19,7 @@ pub struct Confirm {
 /// `invalid_request`.
 pub async fn page(
     State(state): State<AppState>,
-    StrictQuery(query): StrictQuery<Confirm>,
+    PageQuery(query): PageQuery<Confirm>,
 ) -> ApiResult<Response> {
     let page = ConfirmPage { shell: frame(&state, None)?, token: query.token };
     Ok(show(&state, StatusCode::OK, &page)?)

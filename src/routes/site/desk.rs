@@ -7,8 +7,7 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request::Parts};
 use rookery_domain::{
     Error, ErrorCode, Result,
     id::{HumanId, SessionId},
@@ -22,7 +21,7 @@ use super::{
     assets::{Addresses, addresses},
     form, html,
     notice::{self, Notice},
-    see_other, visitor,
+    see_other, sign_in, visitor,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -112,7 +111,6 @@ pub struct Desk {
     pub human: HumanId,
     who: String,
     session: SessionId,
-    method: Method,
     uri: Uri,
     headers: HeaderMap,
     request_id: String,
@@ -134,7 +132,7 @@ impl Desk {
     async fn open(parts: &mut Parts, state: &AppState) -> ApiResult<Result<Self, Response>> {
         csrf::check(&parts.method, &parts.headers, &state.public_url)?;
         let Some(holder) = visitor(state, &parts.headers)? else {
-            return Ok(Err(to_sign_in(&parts.method, &parts.uri, &parts.headers)?));
+            return Ok(Err(to_sign_in(&parts.uri, &parts.headers)?));
         };
         let human = state.rooms.directory.human(holder.human)?;
         let who = human.and_then(|human| human.email.clone()).unwrap_or_default();
@@ -151,7 +149,6 @@ impl Desk {
             human: holder.human,
             who,
             session: holder.session,
-            method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
             request_id,
@@ -242,7 +239,7 @@ impl Desk {
         };
         if failed.error.code == ErrorCode::Unauthorized {
             // The session ended while the page was being made.
-            return to_sign_in(&self.method, &self.uri, &self.headers)
+            return to_sign_in(&self.uri, &self.headers)
                 .unwrap_or_else(|error| ApiError::from(error).into_response());
         }
         self.problem(&failed).unwrap_or_else(|error| ApiError::from(error).into_response())
@@ -280,24 +277,18 @@ fn title(code: ErrorCode) -> &'static str {
     }
 }
 
-/// Signs in and comes back: to the page that was asked for, never to an action. Where a page's
-/// script asked for a part of it, the whole page goes, and is what one comes back to.
-fn to_sign_in(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response> {
+/// Signs in and comes back: to the page that was asked for, or that has the form which was sent to
+/// its path. Where a page's script asked for a part of it, the whole page goes, and is what one
+/// comes back to.
+fn to_sign_in(uri: &Uri, headers: &HeaderMap) -> Result<Response> {
     let for_script = headers.contains_key(HX_REQUEST);
-    let here = match *method {
-        _ if for_script => headers.get(HX_CURRENT_URL).and_then(path_of),
-        Method::GET | Method::HEAD => uri.path_and_query().map(ToString::to_string),
-        _ => None,
+    let here = if for_script {
+        headers.get(HX_CURRENT_URL).and_then(path_of)
+    } else {
+        uri.path_and_query().map(ToString::to_string)
     };
-    let here = here.filter(|here| here != "/");
     let back = here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok());
-    let to = back.map_or_else(
-        || "/sign-in".to_owned(),
-        |back| {
-            let back = utf8_percent_encode(back.as_str(), NON_ALPHANUMERIC);
-            format!("/sign-in?redirect_to={back}")
-        },
-    );
+    let to = sign_in::address(&back.unwrap_or_default());
     if !for_script {
         return see_other(&to);
     }

@@ -4,20 +4,19 @@ use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::directory::{Device, DeviceState, SessionHolder};
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{FORM_BYTES_MAX, form, frame, see_other, show, visitor, words::At};
+use super::{FORM_BYTES_MAX, form, frame, see_other, show, sign_in, visitor, words::At};
 use crate::{
     error::ApiResult,
-    http::{client::RequestContext, csrf, params::StrictQuery},
+    http::{client::RequestContext, csrf, params::PageQuery},
     pages::site::{DevicePage, DeviceStep},
     state::{AppState, State as Shared},
 };
 
 /// The code that the agent shows.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct UserCodeQuery {
     user_code: Option<String>,
 }
@@ -45,7 +44,7 @@ pub async fn page(
     State(state): State<AppState>,
     headers: HeaderMap,
     client: RequestContext,
-    StrictQuery(query): StrictQuery<UserCodeQuery>,
+    PageQuery(query): PageQuery<UserCodeQuery>,
 ) -> ApiResult<Response> {
     let code = query.user_code.unwrap_or_default();
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&code)?) };
@@ -145,6 +144,5 @@ fn to_sign_in(user_code: &str) -> Result<Response> {
         back.push_str("?user_code=");
         back.extend(utf8_percent_encode(user_code, NON_ALPHANUMERIC));
     }
-    let back = utf8_percent_encode(&back, NON_ALPHANUMERIC);
-    see_other(&format!("/sign-in?redirect_to={back}"))
+    see_other(&sign_in::address(&ReturnPath::parse("user_code", &back)?))
 }

@@ -84,6 +84,11 @@ async fn look(desk: &Desk) -> ApiResult<Response> {
     Ok(desk.page(StatusCode::OK, &steps)?)
 }
 
+/// The path of the button has no page of its own: reloaded, or come back to, the steps are at home.
+pub async fn page(desk: Desk) -> Response {
+    desk.answer(see_other("/").map_err(Into::into))
+}
+
 /// Makes the first agent and lets it deploy the example.
 pub async fn start(desk: Desk) -> Response {
     match run(&desk).await {

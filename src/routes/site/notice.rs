@@ -90,7 +90,7 @@ pub const fn advice(code: ErrorCode) -> Option<&'static str> {
 }
 
 /// A message as a sentence: the API's begin small and end without a stop.
-fn sentence(message: &str) -> String {
+pub(super) fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string());
     let mut text = first.unwrap_or_default() + characters.as_str();

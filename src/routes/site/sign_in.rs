@@ -2,14 +2,15 @@
 
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::Directory;
 use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
 
-use super::{FORM_BYTES_MAX, form, frame, show};
+use super::{FORM_BYTES_MAX, form, frame, notice, see_other, show, visitor};
 use crate::{
     error::ApiResult,
-    http::params::StrictQuery,
+    http::params::PageQuery,
     pages::site::{SignInPage, SignInSentPage},
     routes::auth::request_link,
     state::{AppState, State as Shared},
@@ -17,7 +18,6 @@ use crate::{
 
 /// Where to go afterwards.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SignIn {
     redirect_to: Option<String>,
 }
@@ -29,6 +29,14 @@ struct Form {
     email: String,
     #[serde(default)]
     redirect_to: Option<String>,
+}
+
+/// The address of the page that leads to `path` afterwards.
+pub(super) fn address(path: &ReturnPath) -> String {
+    if *path == ReturnPath::default() {
+        return "/sign-in".to_owned();
+    }
+    format!("/sign-in?redirect_to={}", utf8_percent_encode(path.as_str(), NON_ALPHANUMERIC))
 }
 
 fn return_path(text: Option<&str>) -> Result<ReturnPath> {
@@ -54,13 +62,14 @@ fn app_of(path: &ReturnPath) -> Option<String> {
 
 fn ask(
     state: &Shared,
+    headers: &HeaderMap,
     status: StatusCode,
     email: String,
     path: &ReturnPath,
     error: Option<String>,
 ) -> Result<Response> {
     let page = SignInPage {
-        shell: frame(state, None)?,
+        shell: frame(state, visitor(state, headers)?)?,
         email,
         redirect_to: path.to_string(),
         app_name: app_of(path),
@@ -76,10 +85,11 @@ fn ask(
 /// `invalid_request` for a return path that leads elsewhere.
 pub async fn page(
     State(state): State<AppState>,
-    StrictQuery(query): StrictQuery<SignIn>,
+    headers: HeaderMap,
+    PageQuery(query): PageQuery<SignIn>,
 ) -> ApiResult<Response> {
     let path = return_path(query.redirect_to.as_deref())?;
-    Ok(ask(&state, StatusCode::OK, String::new(), &path, None)?)
+    Ok(ask(&state, &headers, StatusCode::OK, String::new(), &path, None)?)
 }
 
 /// The form: the same answer for a known and an unknown address.
@@ -97,13 +107,21 @@ pub async fn submit(
         Ok(email) => email,
         Err(error) if error.code == ErrorCode::InvalidRequest => {
             let error = "That is not an e-mail address.".to_owned();
-            return Ok(ask(&state, StatusCode::BAD_REQUEST, form.email, &path, Some(error))?);
+            return Ok(ask(
+                &state,
+                &headers,
+                StatusCode::BAD_REQUEST,
+                form.email,
+                &path,
+                Some(error),
+            )?);
         }
         Err(error) => return Err(error.into()),
     };
     request_link::send(&state, &email, Some(&path)).await?;
     let page = SignInSentPage {
         shell: frame(&state, None)?,
+        again: address(&path),
         email: email.to_string(),
         valid_minutes: u32::try_from(Directory::LINK_TTL_S / 60).unwrap_or_default(),
         dev_mailbox: state.mailer.readable_mailbox().is_some(),
@@ -111,7 +129,24 @@ pub async fn submit(
     Ok(show(&state, StatusCode::OK, &page)?)
 }
 
-/// The page for a link that signs nobody in.
-pub(in crate::routes) fn refused(state: &Shared, why: String) -> Result<Response> {
-    ask(state, StatusCode::UNAUTHORIZED, String::new(), &ReturnPath::default(), Some(why))
+/// The page for who could not be signed in.
+pub(in crate::routes) fn refused(
+    state: &Shared,
+    headers: &HeaderMap,
+    why: &str,
+) -> Result<Response> {
+    let why = Some(notice::sentence(why));
+    ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), &ReturnPath::default(), why)
+}
+
+/// The same for a mailed link. Whoever is signed in has come back to a page that it was used on.
+pub(in crate::routes) fn link_refused(
+    state: &Shared,
+    headers: &HeaderMap,
+    why: &str,
+) -> Result<Response> {
+    match visitor(state, headers)? {
+        Some(_) => see_other("/"),
+        None => refused(state, headers, why),
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
     error::{ApiError, ApiResult},
     http::{
         auth::permission::{HumanSession, OptionalHuman},
-        params::StrictQuery,
+        params::PageQuery,
     },
     pages::{
         origin::HostMatch,
@@ -27,7 +27,6 @@ use crate::{
 
 /// Which app, and where in it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Authorize {
     /// Its id or slug.
     app: String,
@@ -45,7 +44,7 @@ pub async fn authorize(
     State(state): State<AppState>,
     method: Method,
     headers: HeaderMap,
-    StrictQuery(query): StrictQuery<Authorize>,
+    PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
     let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;

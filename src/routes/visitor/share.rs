@@ -21,7 +21,7 @@ use crate::{
     pages::paths::is_navigation,
     routes::{
         auth::verify::is_prefetch,
-        page::{Refusal, status_page},
+        page::{Outsider, Refusal, status_page},
     },
     state::AppState,
 };
@@ -46,8 +46,8 @@ pub async fn share(
     let record = arriving.app.record();
     let link = in_force(&record, &token);
     let refusal = match record.visibility {
-        Visibility::Private => Some(Refusal::Private),
-        Visibility::Link if link.is_none() => Some(Refusal::NeedsLink),
+        Visibility::Private => Some(Refusal::Private(Outsider::Stranger)),
+        Visibility::Link if link.is_none() => Some(Refusal::NeedsLink(Outsider::Stranger)),
         Visibility::Link | Visibility::Public => None,
     };
     if let Some(refusal) = refusal {
