@@ -165,8 +165,8 @@ impl<'a> Guest<'a> {
     async fn told(&self) -> Vec<ParticipantId> {
         let page = feed::events_after(&self.house.db, self.app.id(), 0, u64::MAX >> 1, 10).await;
         let events = page.unwrap().events.into_iter();
-        let redeemed = events.filter(|event| event.kind.as_str() == "grant.redeemed");
-        redeemed.map(|event| ParticipantId::from_uuid(event.by.uuid())).collect()
+        let redeemed = events.filter(|event| event.kind.name() == "grant.redeemed");
+        redeemed.map(|event| event.by.id_text().parse().unwrap()).collect()
     }
 }
 

@@ -3,8 +3,14 @@ import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { launch, withPage } from './harness.mjs';
+import { findings } from './sound.mjs';
 
 let browser;
+// Nothing that axe-core finds wrong, nor anything wider than a small phone.
+const sound = async (page) => {
+  await page.setViewportSize({ width: 320, height: 800 });
+  assert.deepEqual(await findings(page), []);
+};
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
@@ -29,6 +35,7 @@ test('guestbook: a visitor signs, sees others live, and deletes only its own', (
     assert.deepEqual(await page.locator('li p').allTextContents(),
       ['From elsewhere', 'Hello', '<b>not bold</b>']);
     assert.equal(await page.getByRole('button', { name: /^Delete/ }).count(), 1);
+    await sound(page);
     page.on('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Delete the entry by Me' }).click();
     await page.locator('li p', { hasText: 'Hello' }).waitFor({ state: 'detached' });
@@ -57,11 +64,12 @@ test('board: a vote counts at once, moves the idea and can be taken back', () =>
     const titles = () => page.locator('h2').allTextContents();
     await page.getByText('Idea two').waitFor();
     assert.deepEqual(await titles(), ['Idea one', 'Idea two']);
-    await page.getByRole('button', { name: 'Vote for Idea two, 0 so far' }).click();
-    await page.getByRole('button', { name: 'Vote for Idea two, 1 so far', pressed: true }).waitFor();
+    await page.getByRole('button', { name: '0 votes, vote for Idea two' }).click();
+    await page.getByRole('button', { name: '1 vote, vote for Idea two', pressed: true }).waitFor();
     assert.deepEqual(await titles(), ['Idea two', 'Idea one']);
-    await page.getByRole('button', { name: 'Vote for Idea two, 1 so far' }).click();
-    await page.getByRole('button', { name: 'Vote for Idea two, 0 so far', pressed: false }).waitFor();
+    await sound(page);
+    await page.getByRole('button', { name: '1 vote, vote for Idea two' }).click();
+    await page.getByRole('button', { name: '0 votes, vote for Idea two', pressed: false }).waitFor();
     assert.equal(service.collection('votes').size, 0);
     assert.equal(await page.getByRole('button', { name: /^Mark/ }).count(), 0);
   }));
@@ -80,6 +88,7 @@ test('board: the owner decides, and the newest decision is shown', () => withPag
     await page.getByRole('button', { name: 'Mark done' }).click();
     await page.locator('.badge.done').waitFor();
     assert.equal(await page.locator('.badge').count(), 1);
+    await sound(page);
     assert.equal(service.collection('decisions').size, 2);
   }));
 

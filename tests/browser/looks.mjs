@@ -8,12 +8,16 @@ import { launch } from './harness.mjs';
 import { SITE_URL, call, newcomer } from './people.mjs';
 import { findings, picture, unfold } from './sound.mjs';
 
-const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark']];
+const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark'],
+  ['narrow', 320, 'light']];
 const PAGE_BYTES_MAX = 100_000;
 
 let browser;
 let world;
-const ROLE = { guest: { title: 'Guest of honour' } };
+const ROLE = { guest: { title: 'Guest of honour, and keeper of everything that the others have left behind' } };
+// As long as the rules let them be, and without a place to break them.
+const COLLECTION = 'customer_feedback_and_support_requests_'.padEnd(64, '2026_');
+const ORG = 'Rooks'.repeat(20);
 
 before(async () => {
   browser = await launch();
@@ -31,13 +35,14 @@ before(async () => {
   await call('DELETE', `${rows}/guest-2`, { key });
   await call('POST', `/v1/apps/${app.id}/versions`, { key,
     body: { html: '<!doctype html>\n<title>Second</title>\n<h1>Second</h1>\n', force: true,
-      manifest: { ...manifest, roles: ROLE, collections: { ...manifest.collections, notes: { permissions: manifest.collections.entries.permissions } } } } });
+      manifest: { ...manifest, roles: ROLE, collections: { ...manifest.collections, [COLLECTION]: { permissions: manifest.collections.entries.permissions } } } } });
+  await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: 'a-note', data: { text: 'Short.' } } });
   await call('POST', `/v1/apps/${app.id}/members`, { key, body: { email: 'friend@example.org', custom_role: 'guest' } });
   await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest', max_uses: 5 } });
   await call('POST', `/v1/apps/${app.id}/credentials`, { key,
     body: { name: 'nightly import', collections: ['entries'], operations: ['read', 'create'] } });
   for (let links = 0; links < 25; links += 1) await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest' } });
-  world.org = (await call('POST', '/v1/orgs', { key, body: { name: 'The rooks of the old tower' } })).id;
+  world.org = (await call('POST', '/v1/orgs', { key, body: { name: ORG } })).id;
   await call('PATCH', `/v1/apps/${app.id}`, { key, body: { org_id: world.org } });
   const away = await call('POST', '/v1/apps', { key, body: { html: '<h1>Old</h1>', slug: 'old-things' } });
   await call('DELETE', `/v1/apps/${away.id}`, { key });
@@ -52,7 +57,7 @@ const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/sign-in/confirm
 const signedIn = () => {
   const app = `/apps/${world.app.id}`;
   return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', '/orgs', `/orgs/${world.org}`, app,
-    `${app}/data/entries`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
+    `${app}/data/entries`, `${app}/data/${COLLECTION}`, `${app}/data/${COLLECTION}/rows/a-note`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
     `${app}/data/entries/rows/guest-0`, `${app}/data/entries/rows/guest-2`, `${app}/versions`,
     `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`, '/usage?by=hour',
     `${app}/settings`, `${app}/domains`];
