@@ -2,6 +2,8 @@
 //! The author's manifest gives a default, the owner overrides it per axis. What is not here: the
 //! pruning itself, which soft-deletes as `system`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Error, Result, Timestamp, manifest::Retention};
@@ -118,8 +120,19 @@ pub fn next_run(
     oldest: Option<Timestamp>,
 ) -> Option<Timestamp> {
     let ripe = if due.rows > 0 { now } else { next_expiry(bounds, oldest)?.max(now) };
+    Some(next_sweep(ripe))
+}
+
+/// Time from `now` to the next sweep.
+#[must_use]
+pub const fn until_next_sweep(now: Timestamp) -> Duration {
+    Duration::from_micros(next_sweep(now).0.abs_diff(now.0))
+}
+
+/// The first sweep after `at`.
+const fn next_sweep(at: Timestamp) -> Timestamp {
     let every = SWEEP_EVERY_S * crate::time::MICROS_PER_SECOND;
-    Some(Timestamp((ripe.0.div_euclid(every) + 1).saturating_mul(every)))
+    Timestamp((at.0.div_euclid(every) + 1).saturating_mul(every))
 }
 
 const fn expiry(created_at: Timestamp, days: u32) -> Timestamp {

@@ -123,3 +123,16 @@ fn pruning_next_finds_a_row_at_the_first_sweep_after_one_is_ripe() {
     let ripe = retention::next_run(bounds(1, None), now, none, Some(days(0)));
     assert_eq!(ripe, sweep(sweeps_a_day + 1));
 }
+
+#[test]
+fn the_next_sweep_is_at_the_whole_multiple_that_owners_are_told() {
+    let every = retention::SWEEP_EVERY_S;
+    let due = retention::PruneImpact { rows: 1 };
+    for after in [0, 1, every - 1, every, 7 * every + 59] {
+        let now = Timestamp(0).plus_seconds(after);
+        let told = retention::next_run(bounds(None, 5), now, due, None).unwrap();
+        let wait = i64::try_from(retention::until_next_sweep(now).as_micros()).unwrap();
+        assert_eq!(told.0, now.0 + wait);
+        assert!(wait > 0, "a sweep that has begun is not the next one");
+    }
+}

@@ -210,12 +210,26 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     )
     .await?;
     if let Some((at,)) = newest_gone {
-        tx.execute(
-            "delete from rows where app_id = $1 and state = 2 and state_at <= $2",
-            args![app, at],
-        )
-        .await?;
+        drop_tombstones(tx, app, at).await?;
     }
     let floor_seq = through.max(0).cast_unsigned();
     Ok(Some(Pruned { events, floor_seq, more: through < target }))
+}
+
+/// Drops the tombstones of what was purged up to `at`, and notes the highest of their versions.
+async fn drop_tombstones(tx: &mut Tx, app: AppId, at: i64) -> Result<()> {
+    tx.execute(
+        "update app_head set version_floor = gone.version from (
+             select max(version) as version from rows
+             where app_id = $1 and state = 2 and state_at <= $2) as gone
+         where app_id = $1 and version_floor < gone.version",
+        args![app, at],
+    )
+    .await?;
+    tx.execute(
+        "delete from rows where app_id = $1 and state = 2 and state_at <= $2",
+        args![app, at],
+    )
+    .await?;
+    Ok(())
 }

@@ -81,6 +81,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
     let private = Private {
         shelves,
         tombs: tombs(loaded.tombstones, &loaded.poison),
+        version_floor: loaded.head.version_floor,
         events: events(env, &manifest)?,
         budgets: BudgetCounters::load(loaded.budgets.into_iter().map(budget_record)),
         zone,

@@ -48,6 +48,8 @@ pub(crate) struct Private {
     pub(crate) shelves: Vec<PrivateShelf>,
     /// Keys whose row is not live, by collection (also of collections no longer declared).
     pub(crate) tombs: HashMap<Arc<str>, DigestMap<Tomb>>,
+    /// The highest version of the purged rows whose keys are forgotten, as the app was loaded.
+    pub(crate) version_floor: u32,
     /// Schemas of custom events by type; a declared type without schema has `None`.
     pub(crate) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
     pub(crate) budgets: BudgetCounters,

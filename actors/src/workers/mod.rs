@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
-use rookery_domain::{Result, Timestamp, id::AppId};
+use rookery_domain::{Result, Timestamp, id::AppId, retention as bounds};
 use rookery_storage::{Db, trash::DueRow};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
-    Apps, Control, RuntimeOptions,
+    Apps, Control,
     env::Env,
     meters::{self, Whose},
     registry::failed,
@@ -57,31 +57,31 @@ impl WorkerKind {
         Self::Metering,
     ];
 
-    /// Time between two rounds.
-    const fn every(self, options: &RuntimeOptions) -> Duration {
+    /// Time from `env`'s present to the next round.
+    fn pause(self, env: &Env) -> Duration {
         Duration::from_secs(match self {
-            Self::Metering => return options.meters_interval,
+            Self::Metering => return env.options.meters_interval,
+            // Owners are told when it will be.
+            Self::RowRetention => return bounds::until_next_sweep(env.clock.now()),
             Self::Hibernation => 10,
-            Self::Sweeper => 600,
-            Self::RowRetention => 300,
-            Self::FeedRetention => 600,
+            Self::Sweeper | Self::FeedRetention => 600,
             Self::Writer => 1,
         })
     }
 
     /// Time to the next round after one that dealt with so many things.
-    const fn next_after(self, dealt_with: u64, options: &RuntimeOptions) -> Duration {
+    fn next_after(self, dealt_with: u64, env: &Env) -> Duration {
         match self {
             Self::Hibernation if dealt_with >= hibernate::RESTS_MAX => hibernate::PAUSE,
-            _ => self.every(options),
+            _ => self.pause(env),
         }
     }
 
     /// Time from the start to the first round: a purge that a crash cut short is finished soon.
-    const fn first_after(self, options: &RuntimeOptions) -> Duration {
+    fn first_after(self, env: &Env) -> Duration {
         match self {
             Self::Sweeper => Duration::from_secs(5),
-            _ => self.every(options),
+            _ => self.pause(env),
         }
     }
 }
@@ -193,7 +193,7 @@ impl Actor for Worker {
         myself: ActorRef<Work>,
         place: Place,
     ) -> Result<Place, ActorProcessingErr> {
-        let first = place.kind.first_after(&place.context.env().options);
+        let first = place.kind.first_after(place.context.env());
         myself.send_after(first, || Work::Tick);
         Ok(place)
     }
@@ -209,7 +209,7 @@ impl Actor for Worker {
                 // A failure is in the status and the log; the next round tries again.
                 let dealt_with = place.round().await.unwrap_or(0);
                 // Counted from the end of this round, so that rounds never pile up.
-                let next = place.kind.next_after(dealt_with, &place.context.env().options);
+                let next = place.kind.next_after(dealt_with, place.context.env());
                 myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {

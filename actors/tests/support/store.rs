@@ -80,7 +80,13 @@ impl FakeStore {
 
     /// Puts an app there, as its creation would.
     pub(crate) fn deploy(&self, record: AppRecord, manifest: &str) {
-        let head = Head { epoch: Epoch(1), last_seq: 0, floor_seq: 0, totals: Totals::default() };
+        let head = Head {
+            epoch: Epoch(1),
+            last_seq: 0,
+            floor_seq: 0,
+            version_floor: 0,
+            totals: Totals::default(),
+        };
         let app = App {
             manifest: manifest.into(),
             head,

@@ -22,7 +22,7 @@ pub(super) const RECORD: &str =
 
 /// The head and the current manifest. `$1` the app, `$2` the version.
 pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, h.trashed, \
-     h.detached, h.bytes, v.manifest from app_head h join versions v on v.app_id = h.app_id \
+     h.detached, h.bytes, v.manifest, h.version_floor from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
 
 /// All rows, by collection and key, with the data of live ones only. `$1` the app.
@@ -87,7 +87,13 @@ impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
         let record =
             stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
-        let head = Head { epoch: Epoch(0), last_seq: 0, floor_seq: 0, totals: Totals::default() };
+        let head = Head {
+            epoch: Epoch(0),
+            last_seq: 0,
+            floor_seq: 0,
+            version_floor: 0,
+            totals: Totals::default(),
+        };
         let loaded = LoadedApp {
             record,
             head,
@@ -115,6 +121,7 @@ impl Assembly {
                 epoch: Epoch(columns.int(0)?),
                 last_seq: columns.number(1)?,
                 floor_seq: columns.number(2)?,
+                version_floor: columns.number(8)?,
                 totals: Totals {
                     live: columns.number(3)?,
                     trashed: columns.number(4)?,

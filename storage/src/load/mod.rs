@@ -81,6 +81,8 @@ pub struct Head {
     pub last_seq: u64,
     /// Events up to this number may be gone.
     pub floor_seq: u64,
+    /// The highest version of the purged rows whose tombstones are dropped.
+    pub version_floor: u32,
     /// The totals as the last group left them.
     pub totals: Totals,
 }

@@ -88,6 +88,7 @@ contract! {
         assert_eq!((pruned.events, pruned.floor_seq), (3, 3));
         let loaded = load(&test.db, app).await;
         assert_eq!(loaded.tombstones, []);
+        assert_eq!(loaded.head.version_floor, 1, "what its version was is not forgotten");
         assert_eq!(loaded.rows.len(), 2);
         assert_eq!(feed::prune(&test.db, rookery_domain::id::AppId::new(), keep).await.unwrap(), None);
     }

@@ -52,6 +52,8 @@ impl Decision<'_> {
         let (data, value) = item.data.into_parts();
         self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
+        // A key of the caller's may have been a row's before; one that is drawn is nobody's.
+        let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
         let key = item.key.unwrap_or_else(|| RowId::new().to_string().into());
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
@@ -74,7 +76,7 @@ impl Decision<'_> {
         let row = Arc::new(Row {
             key,
             data,
-            version: tomb.map_or(0, |tomb| tomb.version) + 1,
+            version: tomb.map_or(before, |tomb| tomb.version) + 1,
             creator: who,
             editor: who,
             created_at: at,
