@@ -12,6 +12,7 @@ mod raw;
 pub mod services;
 
 use std::{
+    net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -180,6 +181,14 @@ impl TestServer {
     /// Drains and ends the server.
     pub async fn stop(self) {
         self.server.stop().await;
+    }
+
+    /// Completes when so many requests of this machine follow a feed.
+    pub async fn open_polls(&self, count: usize) {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        while self.state().feed_waiters.open(here) != count {
+            tokio::task::yield_now().await;
+        }
     }
 }
 

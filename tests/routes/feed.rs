@@ -1,7 +1,5 @@
 //! The feed: pages, waiting, streams, and what ends them.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use reqwest::Method;
 use rookery_domain::{ErrorCode, Timestamp};
 use rookery_storage::feed::{self, FeedRetention};
@@ -10,16 +8,7 @@ use serde_json::{Value, json};
 use super::rows::{OWNER, Rows};
 use crate::harness::{Answer, TestServer};
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
 impl Rows {
-    /// Completes when so many polls of this machine are open.
-    async fn open_polls(&self, count: usize) {
-        while self.server.state().feed_waiters.open(HERE) != count {
-            tokio::task::yield_now().await;
-        }
-    }
-
     fn feed_request(&self, query: &str) -> reqwest::RequestBuilder {
         let path = format!("/v1/apps/{}/feed{query}", self.app);
         self.server.request(Method::GET, &path).bearer_auth(self.key(OWNER))
@@ -173,13 +162,13 @@ async fn a_waiting_poll_hears_the_next_write_and_only_that() {
     let rows = Rows::start().await;
     let since = rows.now().await;
     let poll = tokio::spawn(rows.feed_request(&format!("?since={since}&wait=60")).send());
-    rows.open_polls(1).await;
+    rows.server.open_polls(1).await;
     let made = rows.row("entries", "k", json!({"n": 1})).await;
     let page: Value = poll.await.expect("no panic").expect("an answer").json().await.expect("JSON");
     assert_eq!(page["events"].as_array().map(Vec::len), Some(1));
     assert_eq!(page["events"][0]["data"], made["data"]);
     assert_eq!(page["more"], false);
-    rows.open_polls(0).await;
+    rows.server.open_polls(0).await;
     let empty = rows.feed(&format!("?since={}&wait=0", page["cursor"].as_str().unwrap())).await;
     assert_eq!(empty.expect(200)["events"], json!([]));
 }
@@ -190,14 +179,14 @@ async fn an_address_has_so_many_open_polls_and_others_are_told_when_one_ends() {
     let query = format!("?since={}&wait=60", rows.now().await);
     let polls: Vec<_> = (0..2).map(|_| tokio::spawn(rows.feed_request(&query).send())).collect();
     let _stream = rows.stream("", None).await;
-    rows.open_polls(3).await;
+    rows.server.open_polls(3).await;
     rows.feed(&query).await.error(ErrorCode::RateLimited);
     rows.now().await;
     rows.row("entries", "k", json!({})).await;
     for poll in polls {
         assert_eq!(poll.await.expect("no panic").expect("an answer").status(), 200);
     }
-    rows.open_polls(1).await;
+    rows.server.open_polls(1).await;
     rows.feed(&query).await.expect(200);
 }
 
@@ -264,7 +253,7 @@ async fn a_drain_ends_polls_empty_and_streams_in_peace() {
     let since = rows.now().await;
     let poll = tokio::spawn(rows.feed_request(&format!("?since={since}&wait=60")).send());
     let mut stream = rows.stream("", None).await;
-    rows.open_polls(2).await;
+    rows.server.open_polls(2).await;
     let (ended, _) = tokio::join!(
         async {
             while stream.frame().await.is_some() {}

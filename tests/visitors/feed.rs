@@ -1,5 +1,7 @@
 //! The feed of an app for its visitors, as JSON and as a stream.
 
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use reqwest::{Method, Response};
 use rookery_domain::{ErrorCode, manifest::Visibility};
@@ -10,6 +12,9 @@ use super::{
     world::{Guest, HTML, Site, World, cookie_of},
 };
 use crate::harness::Answer;
+
+/// What does not wait for its own time is over by then.
+const AT_ONCE: Duration = Duration::from_secs(10);
 
 fn board() -> Value {
     json!({
@@ -141,6 +146,29 @@ async fn a_stream_brings_events_with_cursors_and_goes_on_behind_one() {
     // What is wrong is said before a stream begins.
     let wrong = site.by(&guest, Method::GET, "/s/feed?since=nonsense");
     Answer::of(wrong.header("accept", "text/event-stream")).await.error(ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn signing_out_ends_what_waits_at_that_moment() {
+    let world = World::start().await;
+    let site = world.public("board", board()).await;
+    let (guest, other) = (site.guest().await, site.guest().await);
+    let since = cursor(&site, &guest).await;
+    let path = format!("/s/feed?since={since}&wait=60");
+    let poll = tokio::spawn(Answer::of(site.by(&guest, Method::GET, &path)));
+    let stays = tokio::spawn(Answer::of(site.by(&other, Method::GET, &path)));
+    let stream = site.by(&guest, Method::GET, &path).header("accept", "text/event-stream");
+    let mut stream = Stream::of(stream.send().await.expect("an answer"));
+    world.server.open_polls(3).await;
+    assert_eq!(Answer::of(site.by(&guest, Method::DELETE, "/s/session")).await.status, 204);
+    let ended = tokio::time::timeout(AT_ONCE, async {
+        let frame = stream.next().await;
+        assert!(frame.contains("participant_token_invalid"), "{frame}");
+        poll.await.expect("no panic").error(ErrorCode::ParticipantTokenInvalid);
+    });
+    ended.await.expect("neither waits for its time");
+    create(&site, &other, "entries", "a").await;
+    assert_eq!(stays.await.expect("no panic").expect(200)["events"][0]["key"], "a");
 }
 
 #[tokio::test]

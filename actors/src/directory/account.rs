@@ -96,7 +96,7 @@ impl Directory {
                 memory.revoke_keys_of(human);
             });
             core.settle_leaving(human, left);
-            core.participants.forget_all();
+            core.participants.forget_visits_of(human);
             Ok(())
         })
         .await

@@ -46,6 +46,7 @@ pub use identities::{IdpFlow, IdpIdentity};
 pub use invitations::Invited;
 pub use keys::{KeyHolder, MintedKey};
 pub use once::{Answered, FirstAnswer, Once};
+pub use participants::VisitorWatch;
 pub use orgs::{OrgMemberPosition, OrgMemberRecord, OrgPosition, OrgRecord};
 pub use rookery_storage::{
     agents::{

@@ -3,12 +3,18 @@
 //! A visitor that has left must not come back out of the cache. A look-up takes a ticket before it
 //! asks storage; whoever revokes makes all tickets of that moment worthless after its commit and
 //! before its answer. So what is put in the cache was read after every revocation it could miss.
+//!
+//! Who follows a feed meanwhile is told in the same moment, to look whether it is still let in.
 
-use std::sync::Arc;
+use std::{collections::hash_map::Entry, sync::Arc};
 
 use parking_lot::Mutex;
-use rookery_domain::secret::SecretHash;
+use rookery_domain::{id::HumanId, secret::SecretHash};
 use rookery_storage::participants::Participant;
+use rustc_hash::FxHashMap;
+use tokio_util::sync::CancellationToken;
+
+use super::core::Core;
 
 /// Visitors that are kept in memory.
 const CACHED_MAX: u64 = 100_000;
@@ -17,6 +23,41 @@ const CACHED_MAX: u64 = 100_000;
 pub(super) struct Cache {
     seen: moka::sync::Cache<SecretHash, Arc<Participant>>,
     revocations: Mutex<u64>,
+    /// Who waits with a token right now; as many as there are open requests, at most.
+    waits: Mutex<FxHashMap<SecretHash, Waiters>>,
+}
+
+/// The requests that wait with one visitor's token.
+struct Waiters {
+    human: Option<HumanId>,
+    requests: usize,
+    end: CancellationToken,
+}
+
+/// A request that waits with a visitor's token.
+pub struct VisitorWatch {
+    core: Arc<Core>,
+    hash: SecretHash,
+    end: CancellationToken,
+}
+
+impl VisitorWatch {
+    pub(super) fn begin(core: Arc<Core>, visitor: &Participant) -> Self {
+        let hash = SecretHash(visitor.hash);
+        let end = core.participants.wait(hash, visitor.human);
+        Self { core, hash, end }
+    }
+
+    /// Completes when the token may have ended since the watch began.
+    pub async fn ended(&self) {
+        self.end.cancelled().await;
+    }
+}
+
+impl Drop for VisitorWatch {
+    fn drop(&mut self) {
+        self.core.participants.wait_no_more(self.hash, &self.end);
+    }
 }
 
 /// When a look-up began, counted in revocations.
@@ -25,7 +66,11 @@ pub(super) struct Ticket(u64);
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { seen: moka::sync::Cache::new(CACHED_MAX), revocations: Mutex::new(0) }
+        Self {
+            seen: moka::sync::Cache::new(CACHED_MAX),
+            revocations: Mutex::default(),
+            waits: Mutex::default(),
+        }
     }
 }
 
@@ -49,15 +94,50 @@ impl Cache {
 
     /// Forgets one visitor, after its revocation was committed.
     pub(super) fn forget(&self, hash: SecretHash) {
-        let mut revocations = self.revocations.lock();
-        *revocations += 1;
-        self.seen.invalidate(&hash);
+        {
+            let mut revocations = self.revocations.lock();
+            *revocations += 1;
+            self.seen.invalidate(&hash);
+        }
+        if let Some(waiters) = self.waits.lock().remove(&hash) {
+            waiters.end.cancel();
+        }
     }
 
-    /// Forgets everybody, after revocations of many were committed.
+    /// Forgets everybody, after revocations of visits of `human` were committed.
+    pub(super) fn forget_visits_of(&self, human: HumanId) {
+        self.forget_all();
+        let mut waits = self.waits.lock();
+        for (_, waiters) in waits.extract_if(|_, waiters| waiters.human == Some(human)) {
+            waiters.end.cancel();
+        }
+    }
+
+    /// Forgets everybody: nobody knows who was revoked.
     pub(super) fn forget_all(&self) {
         let mut revocations = self.revocations.lock();
         *revocations += 1;
         self.seen.invalidate_all();
+    }
+
+    fn wait(&self, hash: SecretHash, human: Option<HumanId>) -> CancellationToken {
+        let mut waits = self.waits.lock();
+        let new = || Waiters { human, requests: 0, end: CancellationToken::new() };
+        let waiters = waits.entry(hash).or_insert_with(new);
+        waiters.requests += 1;
+        waiters.end.clone()
+    }
+
+    fn wait_no_more(&self, hash: SecretHash, end: &CancellationToken) {
+        let mut waits = self.waits.lock();
+        // Whoever has been told is not counted any more.
+        if let Entry::Occupied(mut waiters) = waits.entry(hash)
+            && waiters.get().end == *end
+        {
+            waiters.get_mut().requests -= 1;
+            if waiters.get().requests == 0 {
+                waiters.remove();
+            }
+        }
     }
 }

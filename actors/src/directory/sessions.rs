@@ -69,7 +69,7 @@ impl Directory {
             let missing = || Error::new(ErrorCode::NotFound, "no such session");
             let hash = SecretHash(ended.ok_or_else(missing)?);
             core.write(|memory| memory.remove_session(hash));
-            core.participants.forget_all();
+            core.participants.forget_visits_of(human);
             Ok(())
         })
         .await
@@ -83,7 +83,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             sessions::end_all(&core.db, human).await?;
             core.write(|memory| memory.remove_sessions_of(human));
-            core.participants.forget_all();
+            core.participants.forget_visits_of(human);
             Ok(())
         })
         .await

@@ -161,7 +161,7 @@ impl Directory {
             let Some((session, human)) = found else { return Ok(()) };
             sessions::end(&core.db, human, session).await?;
             core.write(|memory| memory.remove_session(hash));
-            core.participants.forget_all();
+            core.participants.forget_visits_of(human);
             Ok(())
         })
         .await

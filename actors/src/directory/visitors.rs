@@ -11,7 +11,7 @@ use rookery_domain::{
 };
 use rookery_storage::participants::{self, Participant, ParticipantKind};
 
-use super::{Directory, core::Core};
+use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
 /// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
@@ -99,6 +99,12 @@ impl Directory {
         Ok(known || self.core.find_participant(hash, now).await?.is_some())
     }
 
+    /// Tells when [`is_here`](Self::is_here) may have another answer for this visitor than now.
+    #[must_use]
+    pub fn watch_visitor(&self, visitor: &Participant) -> VisitorWatch {
+        VisitorWatch::begin(Arc::clone(&self.core), visitor)
+    }
+
     /// Ends a visitor's token: it is unknown on the very next request.
     ///
     /// # Errors
@@ -155,7 +161,7 @@ impl Directory {
     pub async fn end_visits(&self, app: AppId, human: HumanId) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
             participants::revoke_in_app(&core.db, app, human).await?;
-            core.participants.forget_all();
+            core.participants.forget_visits_of(human);
             Ok(())
         })
         .await
