@@ -4,6 +4,8 @@ const subscriptions = new Set();
 const listeners = new Map();
 let cursor = null;
 let stream = null;
+// Whether the stream has brought all that was missed when its connection was opened.
+let caughtUp = false;
 // Opens the connection of the stream anew, if it has one.
 let reopen = () => {};
 // Lists run one after another: whoever lists second does so after the cursor was taken from
@@ -87,7 +89,6 @@ const readStream = async (signal, alive) => {
       query: { since: cursor }, headers: { accept: 'text/event-stream' }, signal: abort.signal,
     });
     if (!response.ok) throw await errorOf(response);
-    for (const subscription of subscriptions) subscription.inSync();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
     for (;;) {
@@ -103,22 +104,29 @@ const readStream = async (signal, alive) => {
       const frames = rest.split(/\r?\n\r?\n/);
       rest = frames.pop();
       const changes = new Map();
+      let isAtEnd = false;
       try {
-        for (const frame of frames) await onFrame(frame, changes);
+        for (const frame of frames) isAtEnd = await onFrame(frame, changes) || isAtEnd;
       } finally {
         for (const [subscription, list] of changes) subscription.deliver(list);
+      }
+      if (isAtEnd && !caughtUp) {
+        caughtUp = true;
+        for (const subscription of subscriptions) subscription.inSync();
       }
       if (signal.aborted) return;
     }
   } catch (error) {
     if (!left) throw error;
   } finally {
+    caughtUp = false;
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);
     abort.abort();
   }
 };
 
+// Whether the frame is a place without an event: there is no newer one.
 const onFrame = async (frame, changes) => {
   let id = null;
   let kind = 'message';
@@ -140,6 +148,7 @@ const onFrame = async (frame, changes) => {
   }
   // Only now: a cursor says that everything before it has been applied.
   if (id) cursor = id;
+  return Boolean(id) && !data.length;
 };
 
 const onEvent = async (event, changes) => {

@@ -107,7 +107,7 @@ const subscribe = (collection, callback, options) => {
     if (subscription.active) subscriptions.add(subscription);
     await subscription.begin();
     if (!subscription.active) return;
-    if (stream) subscription.inSync();
+    if (caughtUp) subscription.inSync();
     startStream();
   });
   return () => subscription.end();

@@ -86,6 +86,9 @@ export class FakeService {
       stream.at += 1;
       stream.res.write(`id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`);
     }
+    if (stream.caughtUp || this.holdBack) return;
+    stream.caughtUp = true;
+    stream.res.write(`id: c${stream.at}\n\n`);
   }
 
   // Breaks every open stream: with `how` = 'cut' in the middle of a frame, else in peace.

@@ -86,6 +86,21 @@ for (const how of ['end', 'cut']) {
     }));
 }
 
+test('onSync is called when the missed changes are there, and not before', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    service.holdBack = true;
+    service.breakStreams();
+    service.write('notes', 'c', { t: 1 });
+    await showing(page, 'a=1@1', 'b=1@1', 'c=1@1');
+    assert.equal(await page.evaluate(() => window.seen.syncs), 1);
+    service.holdBack = false;
+    service.write('notes', 'd', { t: 1 });
+    await synced(page, 2);
+    assert.equal(await page.evaluate(() => window.seen.rows.length), 4);
+  }));
+
 test('an unreachable server is tried again, with longer and longer waits', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);

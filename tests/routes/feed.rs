@@ -243,8 +243,14 @@ async fn a_stream_says_where_it_is_brings_events_and_goes_on_where_it_broke_off(
     drop(stream);
     let mut again = rows.stream(&format!("?since={begin}"), Some(&id)).await;
     assert_eq!(again.event().await.1["key"], "b");
-    let mut whole = rows.stream(&format!("?since={begin}"), None).await;
+    let mut whole = rows.stream(&format!("?since={begin}&limit=1"), None).await;
     assert_eq!(whole.event().await.1["key"], "a");
+    let (last, b) = whole.event().await;
+    assert_eq!(b["key"], "b");
+    // All that was missed has been told: a place without an event says so.
+    assert_eq!(whole.frame().await.expect("a frame"), format!("id: {last}"));
+    rows.row("entries", "c", json!({})).await;
+    assert_eq!(whole.event().await.1["key"], "c");
 }
 
 #[tokio::test]

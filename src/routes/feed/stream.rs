@@ -29,6 +29,8 @@ struct Stream {
     state: AppState,
     request_id: HeaderValue,
     query: FeedQuery,
+    /// Whether all that was missed has been sent, and the client told so.
+    caught_up: bool,
     ended: bool,
     _waiting: Waiting,
 }
@@ -43,14 +45,21 @@ pub(super) async fn open(
     let waiting = state.feed_waiters.enter(context.address)?;
     query.wait = Duration::ZERO;
     let first = asked.app.feed(&asked.caller, &query).await?;
-    let mut frames = frames(&first);
-    if first.events.is_empty() {
-        position(&first.cursor, &mut frames);
-    }
+    let mut caught_up = false;
+    let frames = frames(&first, &mut caught_up);
     query.since = Some(first.cursor);
     query.wait = COMMENT_EVERY;
     let request_id = context.request_id.clone();
-    let open = Stream { asked, leave, state, request_id, query, ended: false, _waiting: waiting };
+    let open = Stream {
+        asked,
+        leave,
+        state,
+        request_id,
+        query,
+        caught_up,
+        ended: false,
+        _waiting: waiting,
+    };
     let rest = stream::unfold((Some(frames), open), |(first, mut open)| async move {
         let chunk = match first {
             Some(frames) => frames,
@@ -82,11 +91,7 @@ impl Stream {
         let page = here.and(page).map_err(|refusal| self.asked.shown_out(refusal));
         match page {
             Ok(page) => {
-                let mut frames = frames(&page);
-                if page.events.is_empty() {
-                    frames.push_str(":\n");
-                    position(&page.cursor, &mut frames);
-                }
+                let frames = frames(&page, &mut self.caught_up);
                 self.query.since = Some(page.cursor);
                 Some(frames)
             }
@@ -106,17 +111,21 @@ impl Stream {
     }
 }
 
-/// The events of a page. Their JSON is one line: newlines inside texts are escaped in it.
-fn frames(page: &FeedPage) -> String {
+/// The events of a page, whose JSON is one line: newlines inside texts are escaped in it. The place
+/// behind them follows where the client has `caught_up` with that, and, with a comment, in a silence,
+/// so that its `Last-Event-ID` moves on.
+fn frames(page: &FeedPage, caught_up: &mut bool) -> String {
     let mut out = String::new();
     for event in &page.events {
         // Writing to a String cannot fail.
         let _ = write!(out, "id: {}\ndata: {}\n\n", event.cursor, event.json);
     }
+    if page.events.is_empty() && (*caught_up || page.more) {
+        out.push_str(":\n");
+    }
+    if !page.more && (page.events.is_empty() || !*caught_up) {
+        *caught_up = true;
+        let _ = write!(out, "id: {}\n\n", page.cursor);
+    }
     out
-}
-
-/// Moves the client's `Last-Event-ID` on without an event.
-fn position(cursor: &str, out: &mut String) {
-    let _ = write!(out, "id: {cursor}\n\n");
 }
