@@ -103,10 +103,10 @@ async fn make(folder: &Path) -> Result<(), Failed> {
                 slug: None,
                 input_data: BTreeMap::from([("entries".to_owned(), seeds)]),
                 dry_run: false,
-                answer: None,
+                idempotency: None,
             };
-            let created = runtime.control().create(request).await?;
-            ids.push_str(&format!("{}\n", created.record.id));
+            let created = runtime.control().create(request).await?.first();
+            ids.extend(created.map(|created| format!("{}\n", created.record.id)));
         }
     }
     std::fs::write(folder.join("ids"), ids)?;

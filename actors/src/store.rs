@@ -11,6 +11,7 @@ use rookery_domain::{
     app::AppRecord,
     event::Event,
     id::{AppId, HumanId},
+    idempotency::FirstAnswer,
     row::Row,
     time::Clock,
 };
@@ -18,7 +19,6 @@ use rookery_storage::{
     Db, StorageError, apps,
     commit::Group,
     feed, idempotency,
-    idempotency_global::StoredAnswer,
     load::{self, LoadOptions, LoadedApp},
     trash,
     writer::Writer,
@@ -77,7 +77,7 @@ pub trait AppStore: Send + Sync + 'static {
     }
 
     /// The first answer that was given for an idempotency scope, while it is kept.
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>>;
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>>;
 }
 
 /// The real one: the database and its writer.
@@ -189,7 +189,7 @@ impl AppStore for SqlStore {
         })
     }
 
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>> {
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {
         let now = self.clock.now();
         self.run(move |db| async move { idempotency::find(&db, scope, now).await })
     }

@@ -2,12 +2,12 @@
 
 use rookery_actors::{
     RuntimeOptions,
-    control::{FirstAnswer, SeedRow},
+    control::{CreateOnce, SeedRow},
 };
-use rookery_domain::{ErrorCode, limits::Limits};
+use rookery_domain::{ErrorCode, idempotency::Once, limits::Limits};
 use rookery_storage::faults::Faults;
 
-use crate::support::{MANIFEST, NOW, expect_panics, object, real::House};
+use crate::support::{MANIFEST, expect_panics, object, real::House};
 
 const ROWS_MAX: u64 = 3;
 
@@ -27,10 +27,8 @@ async fn rows_of_an_app_that_was_not_made_count_for_nobody() {
     let refused = control.create(full("taken")).await.expect_err("the slug is not free");
     assert_eq!(refused.code, ErrorCode::SlugTaken);
     let mut crashing = full("notes");
-    crashing.answer = Some(FirstAnswer {
-        scope: [1; 32],
-        body_hash: [1; 32],
-        not_before: NOW,
+    crashing.idempotency = Some(CreateOnce {
+        once: Once { scope: [1; 32], body_hash: [1; 32] },
         render: Box::new(|_| panic!("injected")),
     });
     let crashed = control.create(crashing).await.expect_err("it crashed on its way");

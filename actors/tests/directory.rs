@@ -5,7 +5,7 @@ use std::{pin::pin, sync::Arc};
 use futures::{future::join_all, poll};
 use rookery_actors::{
     Directory, DirectoryOptions, Runtime, RuntimeOptions,
-    directory::{AgentRecord, Answered, Arrival, FirstAnswer, MintedKey, Once, SignedIn},
+    directory::{AgentRecord, Arrival, Made, MintedKey, SignedIn},
     store::SqlStore,
 };
 use rookery_domain::{
@@ -13,6 +13,7 @@ use rookery_domain::{
     agent_name::AgentName,
     email::Email,
     id::AppId,
+    idempotency::{Answered, KeptAnswer, Once},
     limits::Limits,
     orgs::{OrgName, OrgRole},
     sealed::ServerKey,
@@ -220,7 +221,8 @@ async fn what_was_made_and_cannot_be_answered_again_is_not_told_as_not_made() {
         let made = async move {
             let org = rooms.create_org(ada, OrgName::parse("Rooks").unwrap()).await?;
             let answer = org.org.id;
-            Ok(FirstAnswer { answer, status: 201, location: None, kept_body: answer.to_string() })
+            let kept = KeptAnswer { status: 201, location: None, body: answer.to_string() };
+            Ok(Made { answer, kept })
         };
         directory.once(Some(Once { scope: [key; 32], body_hash: [1; 32] }), made)
     };
@@ -230,7 +232,9 @@ async fn what_was_made_and_cannot_be_answered_again_is_not_told_as_not_made() {
     assert_eq!(make(1).await.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!(orgs(), 0);
     let Answered::First(org) = make(1).await.unwrap() else { panic!("nothing was made before") };
-    let Answered::Again { body, .. } = make(1).await.unwrap() else { panic!("it was made") };
+    let Answered::Again(KeptAnswer { body, .. }) = make(1).await.unwrap() else {
+        panic!("it was made")
+    };
     assert_eq!((body, orgs()), (org.to_string(), 1));
 
     faults::fill_at(&house.db, 2);

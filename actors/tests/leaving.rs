@@ -16,12 +16,13 @@ use rookery_actors::{
         access_ops::{AccessOp, NewGrant},
         message::{AppOp, Op},
     },
-    directory::{Arrival, FirstAnswer, Visit},
+    directory::{Arrival, Made, Visit},
 };
 use rookery_domain::{
     ErrorCode, Result,
     domains::DomainName,
     id::{GrantId, ParticipantId},
+    idempotency::KeptAnswer,
     principal::Caller,
     secret::{Secret, SecretKind},
 };
@@ -123,7 +124,10 @@ async fn what_is_made_without_a_key_to_repeat_it_is_made_to_its_end_too() {
                 tokio::task::yield_now().await;
             }
             tell.store(true, Ordering::Relaxed);
-            Ok(FirstAnswer { answer: (), status: 201, location: None, kept_body: String::new() })
+            Ok(Made {
+                answer: (),
+                kept: KeptAnswer { status: 201, location: None, body: String::new() },
+            })
         };
         leave_after(looks, directory.once(None, made)).await;
         until(async || told.load(Ordering::Relaxed)).await;

@@ -21,6 +21,7 @@ pub mod event;
 pub mod grants;
 pub mod human_name;
 pub mod id;
+pub mod idempotency;
 pub mod json;
 pub mod limits;
 pub mod manifest;

@@ -9,6 +9,7 @@ mod domains;
 mod edge;
 mod error;
 mod fuzz;
+mod idempotency;
 mod ids;
 mod json;
 mod manifest;

@@ -1,5 +1,5 @@
-//! `Idempotency-Key` (contract part 1): the header, the scope it is good for, and the answer that
-//! is given again. Remembering answers of rows is their app's, of everything else the directory's.
+//! `Idempotency-Key` (contract part 1): the header, and the answer that is given again. Remembering
+//! the answers of an app's routes is the app's, of everything else the directory's.
 
 use std::future::Future;
 
@@ -9,12 +9,15 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use rookery_actors::directory::{Answered, FirstAnswer, Once};
-use rookery_domain::{Error, Principal, Result};
+use rookery_actors::directory::Made;
+use rookery_domain::{
+    Error, Principal, Result,
+    idempotency::{Answered, KeptAnswer, Once},
+};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::reply::Created;
+use super::reply::{self, Created};
 use crate::{
     error::{ApiError, ApiResult},
     state::AppState,
@@ -48,9 +51,24 @@ impl FromRequestParts<AppState> for IdempotencyKey {
     }
 }
 
-/// Marks `response` as given before.
-pub fn mark_replayed(response: &mut Response) {
-    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+/// The answer that was given before.
+#[must_use]
+pub fn again(KeptAnswer { status, location, body }: KeptAnswer) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(location) = location.and_then(|path| HeaderValue::try_from(path).ok()) {
+        headers.insert(header::LOCATION, location);
+    }
+    headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}
+
+/// SHA-256 of a body as it was understood: spaces and the order of members make no difference.
+#[must_use]
+pub fn hash_json(body: &impl Serialize) -> [u8; 32] {
+    Sha256::digest(reply::to_json(body)).into()
 }
 
 /// A record that may hold a secret, which is shown once and never kept.
@@ -83,54 +101,20 @@ impl Creation<'_> {
         B: Serialize,
         F: Future<Output = Result<Created<T>>> + Send + 'static,
     {
-        let once = match &self.key.0 {
-            Some(key) => Some(Once { scope: self.scope(key), body_hash: hash_json(body)? }),
-            None => None,
-        };
+        let Self { key, principal, route } = self;
+        let once = key.0.map(|key| Once::new(principal, &[route, &key], hash_json(body)));
         let make = async move {
             let created = make.await?;
-            let kept_body = to_json(&created.record.without_secrets())?;
-            Ok(FirstAnswer {
+            let kept = KeptAnswer {
                 status: StatusCode::CREATED.as_u16(),
                 location: Some(created.location.clone()),
-                kept_body,
-                answer: created,
-            })
+                body: reply::to_json(&created.record.without_secrets()),
+            };
+            Ok(Made { answer: created, kept })
         };
         match state.rooms.directory.once(once, make).await? {
             Answered::First(created) => Ok(created.into_response()),
-            Answered::Again { status, location, body } => again(status, location, body),
+            Answered::Again(kept) => Ok(again(kept)),
         }
     }
-
-    fn scope(&self, key: &str) -> [u8; 32] {
-        let hash = Sha256::new()
-            .chain_update([self.principal.kind as u8])
-            .chain_update(self.principal.id)
-            .chain_update(self.route)
-            .chain_update([0])
-            .chain_update(key);
-        hash.finalize().into()
-    }
-}
-
-fn again(status: u16, location: Option<String>, body: String) -> ApiResult<Response> {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(status).map_err(|_| Error::internal(false))?;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(location) = location.and_then(|path| HeaderValue::try_from(path).ok()) {
-        headers.insert(header::LOCATION, location);
-    }
-    mark_replayed(&mut response);
-    Ok(response)
-}
-
-fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|_| Error::internal(false))
-}
-
-/// The hash of a body as it was understood: spaces and the order of members make no difference.
-fn hash_json(body: &impl Serialize) -> Result<[u8; 32]> {
-    Ok(Sha256::digest(to_json(body)?).into())
 }

@@ -18,6 +18,12 @@ pub const PAGE_LIMIT_DEFAULT: usize = 50;
 /// Most items on a page.
 pub const PAGE_LIMIT_MAX: usize = 200;
 
+/// The JSON of a record of ours, all of which serialize.
+#[must_use]
+pub fn to_json(record: &impl Serialize) -> String {
+    serde_json::to_string(record).unwrap_or_default()
+}
+
 /// One page of a list.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Page<T> {

@@ -3,23 +3,21 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use http::StatusCode;
 use rookery_actors::{
     AppHandle,
-    app::{
-        message::{Op, Renderer, Reply, StoredAnswer},
-        once::Once,
-    },
+    app::message::{OnceInApp, Op, Renderer, Reply},
 };
-use rookery_domain::{Error, Result, Timestamp, principal::Caller};
+use rookery_domain::{
+    Error, Result, Timestamp,
+    idempotency::{Answered, KeptAnswer, Once},
+    principal::Caller,
+};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
-use super::apps::replay;
 use crate::http::{
-    idempotency::IdempotencyKey,
-    reply::{Created, RawJson},
+    idempotency::{IdempotencyKey, hash_json},
+    reply::{Created, to_json},
 };
 
 /// A POST of the owner that makes something of an app.
@@ -34,63 +32,70 @@ pub(crate) struct Making {
     pub(crate) key: IdempotencyKey,
 }
 
-/// How the app answered.
-pub(crate) enum Made {
-    /// For the first time.
-    Now(Reply),
-    /// As before, without secrets.
-    Before(StoredAnswer),
-}
-
 impl Making {
-    /// Has the app do `op`. `kept` is the record as it may be kept and given again, with its path.
+    /// Has the app do `op`, to be answered 201. `kept` is the record as it may be kept and given
+    /// again, with its path.
     ///
     /// # Errors
     /// What the app answers; `conflict` when the key came with another body.
-    pub(crate) async fn ask<T: Serialize>(
+    pub(crate) async fn create<T: Serialize>(
         self,
         op: Op,
         body: &impl Serialize,
         kept: impl Fn(&Reply) -> Option<Created<T>> + Send + Sync + 'static,
-    ) -> Result<Made> {
+    ) -> Result<Answered<Reply>> {
+        let render = move |reply: &Reply| {
+            let Created { location, record } = kept(reply)?;
+            let status = StatusCode::CREATED.as_u16();
+            Some(KeptAnswer { status, location: Some(location), body: to_json(&record) })
+        };
+        self.ask(op, body, render).await
+    }
+
+    /// The same for a record that was there before, to be answered 200.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub(crate) async fn change<T: Serialize>(
+        self,
+        op: Op,
+        body: &impl Serialize,
+        kept: impl Fn(&Reply) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Answered<Reply>> {
+        let render = move |reply: &Reply| {
+            let status = StatusCode::OK.as_u16();
+            Some(KeptAnswer { status, location: None, body: to_json(&kept(reply)?) })
+        };
+        self.ask(op, body, render).await
+    }
+
+    async fn ask(
+        self,
+        op: Op,
+        body: &impl Serialize,
+        render: impl Fn(&Reply) -> Option<KeptAnswer> + Send + Sync + 'static,
+    ) -> Result<Answered<Reply>> {
         let Self { app, caller, route, key } = self;
         let Some(key) = key.0 else {
-            return app.apply(caller, op, None, 0).await.map(Made::Now);
+            return app.apply(caller, op, None, 0).await.map(Answered::First);
         };
-        let render = move |reply: &Reply| {
-            let created = kept(reply);
-            let location = created.as_ref().map(|created| created.location.clone());
-            StoredAnswer {
-                status: StatusCode::CREATED.as_u16(),
-                location: location.filter(|path| !path.is_empty()),
-                body: created.map(|created| replay::to_json(&created.record)).unwrap_or_default(),
-            }
+        let another = || {
+            // An answer that nobody asked for: the first caller is told `internal`, too.
+            let status = StatusCode::INTERNAL_SERVER_ERROR.as_u16();
+            KeptAnswer { status, location: None, body: String::new() }
         };
-        let once = Once {
-            scope: replay::scope(caller.principal(), &route, Some(app.id()), &key),
-            // As it was understood: spaces and the order of members make no difference.
-            body_hash: Sha256::digest(replay::to_json(body)).into(),
+        let id = app.id().to_string();
+        let once = OnceInApp {
+            once: Once::new(caller.principal(), &[&route, &id, &key], hash_json(body)),
             collection: None,
             location_base: String::new(),
-            render: Some(Renderer(Arc::new(move |reply, _| render(reply)))),
+            render: Some(Renderer(Arc::new(move |reply, _| render(reply).unwrap_or_else(another)))),
         };
         Ok(match app.apply_once(caller, op, once, 0).await? {
-            Reply::Replayed(first) => Made::Before(first),
-            reply => Made::Now(reply),
+            Reply::Replayed(kept) => Answered::Again(kept),
+            reply => Answered::First(reply),
         })
     }
-}
-
-/// The first answer once more, with 201.
-pub(crate) fn again(first: StoredAnswer) -> Response {
-    replay::again(first.status, first.location.as_deref(), first.body)
-}
-
-/// The first answer once more, of a route that answers 200.
-pub(crate) fn again_ok(first: StoredAnswer) -> Response {
-    let mut response = axum::response::IntoResponse::into_response(RawJson(first.body));
-    crate::http::idempotency::mark_replayed(&mut response);
-    response
 }
 
 /// When something ends: at a time, or so many seconds from now; never, when neither is said.

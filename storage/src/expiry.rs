@@ -1,6 +1,6 @@
 //! Forgets what has expired, a bounded chunk at a time, so that no sweep holds the writers up.
 
-use rookery_domain::Timestamp;
+use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 
 use crate::{
     db::{Db, args},
@@ -44,17 +44,17 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
     Ok(more)
 }
 
-/// Answers of [`crate::idempotency_global`] older than this. One chunk; `true` when more may be
-/// left.
+/// Answers of [`crate::idempotency::global`] that are not given again any more. One chunk; `true`
+/// when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn sweep_answers(db: &Db, made_before: Timestamp) -> Result<bool> {
+pub async fn sweep_answers(db: &Db, now: Timestamp) -> Result<bool> {
     let deleted = db
         .execute(
             "delete from idempotency_global where scope in
-                 (select scope from idempotency_global where created_at < $1 limit $2)",
-            args![made_before, CHUNK],
+                 (select scope from idempotency_global where created_at <= $1 limit $2)",
+            args![now.plus_seconds(-KEPT_FOR_S), CHUNK],
         )
         .await?;
     Ok(deleted == u64::from(CHUNK))

@@ -24,7 +24,6 @@ pub mod feed;
 pub mod grants;
 pub mod humans;
 pub mod idempotency;
-pub mod idempotency_global;
 pub mod identities;
 pub mod integrity;
 pub mod links;

@@ -101,9 +101,16 @@ impl Rows {
             slug: Some("rows".to_owned()),
             input_data: [].into(),
             dry_run: false,
-            answer: None,
+            idempotency: None,
         };
-        let created = state.rooms.control().create(request).await.expect("an app");
+        let created = state
+            .rooms
+            .control()
+            .create(request)
+            .await
+            .expect("an app")
+            .first()
+            .expect("a new one");
         Self { app: created.record.id, server, human: account, cookie: human.cookie, agents }
     }
 

@@ -100,7 +100,7 @@ impl World {
             slug: Some(slug.to_owned()),
             input_data: Default::default(),
             dry_run: false,
-            answer: None,
+            idempotency: None,
         };
         let rooms = &self.server.state().rooms;
         rooms.control().create(request).await.expect("the app deploys");

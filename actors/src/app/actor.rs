@@ -6,7 +6,9 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use rookery_domain::{Error, Result, app::AppStatus, timezone::Zone, transfers};
+use rookery_domain::{
+    Error, Result, app::AppStatus, idempotency::KeptAnswer, timezone::Zone, transfers,
+};
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -14,7 +16,7 @@ use tracing::{debug, warn};
 use super::{
     decide::decide,
     group::{InFlight, Open, seal},
-    message::{Ask, IdempotencyKey, Message, Reply, ReplyPort, Request, StoredAnswer},
+    message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
     render,
     working::{Undo, Working},
 };
@@ -157,35 +159,36 @@ impl App {
         if ask.deadline <= now {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
-        if let Some(key) = &ask.idempotency
-            && let Some(stored) = self.working.private.answers.replay(key, self.env.clock.now())?
+        if let Some(asked) = &ask.idempotency
+            && let Some(first) = self.working.private.answers.again(asked, self.env.clock.now())?
         {
-            return Ok(Reply::Replayed(stored));
+            return Ok(Reply::Replayed(first));
         }
         let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
-        if let Some(key) = ask.idempotency {
-            self.keep_answer(&key, &reply);
+        if let Some(asked) = ask.idempotency {
+            self.keep_answer(asked.request, &reply);
         }
         Ok(reply)
     }
 
-    fn keep_answer(&mut self, key: &IdempotencyKey, reply: &Reply) {
-        let answer = match &key.render {
+    fn keep_answer(&mut self, request: OnceInApp, reply: &Reply) {
+        let OnceInApp { once, collection, location_base, render } = request;
+        let answer = match render {
             Some(render) => (render.0)(reply, &self.working.root),
-            None => render::stored(reply, &key.location_base),
+            None => render::to_keep(reply, &location_base),
         };
-        let StoredAnswer { status, location, body } = answer.clone();
+        let KeptAnswer { status, location, body } = answer.clone();
         let (seq, now) = (self.working.root.seq, self.env.clock.now());
-        self.working.private.answers.remember(key, seq, now, answer);
-        self.working.open.journal.push(Undo::Answer(key.scope));
+        self.working.private.answers.remember(once, seq, now, answer);
+        self.working.open.journal.push(Undo::Answer(once.scope));
         self.working.open.write_answer(IdempotencyWrite {
-            scope: key.scope,
-            body_hash: key.body_hash,
+            scope: once.scope,
+            body_hash: once.body_hash,
             status,
             location,
             body,
-            created_at: self.env.clock.now(),
-            collection: key.collection.clone(),
+            created_at: now,
+            collection,
             row_keys: reply.quoted_keys(),
         });
     }

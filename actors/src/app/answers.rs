@@ -6,10 +6,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use rookery_domain::{Error, ErrorCode, Result, Timestamp};
-use rookery_storage::idempotency::KEPT_FOR_S;
+use rookery_domain::{
+    Error, ErrorCode, Result, Timestamp,
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+};
 
-use super::message::{IdempotencyKey, StoredAnswer};
+use super::message::Unanswered;
 
 /// What a sender is told whose look-up in storage is out of date.
 const LOOK_AGAIN: &str = "what was looked up in storage has changed meanwhile";
@@ -27,9 +29,8 @@ pub(crate) struct Answers {
 }
 
 struct Remembered {
-    body_hash: [u8; 32],
     given_at: Timestamp,
-    answer: StoredAnswer,
+    first: FirstAnswer,
 }
 
 impl Answers {
@@ -38,21 +39,17 @@ impl Answers {
         Self { floor: seq, ..Self::default() }
     }
 
-    /// The answer to replay for `key`, if it was given in the last 24 hours.
+    /// The answer to give again, if it was given in the last 24 hours.
     ///
     /// # Errors
     /// `conflict` when the key came with another body; `unavailable` when this memory cannot tell
     /// and storage must be asked again.
-    pub(crate) fn replay(
-        &self,
-        key: &IdempotencyKey,
-        now: Timestamp,
-    ) -> Result<Option<StoredAnswer>> {
+    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Option<KeptAnswer>> {
+        let once = &asked.request.once;
         let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
-        match self.by_scope.get(&key.scope).filter(kept) {
-            Some(known) if known.body_hash == key.body_hash => Ok(Some(known.answer.clone())),
-            Some(_) => Err(reused()),
-            None if key.checked_at_seq < self.floor => Err(look_again()),
+        match self.by_scope.get(&once.scope).filter(kept) {
+            Some(known) => known.first.clone().again(once).map(Some),
+            None if asked.checked_at_seq < self.floor => Err(look_again()),
             None => Ok(None),
         }
     }
@@ -60,17 +57,17 @@ impl Answers {
     /// Remembers an answer given now, at `seq`.
     pub(crate) fn remember(
         &mut self,
-        key: &IdempotencyKey,
+        Once { scope, body_hash }: Once,
         seq: u64,
         now: Timestamp,
-        answer: StoredAnswer,
+        answer: KeptAnswer,
     ) {
-        let known = Remembered { body_hash: key.body_hash, given_at: now, answer };
-        if self.by_scope.insert(key.scope, known).is_some() {
+        let known = Remembered { given_at: now, first: FirstAnswer { body_hash, answer } };
+        if self.by_scope.insert(scope, known).is_some() {
             // One that is too old to be given again.
-            self.order.retain(|(kept, _)| *kept != key.scope);
+            self.order.retain(|(kept, _)| *kept != scope);
         }
-        self.order.push_back((key.scope, seq));
+        self.order.push_back((scope, seq));
         while self.order.len() > ANSWERS_MAX {
             if let Some((scope, seq)) = self.order.pop_front() {
                 self.by_scope.remove(&scope);
@@ -102,13 +99,4 @@ pub(crate) fn look_again() -> Error {
 #[must_use]
 pub(crate) fn must_look_again(error: &Error) -> bool {
     error.code == ErrorCode::Unavailable && error.message == LOOK_AGAIN
-}
-
-/// `conflict`: the key was used with another body.
-#[must_use]
-pub(crate) fn reused() -> Error {
-    Error::new(
-        ErrorCode::Conflict,
-        "this Idempotency-Key was used before with another request body",
-    )
 }

@@ -1,13 +1,11 @@
 //! Requests that carry an idempotency key: storage is asked for the first answer, then the actor,
 //! which knows the answers that storage does not have yet.
 
-use std::sync::Arc;
-
-use rookery_domain::{Result, principal::Caller};
+use rookery_domain::{Result, idempotency::KeptAnswer, principal::Caller};
 
 use super::{
-    answers::{must_look_again, reused},
-    message::{IdempotencyKey, Op, Renderer, Reply, StoredAnswer},
+    answers::must_look_again,
+    message::{OnceInApp, Op, Reply, Unanswered},
 };
 use crate::registry::{AppHandle, failed};
 
@@ -15,27 +13,12 @@ use crate::registry::{AppHandle, failed};
 /// forgotten between the look-up and the actor's turn.
 const LOOK_UPS_MAX: usize = 3;
 
-/// What makes a repeated request the same request, as a route knows it.
-#[derive(Debug, Clone)]
-pub struct Once {
-    /// SHA-256 of principal, route, app and key.
-    pub scope: [u8; 32],
-    /// SHA-256 of the body as it came.
-    pub body_hash: [u8; 32],
-    /// The collection whose rows the answer will quote.
-    pub collection: Option<Arc<str>>,
-    /// What the keys of created rows are appended to for `Location`.
-    pub location_base: String,
-    /// Renders the answer, for operations whose answer the route composes itself.
-    pub render: Option<Renderer>,
-}
-
 /// What storage knows of a key.
 pub(crate) enum LookedUp {
     /// The first answer.
-    First(StoredAnswer),
-    /// Nothing, at a seq that the actor is told with the request.
-    New(IdempotencyKey),
+    First(KeptAnswer),
+    /// Nothing.
+    New(Unanswered),
 }
 
 impl AppHandle {
@@ -43,26 +26,13 @@ impl AppHandle {
     ///
     /// # Errors
     /// `conflict` when its key came with another body before; `unavailable`.
-    pub(crate) async fn look_up(&self, once: &Once) -> Result<LookedUp> {
+    pub(crate) async fn look_up(&self, request: &OnceInApp) -> Result<LookedUp> {
         // The seq first: what is durable at that point, the look-up finds.
         let checked_at_seq = self.root().await?.seq;
-        let first = self.env().store.answer(once.scope).await.map_err(failed)?;
-        if let Some(first) = first {
-            if first.body_hash != once.body_hash {
-                return Err(reused());
-            }
-            let (status, location, body) = (first.status, first.location, first.body);
-            return Ok(LookedUp::First(StoredAnswer { status, location, body }));
+        match self.env().store.answer(request.once.scope).await.map_err(failed)? {
+            Some(first) => first.again(&request.once).map(LookedUp::First),
+            None => Ok(LookedUp::New(Unanswered { request: request.clone(), checked_at_seq })),
         }
-        let Once { scope, body_hash, collection, location_base, render } = once.clone();
-        Ok(LookedUp::New(IdempotencyKey {
-            scope,
-            body_hash,
-            collection,
-            location_base,
-            render,
-            checked_at_seq,
-        }))
     }
 
     /// As [`AppHandle::apply`], but a repeated request is answered as the first one was.
@@ -73,16 +43,16 @@ impl AppHandle {
         &self,
         caller: Caller,
         op: Op,
-        once: Once,
+        request: OnceInApp,
         bytes: usize,
     ) -> Result<Reply> {
         let mut tried = 1;
         loop {
-            let key = match self.look_up(&once).await? {
+            let asked = match self.look_up(&request).await? {
                 LookedUp::First(answer) => return Ok(Reply::Replayed(answer)),
-                LookedUp::New(key) => key,
+                LookedUp::New(asked) => asked,
             };
-            match self.apply(caller.clone(), op.clone(), Some(key), bytes).await {
+            match self.apply(caller.clone(), op.clone(), Some(asked), bytes).await {
                 Err(error) if must_look_again(&error) && tried < LOOK_UPS_MAX => tried += 1,
                 answer => return answer,
             }

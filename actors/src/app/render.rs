@@ -1,10 +1,12 @@
 //! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
 //! the same to the letter.
 
-use rookery_domain::{Error, error::ErrorCode, event::Event, row::write_json_string};
+use rookery_domain::{
+    Error, error::ErrorCode, event::Event, idempotency::KeptAnswer, row::write_json_string,
+};
 use serde_json::{Value, json};
 
-use super::message::{Reply, RowFate, RowReply, StoredAnswer, Tombstone};
+use super::message::{Reply, RowFate, RowReply, Tombstone};
 
 /// The status and body of a row's answer.
 #[must_use]
@@ -106,8 +108,8 @@ pub fn event(event: &Event) -> String {
 /// The answer to keep for an idempotency key. Created rows are found at `location_base` plus their
 /// key.
 #[must_use]
-pub(crate) fn stored(reply: &Reply, location_base: &str) -> StoredAnswer {
-    let answer = |status, location, body| StoredAnswer { status, location, body };
+pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
+    let answer = |status, location, body| KeptAnswer { status, location, body };
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);
@@ -116,7 +118,7 @@ pub(crate) fn stored(reply: &Reply, location_base: &str) -> StoredAnswer {
             answer(status, location, body)
         }
         Reply::Event(event) => answer(201, None, self::event(event)),
-        Reply::Replayed(stored) => stored.clone(),
+        Reply::Replayed(first) => first.clone(),
         // Any other operation that takes an idempotency key brings a renderer of its own.
         _ => answer(204, None, String::new()),
     }

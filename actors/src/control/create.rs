@@ -4,10 +4,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
-    Error, ErrorCode, Principal, Result, Timestamp,
+    Error, ErrorCode, Principal, Result,
     advisory::{Difference, Report},
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
+    idempotency::{Answered, KeptAnswer, Once},
     json::Object,
     manifest::{Manifest, Visibility},
     slug,
@@ -19,11 +20,16 @@ use rookery_storage::{
         create::{self, CreateOutcome, NewApp},
     },
     commit::{NewVersion, Totals},
-    idempotency_global::{self, NewAnswer, StoredAnswer},
+    idempotency::global::{self, NewAnswer},
 };
 use serde_json::json;
 
-use super::{Bundle, Control, draft, to_the_end};
+use super::{
+    Bundle, Control,
+    draft::{self, Draft},
+    seed::Seeds,
+    to_the_end,
+};
 use crate::{
     app::root::CollectionCounts,
     registry::{AppHandle, failed},
@@ -50,24 +56,20 @@ pub struct CreateApp {
     pub input_data: BTreeMap<String, Vec<SeedRow>>,
     /// Check everything and change nothing.
     pub dry_run: bool,
-    /// Makes the answer to keep for an idempotency key, in the transaction that makes the app.
-    pub answer: Option<FirstAnswer>,
+    /// What makes it the same request as an earlier one, if it brought a key.
+    pub idempotency: Option<CreateOnce>,
 }
 
-/// How the answer of a first request is kept for its idempotency key.
-pub struct FirstAnswer {
-    /// SHA-256 of principal, route and key.
-    pub scope: [u8; 32],
-    /// SHA-256 of the body.
-    pub body_hash: [u8; 32],
-    /// Answers older than this are forgotten.
-    pub not_before: Timestamp,
-    /// Renders status, `Location` and body, without secrets.
+/// A creation that a repeated request does not do again.
+pub struct CreateOnce {
+    /// What makes it the same request.
+    pub once: Once,
+    /// Renders the answer to be kept, in the transaction that makes the app.
     pub render: Box<Render>,
 }
 
-/// Renders status, `Location` and body of an answer.
-pub type Render = dyn Fn(&Created) -> (u16, Option<String>, String) + Send + Sync;
+/// Renders the answer of a creation, without secrets.
+pub type Render = dyn Fn(&Created) -> KeptAnswer + Send + Sync;
 
 /// One of an app's first rows.
 #[derive(Debug, Clone)]
@@ -91,8 +93,25 @@ pub struct Created {
     pub inactive: Vec<String>,
     /// For a dry run: what it opens to people that the owner does not know.
     pub exposure: Option<Difference>,
-    /// The first answer to replay, when the idempotency key was used before.
-    pub replayed: Option<StoredAnswer>,
+}
+
+/// An app to be made that has passed every rule but those that only the transaction can judge.
+struct Prepared {
+    record: AppRecord,
+    draft: Draft,
+    seeds: Seeds,
+}
+
+impl Prepared {
+    fn created(&self) -> Created {
+        Created {
+            record: Arc::new(self.record.clone()),
+            collections: self.seeds.counts(&self.draft.manifest),
+            totals: self.seeds.totals,
+            inactive: self.draft.manifest.inactive.clone(),
+            exposure: None,
+        }
+    }
 }
 
 impl Control {
@@ -102,29 +121,48 @@ impl Control {
     /// Every code of part 2.2; `slug_not_allowed_for_link`, `slug_taken`, `payload_too_large`,
     /// `collection_not_found`, `input_schema_violation`, `unique_conflict`, `app_quota_exceeded`,
     /// `account_quota_exceeded`; `conflict` for an idempotency key used with another body.
-    pub async fn create(&self, request: CreateApp) -> Result<Created> {
+    pub async fn create(&self, request: CreateApp) -> Result<Answered<Created>> {
         let control = self.clone();
         to_the_end(async move { control.make(request).await }).await
     }
 
-    async fn make(&self, request: CreateApp) -> Result<Created> {
+    async fn make(&self, request: CreateApp) -> Result<Answered<Created>> {
+        draft::check_sizes(&request.bundle, &self.env().limits)?;
+        if let Some(again) = self.first_answer(&request).await? {
+            return Ok(Answered::Again(again));
+        }
+        let prepared = self.prepare(&request).await?;
+        match request.dry_run {
+            true => self.rehearse_create(&request, &prepared).await.map(Answered::First),
+            false => self.store(request, prepared).await,
+        }
+    }
+
+    /// The answer that this request got before, by its idempotency key. A repeated request must
+    /// find it before it meets a rule that the first one has changed the ground of: the slug is
+    /// taken now, by the first one's app.
+    async fn first_answer(&self, request: &CreateApp) -> Result<Option<KeptAnswer>> {
+        let Some(CreateOnce { once, .. }) = &request.idempotency else { return Ok(None) };
+        let now = self.env().clock.now();
+        let first = global::find(&self.db, once.scope, now).await.map_err(failed)?;
+        first.map(|first| first.again(once)).transpose()
+    }
+
+    async fn prepare(&self, request: &CreateApp) -> Result<Prepared> {
         let env = self.env();
-        draft::check_sizes(&request.bundle, &env.limits)?;
         let id = AppId::new();
-        let first = self.first_answer(&request).await?;
-        let named = request.slug.is_some();
         if let Some(slug) = &request.slug {
             slug::check(slug)?;
         }
         if let Some(org) = request.org {
             self.check_admin(org, Some(request.owner))?;
         }
-        let first_slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
-        let host = format!("{first_slug}.{}", env.options.apps_domain);
+        let slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
+        let host = format!("{slug}.{}", env.options.apps_domain);
         let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
         let draft = draft::draft(env, text, &request.bundle, host, None).await?;
         let visibility = draft.visibility.unwrap_or_default();
-        if named && visibility == Visibility::Link {
+        if request.slug.is_some() && visibility == Visibility::Link {
             return Err(Error::new(
                 ErrorCode::SlugNotAllowedForLink,
                 "`slug`: an app with visibility link gets its slug from the server",
@@ -136,7 +174,7 @@ impl Control {
             owner: request.owner,
             org: request.org,
             created_by: request.agent,
-            slug: first_slug.into(),
+            slug: slug.into(),
             status: AppStatus::Live,
             visibility: Visibility::Private,
             timezone: draft.timezone.clone().unwrap_or_else(|| "UTC".into()),
@@ -153,124 +191,95 @@ impl Control {
             purge_at: None,
         };
         record.set_visibility(visibility, Some(self.share_token(id)));
-        let seeds = self.seed(&request, &draft, now)?;
-        let mut created = Created {
-            record: Arc::new(record.clone()),
-            collections: seeds.counts(&draft.manifest),
-            totals: seeds.totals,
-            inactive: draft.manifest.inactive.clone(),
-            exposure: None,
-            replayed: first,
-        };
-        if created.replayed.is_some() {
-            return Ok(created);
-        }
-        let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
-        if request.dry_run {
-            self.rehearse_create(&request).await?;
-            account.check(seeds.totals.live, env.limits.max_rows_per_account)?;
-            let report = Report::new(&draft.manifest, visibility, &seeds.evidence());
-            let nothing = Report::new(&Manifest::default(), visibility, &BTreeMap::new());
-            created.exposure = Some(nothing.difference(&report));
-            return Ok(created);
-        }
-        let mut rows = account.reserve(seeds.totals.live, env.limits.max_rows_per_account)?;
-        let version = NewVersion {
-            number: 1,
-            html: request.bundle.html.clone(),
-            manifest: draft.manifest_text.clone(),
-            assets: request.bundle.assets.clone().unwrap_or_default().into(),
-            by: request.by,
-            created_at: now,
-            drop_through: 0,
-        };
-        for attempt in 0..SLUGS_TRIED_MAX {
-            if !named {
-                record.slug = draw(Some(visibility), attempt).into();
-                created.record = Arc::new(record.clone());
-            }
-            let answer = request.answer.as_ref().map(|first| first.of(&created, now));
-            let app = NewApp {
-                record: record.clone(),
-                version: version.clone(),
-                rows: seeds.rows.clone(),
-                events: seeds.events.clone(),
-                totals: seeds.totals,
-                apps_max: env.limits.max_apps_per_account,
-                answer,
-            };
-            let outcome = create::create(&self.db, app).await;
-            if matches!(outcome, Err(StorageError::MaybeCommitted(_))) {
-                // Rather too many until the next start than too few: the app may be there.
-                rows.keep();
-            }
-            match outcome.map_err(failed)? {
-                CreateOutcome::Created => {
-                    rows.keep();
-                    self.apps.adopt(record)?;
-                    return Ok(created);
-                }
-                CreateOutcome::SlugTaken if named => {
-                    return Err(taken(&record.slug));
-                }
-                CreateOutcome::SlugTaken => {}
-                CreateOutcome::QuotaReached => {
-                    return Err(too_many_apps(env.limits.max_apps_per_account));
-                }
-                CreateOutcome::NoSuchAccount => {
-                    return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
-                }
-                CreateOutcome::Answered(first) => {
-                    let same = request.answer.is_some_and(|a| a.body_hash == first.body_hash);
-                    if !same {
-                        return Err(crate::app::answers::reused());
-                    }
-                    created.replayed = Some(first);
-                    return Ok(created);
-                }
-            }
-        }
-        Err(Error::unavailable("no free slug was found"))
+        let seeds = self.seed(request, &draft, now)?;
+        Ok(Prepared { record, draft, seeds })
     }
 
-    /// The answer that this request got before, by its idempotency key. A repeated request must
-    /// find it before it meets a rule that the first one has changed the ground of: the slug is
-    /// taken now, by the first one's app.
-    async fn first_answer(&self, request: &CreateApp) -> Result<Option<StoredAnswer>> {
-        let Some(answer) = &request.answer else { return Ok(None) };
-        let found = idempotency_global::get(&self.db, answer.scope, answer.not_before)
-            .await
-            .map_err(failed)?;
-        match found {
-            Some(first) if first.body_hash != answer.body_hash => {
-                Err(crate::app::answers::reused())
-            }
-            found => Ok(found),
-        }
-    }
-
-    /// What only the transaction can be sure of, as far as it can be seen beforehand.
-    async fn rehearse_create(&self, request: &CreateApp) -> Result<()> {
-        let apps_max = self.env().limits.max_apps_per_account;
+    /// What would be made: checks what only the transaction can be sure of, as far as it can be
+    /// seen beforehand.
+    async fn rehearse_create(&self, request: &CreateApp, prepared: &Prepared) -> Result<Created> {
+        let Prepared { record, draft, seeds } = prepared;
+        let limits = &self.env().limits;
         let sums = apps::account_sums(&self.db, request.owner).await.map_err(failed)?;
-        if sums.apps >= apps_max {
-            return Err(too_many_apps(apps_max));
+        if sums.apps >= limits.max_apps_per_account {
+            return Err(too_many_apps(limits.max_apps_per_account));
         }
         if let Some(slug) = &request.slug
             && apps::by_slug(&self.db, slug).await.map_err(failed)?.is_some()
         {
             return Err(taken(slug));
         }
-        Ok(())
+        let env = self.env();
+        let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
+        account.check(seeds.totals.live, limits.max_rows_per_account)?;
+        let report = Report::new(&draft.manifest, record.visibility, &seeds.evidence());
+        let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
+        Ok(Created { exposure: Some(nothing.difference(&report)), ..prepared.created() })
+    }
+
+    /// Makes the app, with a slug that is free.
+    async fn store(&self, request: CreateApp, mut prepared: Prepared) -> Result<Answered<Created>> {
+        let env = self.env();
+        let (apps_max, rows_max) =
+            (env.limits.max_apps_per_account, env.limits.max_rows_per_account);
+        let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
+        let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
+        let version = NewVersion {
+            number: 1,
+            html: request.bundle.html.clone(),
+            manifest: prepared.draft.manifest_text.clone(),
+            assets: request.bundle.assets.clone().unwrap_or_default().into(),
+            by: request.by,
+            created_at: prepared.record.created_at,
+            drop_through: 0,
+        };
+        for attempt in 0..SLUGS_TRIED_MAX {
+            if request.slug.is_none() {
+                prepared.record.slug = draw(Some(prepared.record.visibility), attempt).into();
+            }
+            let created = prepared.created();
+            let app = NewApp {
+                record: prepared.record.clone(),
+                version: version.clone(),
+                rows: prepared.seeds.rows.clone(),
+                events: prepared.seeds.events.clone(),
+                totals: prepared.seeds.totals,
+                apps_max,
+                answer: request.idempotency.as_ref().map(|keep| keep.of(&created)),
+            };
+            let outcome = create::create(&self.db, app).await;
+            if matches!(outcome, Err(StorageError::MaybeCommitted(_))) {
+                // Rather too many until the next start than too few: the app may be there.
+                rows.keep();
+            }
+            match (outcome.map_err(failed)?, &request.idempotency) {
+                (CreateOutcome::Created, _) => {
+                    rows.keep();
+                    self.apps.adopt(prepared.record)?;
+                    return Ok(Answered::First(created));
+                }
+                (CreateOutcome::SlugTaken, _) if request.slug.is_some() => {
+                    return Err(taken(&prepared.record.slug));
+                }
+                (CreateOutcome::SlugTaken, _) => {}
+                (CreateOutcome::QuotaReached, _) => return Err(too_many_apps(apps_max)),
+                (CreateOutcome::NoSuchAccount, _) => {
+                    return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
+                }
+                (CreateOutcome::Answered(first), Some(keep)) => {
+                    return first.again(&keep.once).map(Answered::Again);
+                }
+                (CreateOutcome::Answered(_), None) => return Err(Error::internal(false)),
+            }
+        }
+        Err(Error::unavailable("no free slug was found"))
     }
 }
 
-impl FirstAnswer {
-    fn of(&self, created: &Created, now: Timestamp) -> NewAnswer {
-        let (status, location, body) = (self.render)(created);
-        let answer =
-            StoredAnswer { body_hash: self.body_hash, status, location, body, created_at: now };
-        NewAnswer { scope: self.scope, answer, not_before: self.not_before }
+impl CreateOnce {
+    fn of(&self, created: &Created) -> NewAnswer {
+        let now = created.record.created_at;
+        NewAnswer { once: self.once, answer: (self.render)(created), now }
     }
 }
 

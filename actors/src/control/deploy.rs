@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result, advisory::Difference, app::AppRecord, compat::Break,
-    manifest::Visibility, principal::Caller,
+    idempotency::Answered, manifest::Visibility, principal::Caller,
 };
 use rookery_storage::versions;
 
@@ -13,9 +13,9 @@ use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         answers::must_look_again,
-        deploy::{self, DeployPlan},
-        message::{AppOp, Op, Reply, StoredAnswer},
-        once::{LookedUp, Once},
+        deploy::{self, DeployPlan, DeployReport},
+        message::{AppOp, OnceInApp, Op, Reply},
+        once::LookedUp,
     },
     registry::{AppHandle, failed},
 };
@@ -35,7 +35,7 @@ pub struct Redeploy {
     /// Check everything and change nothing.
     pub dry_run: bool,
     /// What makes it the same request as an earlier one, if it brought a key.
-    pub idempotency: Option<Once>,
+    pub idempotency: Option<OnceInApp>,
 }
 
 /// What a deploy did, or would do.
@@ -57,8 +57,21 @@ pub struct Deployed {
     pub inactive: Vec<String>,
     /// For a dry run: what it changes in who can see and do what.
     pub exposure: Option<Difference>,
-    /// The first answer to replay, when the idempotency key was used before.
-    pub replayed: Option<StoredAnswer>,
+}
+
+impl Deployed {
+    fn new(record: Arc<AppRecord>, plan: &DeployPlan, report: DeployReport) -> Self {
+        Self {
+            visibility: plan.visibility.unwrap_or(record.visibility),
+            record,
+            version: report.version,
+            breaks: report.breaks,
+            detached: report.detached,
+            reattached: report.reattached,
+            inactive: plan.manifest.inactive.clone(),
+            exposure: None,
+        }
+    }
 }
 
 impl Control {
@@ -67,12 +80,12 @@ impl Control {
     /// # Errors
     /// Every code of part 2.2; `manifest_incompatible_redeploy`, `unique_backfill_conflict`,
     /// `payload_too_large`, `conflict`.
-    pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
+    pub async fn deploy(&self, app: &AppHandle, request: Redeploy) -> Result<Answered<Deployed>> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move { control.redeploy(&app, request).await }).await
     }
 
-    async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Deployed> {
+    async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Answered<Deployed>> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
         let _turn = match request.dry_run {
             true => None,
@@ -84,39 +97,25 @@ impl Control {
             }
         };
         for _ in 0..ATTEMPTS_MAX {
-            let key = match &request.idempotency {
+            let asked = match &request.idempotency {
                 None => None,
                 Some(once) => match app.look_up(once).await? {
-                    LookedUp::First(answer) => {
-                        return Ok(Deployed::replayed(app.record(), answer));
-                    }
-                    LookedUp::New(key) => Some(key),
+                    LookedUp::First(answer) => return Ok(Answered::Again(answer)),
+                    LookedUp::New(asked) => Some(asked),
                 },
             };
             let plan = Arc::new(self.plan(app, &request).await?);
             if request.dry_run {
-                return self.rehearse(app, &plan).await;
+                return self.rehearse(app, &plan).await.map(Answered::First);
             }
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            let reply = app.apply(request.caller.clone(), op, key, bytes).await;
-            match reply {
+            match app.apply(request.caller.clone(), op, asked, bytes).await {
                 Ok(Reply::Deployed(report)) => {
-                    let record = app.record();
-                    return Ok(Deployed {
-                        visibility: record.visibility,
-                        record,
-                        version: report.version,
-                        breaks: report.breaks,
-                        detached: report.detached,
-                        reattached: report.reattached,
-                        inactive: plan.manifest.inactive.clone(),
-                        exposure: None,
-                        replayed: None,
-                    });
+                    return Ok(Answered::First(Deployed::new(app.record(), &plan, *report)));
                 }
-                Ok(Reply::Replayed(stored)) => return Ok(Deployed::replayed(app.record(), stored)),
+                Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
                 // Answers were forgotten between the look-up and the actor's turn, or another
                 // version came first: prepare anew on that one.
                 Err(error) if must_look_again(&error) => {}
@@ -178,34 +177,7 @@ impl Control {
     async fn rehearse(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Deployed> {
         let root = app.root().await?;
         let (report, served) = deploy::dry_run(&root, plan)?;
-        let exposure = advisories::change(&root, plan, &served);
-        Ok(Deployed {
-            record: root.record.clone(),
-            visibility: plan.visibility.unwrap_or(root.record.visibility),
-            version: report.version,
-            breaks: report.breaks,
-            detached: report.detached,
-            reattached: report.reattached,
-            inactive: plan.manifest.inactive.clone(),
-            exposure: Some(exposure),
-            replayed: None,
-        })
-    }
-}
-
-impl Deployed {
-    /// The answer of a deploy that was made before.
-    fn replayed(record: Arc<AppRecord>, stored: StoredAnswer) -> Self {
-        Self {
-            version: record.version,
-            visibility: record.visibility,
-            record,
-            breaks: vec![],
-            detached: 0,
-            reattached: 0,
-            inactive: vec![],
-            exposure: None,
-            replayed: Some(stored),
-        }
+        let exposure = Some(advisories::change(&root, plan, &served));
+        Ok(Deployed { exposure, ..Deployed::new(root.record.clone(), plan, report) })
     }
 }

@@ -18,7 +18,7 @@ mod transfers;
 mod versions;
 
 pub use advisories::{AdvisoryReport, AppAdvisories};
-pub use create::{CreateApp, Created, FirstAnswer, Render, SeedRow};
+pub use create::{CreateApp, CreateOnce, Created, Render, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::{Bundle, Hold};

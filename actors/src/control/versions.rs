@@ -92,7 +92,8 @@ impl Control {
             hold: Hold::default(),
         };
         let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
-        self.deploy(app, deploy).await
+        let deployed = self.deploy(app, deploy).await?;
+        deployed.first().ok_or_else(|| Error::internal(true))
     }
 }
 

@@ -45,9 +45,9 @@ pub use devices::{DevicePolled, DeviceStart};
 pub use identities::{IdpFlow, IdpIdentity};
 pub use invitations::Invited;
 pub use keys::{KeyHolder, MintedKey};
-pub use once::{Answered, FirstAnswer, Once};
-pub use participants::VisitorWatch;
+pub use once::Made;
 pub use orgs::{OrgMemberPosition, OrgMemberRecord, OrgPosition, OrgRecord};
+pub use participants::VisitorWatch;
 pub use rookery_storage::{
     agents::{
         Agent,

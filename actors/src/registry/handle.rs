@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     app::{
-        message::{Answer, Ask, IdempotencyKey, Message, Op, Permits, Reply, Request},
+        message::{Answer, Ask, Message, Op, Permits, Reply, Request, Unanswered},
         root::Root,
     },
     env::Env,
@@ -123,7 +123,7 @@ impl AppHandle {
         &self,
         caller: Caller,
         op: Op,
-        idempotency: Option<IdempotencyKey>,
+        idempotency: Option<Unanswered>,
         bytes: usize,
     ) -> Result<Reply> {
         let mut message = Counting::new(self, MessageKind::of(&op), bytes);
@@ -136,7 +136,7 @@ impl AppHandle {
         &self,
         caller: Caller,
         op: Op,
-        idempotency: Option<IdempotencyKey>,
+        idempotency: Option<Unanswered>,
         bytes: usize,
         message: &mut Counting<'_>,
     ) -> Result<Reply> {

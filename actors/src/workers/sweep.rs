@@ -127,7 +127,6 @@ async fn expired(context: &Context) -> Result<()> {
     let db = &context.db;
     let now = context.env().clock.now();
     let day = i32::try_from(now.0.div_euclid(SECONDS_PER_DAY * 1_000_000)).unwrap_or(i32::MAX);
-    let answers_before = now.plus_seconds(-idempotency::KEPT_FOR_S);
     let mut more = [true; 5];
     for _ in 0..CHUNKS_MAX {
         if context.is_stopping() || more == [false; 5] {
@@ -137,7 +136,7 @@ async fn expired(context: &Context) -> Result<()> {
             more[0] = expiry::sweep(db, now).await.map_err(failed)?;
         }
         if more[1] {
-            more[1] = expiry::sweep_answers(db, answers_before).await.map_err(failed)?;
+            more[1] = expiry::sweep_answers(db, now).await.map_err(failed)?;
         }
         if more[2] {
             let unseen_since = now.plus_seconds(-BLOB_GRACE_S);

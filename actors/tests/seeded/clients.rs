@@ -16,13 +16,16 @@ use rookery_actors::{
     app::{
         deploy::DeployPlan,
         message::{
-            AppOp, DeleteRow, IdempotencyKey, NewRow, Op, Reply, RowReply, UpsertRow, WriteRow,
+            AppOp, DeleteRow, NewRow, OnceInApp, Op, Reply, RowReply, Unanswered, UpsertRow,
+            WriteRow,
         },
     },
     feed::FeedQuery,
     store::AppStore as _,
 };
-use rookery_domain::{Error, ErrorCode, Result, json, manifest, principal::Caller, row::Row};
+use rookery_domain::{
+    Error, ErrorCode, Result, idempotency::Once, json, manifest, principal::Caller, row::Row,
+};
 
 use crate::support::{Bench, FakeStore, MANIFEST, object};
 
@@ -127,7 +130,7 @@ impl Client {
         }
     }
 
-    async fn ask(&self, op: Op, idempotency: Option<IdempotencyKey>) -> Result<Reply> {
+    async fn ask(&self, op: Op, idempotency: Option<Unanswered>) -> Result<Reply> {
         self.app.apply(self.caller.clone(), op, idempotency, 0).await
     }
 
@@ -164,21 +167,20 @@ impl Client {
         }
     }
 
-    async fn idempotency(&self, scope: u8) -> Option<IdempotencyKey> {
+    async fn idempotency(&self, scope: u8) -> Option<Unanswered> {
         let checked_at_seq = self.app.root().await.ok()?.seq;
         let mut of_app = [scope; 32];
         of_app[..16].copy_from_slice(self.app.id().uuid().as_bytes());
         if self.store.answer(of_app).await.expect("the store answers").is_some() {
             return None;
         }
-        Some(IdempotencyKey {
-            scope: of_app,
-            body_hash: [scope; 32],
+        let request = OnceInApp {
+            once: Once { scope: of_app, body_hash: [scope; 32] },
             collection: Some("log".into()),
             location_base: "/".to_owned(),
             render: None,
-            checked_at_seq,
-        })
+        };
+        Some(Unanswered { request, checked_at_seq })
     }
 
     fn holds(&self, key: &str, version: u32, data: &str) -> bool {

@@ -80,7 +80,14 @@ impl House {
 
     /// An app with this manifest, dormant.
     pub(crate) async fn app_with(&self, slug: &str, manifest: &str) -> AppHandle {
-        let created = self.runtime.control().create(self.request(slug, manifest)).await.unwrap();
+        let created = self
+            .runtime
+            .control()
+            .create(self.request(slug, manifest))
+            .await
+            .unwrap()
+            .first()
+            .unwrap();
         self.runtime.apps().by_id(created.record.id).await.unwrap()
     }
 
@@ -100,7 +107,7 @@ impl House {
             slug: Some(slug.to_owned()),
             input_data: BTreeMap::new(),
             dry_run: false,
-            answer: None,
+            idempotency: None,
         }
     }
 

@@ -15,11 +15,11 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
+    idempotency::{FirstAnswer, KeptAnswer},
     row::Row,
 };
 use rookery_storage::{
     commit::{Abort, Epoch, Group, Outcome, RowState, Totals},
-    idempotency_global::StoredAnswer,
     load::{Head, LoadedApp, LoadedRow, Tombstone},
 };
 use tokio::sync::watch;
@@ -61,7 +61,7 @@ struct State {
     hold: bool,
     submitted: u64,
     settled: watch::Sender<u64>,
-    answers: HashMap<[u8; 32], StoredAnswer>,
+    answers: HashMap<[u8; 32], FirstAnswer>,
     loads: u64,
     panic_at_load: bool,
     /// Row versions and contents that were ever committed.
@@ -259,14 +259,10 @@ impl State {
         }
         app.history.insert(group.seq, Arc::new(picture));
         for answer in &group.idempotency {
-            let stored = StoredAnswer {
-                body_hash: answer.body_hash,
-                status: answer.status,
-                location: answer.location.clone(),
-                body: answer.body.clone(),
-                created_at: answer.created_at,
-            };
-            if self.answers.insert(answer.scope, stored).is_some() {
+            let (status, location) = (answer.status, answer.location.clone());
+            let kept = KeptAnswer { status, location, body: answer.body.clone() };
+            let first = FirstAnswer { body_hash: answer.body_hash, answer: kept };
+            if self.answers.insert(answer.scope, first).is_some() {
                 self.violations.push("two first answers for one idempotency key".to_owned());
             }
         }
@@ -402,7 +398,7 @@ impl AppStore for FakeStore {
         ready(detached)
     }
 
-    fn answer(&self, scope: [u8; 32]) -> Stored<Option<StoredAnswer>> {
+    fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {
         ready(self.lock().answers.get(&scope).cloned())
     }
 }

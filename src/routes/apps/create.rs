@@ -7,8 +7,11 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::control::{AppDetail, CreateApp, Created as Made, FirstAnswer, Render};
-use rookery_domain::{Error, ErrorCode, Principal, PrincipalKind};
+use rookery_actors::control::{AppDetail, CreateApp, CreateOnce, Created as Made, Render};
+use rookery_domain::{
+    Error, ErrorCode, Principal, PrincipalKind,
+    idempotency::{Answered, KeptAnswer, Once},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,14 +19,13 @@ use super::{
     bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
     record::{self, AppRecordBody, OwnerBody, WarningBody},
     rehearsal::Rehearsal,
-    replay,
 };
 use crate::{
     error::ApiResult,
     http::{
         auth::{org::check_admin, permission::ClaimedAgent},
-        idempotency::IdempotencyKey,
-        reply::Created,
+        idempotency::{IdempotencyKey, again},
+        reply::{Created, to_json},
     },
     state::AppState,
 };
@@ -78,14 +80,12 @@ pub async fn create(
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
     let owner = record::owner(&state, caller.owner).await?;
     let dry_run = deploy.dry_run;
-    let keep = |key: String| FirstAnswer {
-        scope: replay::scope(principal, "POST /v1/apps", None, &key),
-        body_hash: deploy.hash(),
-        not_before: replay::not_before(state.clock.now()),
+    let once = |key: String| CreateOnce {
+        once: Once::new(principal, &["POST /v1/apps", &key], deploy.hash()),
         render: kept(&state, &owner),
     };
     // A dry run makes nothing, so there is nothing to make only once.
-    let answer = key.0.filter(|_| !dry_run).map(keep);
+    let idempotency = key.0.filter(|_| !dry_run).map(once);
     let request = CreateApp {
         owner: caller.owner,
         org: deploy.org,
@@ -95,13 +95,12 @@ pub async fn create(
         slug: deploy.slug,
         input_data: deploy.input_data.unwrap_or_default(),
         dry_run,
-        answer,
+        idempotency,
     };
-    let control = state.rooms.control();
-    let made = control.create(request).await?;
-    if let Some(first) = made.replayed {
-        return Ok(replay::again(first.status, first.location.as_deref(), first.body));
-    }
+    let made = match state.rooms.control().create(request).await? {
+        Answered::First(made) => made,
+        Answered::Again(kept) => return Ok(again(kept)),
+    };
     if dry_run {
         return Ok(Json(Rehearsal::of_create(made)).into_response());
     }
@@ -122,6 +121,6 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Box<Render> {
         let detail = AppDetail::of_created(made);
         let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
         let body = CreatedApp { app, warnings: record::warnings(&made.inactive) };
-        (201, Some(location(made)), replay::to_json(&body))
+        KeptAnswer { status: 201, location: Some(location(made)), body: to_json(&body) }
     })
 }

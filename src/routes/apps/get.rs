@@ -6,13 +6,13 @@ use axum::{
 };
 use rookery_domain::ErrorCode;
 
-use super::{record::AppRecordBody, replay::to_json};
+use super::record::AppRecordBody;
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
         conditional::IfNoneMatch,
-        reply::RawJson,
+        reply::{RawJson, to_json},
     },
     pages::assets::strong_etag,
     state::AppState,

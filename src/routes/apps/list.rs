@@ -16,17 +16,14 @@ use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{
-    record::{self, AppRecordBody, OwnerBody, StatusBody},
-    replay::to_json,
-};
+use super::record::{self, AppRecordBody, OwnerBody, StatusBody};
 use crate::{
     error::ApiResult,
     http::{
         auth::{org::check_admin, permission::ClaimedAgent},
         conditional::IfNoneMatch,
         params::StrictQuery,
-        reply::{Page, RawJson, page_limit},
+        reply::{Page, RawJson, page_limit, to_json},
     },
     pages::assets::strong_etag,
     state::AppState,

@@ -14,7 +14,6 @@ pub mod migration_mode;
 pub mod purge;
 pub mod record;
 pub mod rehearsal;
-pub mod replay;
 pub mod restore;
 pub mod roles;
 pub mod screenshot;

@@ -8,13 +8,14 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::{
-    app::{
-        message::{Renderer, Reply, StoredAnswer},
-        once::Once,
-    },
+    app::message::{OnceInApp, Renderer, Reply},
     control::{AppDetail, Redeploy},
 };
-use rookery_domain::{Error, ErrorCode, compat::Break};
+use rookery_domain::{
+    Error, ErrorCode,
+    compat::Break,
+    idempotency::{Answered, KeptAnswer, Once},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,11 +23,14 @@ use super::{
     bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
     record::{self, AppRecordBody, OwnerBody, WarningBody},
     rehearsal::Rehearsal,
-    replay,
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::OwnerAgent, idempotency::IdempotencyKey, reply::Created},
+    http::{
+        auth::permission::OwnerAgent,
+        idempotency::{IdempotencyKey, again},
+        reply::{Created, to_json},
+    },
     state::AppState,
 };
 
@@ -89,9 +93,9 @@ pub async fn deploy(
     let named = record::owner(&state, app.record().owner).await?;
     let dry_run = deploy.dry_run;
     let route = "POST /v1/apps/{id}/versions";
-    let once = |key: String| Once {
-        scope: replay::scope(caller.principal(), route, Some(app.id()), &key),
-        body_hash: deploy.hash(),
+    let id = app.id().to_string();
+    let once = |key: String| OnceInApp {
+        once: Once::new(caller.principal(), &[route, &id, &key], deploy.hash()),
         collection: None,
         location_base: String::new(),
         render: Some(kept(&state, &named)),
@@ -101,10 +105,10 @@ pub async fn deploy(
     let force = deploy.force.unwrap_or_default();
     let request = Redeploy { caller, bundle: deploy.bundle, force, dry_run, idempotency };
     let control = state.rooms.control();
-    let deployed = control.deploy(&app, request).await?;
-    if let Some(first) = deployed.replayed {
-        return Ok(replay::again(first.status, first.location.as_deref(), first.body));
-    }
+    let deployed = match control.deploy(&app, request).await? {
+        Answered::First(deployed) => deployed,
+        Answered::Again(kept) => return Ok(again(kept)),
+    };
     if dry_run {
         return Ok(Json(Rehearsal::of_version(deployed)).into_response());
     }
@@ -136,10 +140,10 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
             rows_detached,
             rows_reattached,
         };
-        StoredAnswer {
+        KeptAnswer {
             status: 201,
             location: Some(format!("/v1/apps/{}", root.record.id)),
-            body: replay::to_json(&record),
+            body: to_json(&record),
         }
     }))
 }

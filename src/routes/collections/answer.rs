@@ -6,14 +6,14 @@ use axum::{body::Body, response::Response};
 use futures::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rookery_actors::app::{
-    message::{Renderer, Reply, RowFate, RowReply, StoredAnswer},
+    message::{Renderer, Reply, RowFate, RowReply},
     page::PageText,
     render,
 };
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, Result, idempotency::KeptAnswer};
 use serde::Deserialize;
 
-use crate::{http::idempotency::mark_replayed, state::AppState};
+use crate::{http::idempotency::again, state::AppState};
 
 /// Marks the answer of a create whose key was taken already.
 const ROW_EXISTED: HeaderName = HeaderName::from_static("row-existed");
@@ -58,14 +58,14 @@ pub(crate) fn batch_renderer(state: AppState) -> Renderer {
             _ => &[],
         };
         let body = render::batch(results, |code| state.envelope.docs_url(code));
-        StoredAnswer { status: 200, location: None, body }
+        KeptAnswer { status: 200, location: None, body }
     }))
 }
 
 /// A row after a write that makes none.
 pub(crate) fn row(reply: &RowReply) -> Response {
     let (status, body) = render::row(reply);
-    let mut response = json(status_of(status), body);
+    let mut response = json(StatusCode::from_u16(status).unwrap_or_default(), body);
     put(response.headers_mut(), header::ETAG, etag(reply.row.version));
     response
 }
@@ -89,34 +89,20 @@ pub(crate) fn created(reply: &RowReply, location_base: impl FnOnce() -> String) 
 
 /// A row's first answer once more, headers included. `creates`: a 200 then meant that the row
 /// existed.
-pub(crate) fn row_again(stored: StoredAnswer, creates: bool) -> Result<Response> {
+pub(crate) fn row_again(kept: KeptAnswer, creates: bool) -> Result<Response> {
     #[derive(Deserialize)]
     struct Version {
         version: u32,
     }
     let Version { version } =
-        serde_json::from_str(&stored.body).map_err(|_| Error::internal(false))?;
-    let existed = creates && stored.status == 200;
-    let mut response = again(stored);
+        serde_json::from_str(&kept.body).map_err(|_| Error::internal(false))?;
+    let existed = creates && kept.status == 200;
+    let mut response = again(kept);
     put(response.headers_mut(), header::ETAG, etag(version));
     if existed {
         response.headers_mut().insert(ROW_EXISTED, HeaderValue::from_static("true"));
     }
     Ok(response)
-}
-
-/// A first answer once more.
-pub(crate) fn again(stored: StoredAnswer) -> Response {
-    let mut response = json(status_of(stored.status), stored.body);
-    if let Some(location) = stored.location {
-        put(response.headers_mut(), header::LOCATION, location);
-    }
-    mark_replayed(&mut response);
-    response
-}
-
-fn status_of(status: u16) -> StatusCode {
-    StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
 }
 
 /// Paths of percent-encoded segments and quoted numbers are valid header values.

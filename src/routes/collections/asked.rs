@@ -5,13 +5,12 @@ use std::sync::Arc;
 use rookery_actors::{
     AppHandle,
     app::{
-        message::{Op, Renderer, Reply},
-        once::Once,
+        message::{OnceInApp, Op, Renderer, Reply},
         render::path_segment,
     },
     directory::{Participant, ParticipantKind},
 };
-use rookery_domain::{Error, ErrorCode, Result, principal::Caller};
+use rookery_domain::{Error, ErrorCode, Result, idempotency::Once, principal::Caller};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -139,31 +138,19 @@ impl Asked {
     pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
         let (caller, bytes) = (self.caller.clone(), write.body.len());
         let Some(key) = write.key else { return self.app.apply(caller, op, None, bytes).await };
-        let once = Once {
-            scope: self.scope(&write, key),
-            body_hash: Sha256::digest(write.body).into(),
+        let (principal, id) = (self.caller.principal(), self.app.id().to_string());
+        let place = match self.place {
+            Place::Api => "api",
+            Place::Origin => "origin",
+        };
+        let collection = write.collection.unwrap_or_default();
+        let what = [place, write.route, &id, collection, key];
+        let once = OnceInApp {
+            once: Once::new(principal, &what, Sha256::digest(write.body).into()),
             collection: write.collection.map(Into::into),
             location_base: write.collection.map_or_else(String::new, |name| self.rows_path(name)),
             render: write.render,
         };
         self.app.apply_once(caller, op, once, bytes).await
-    }
-
-    /// SHA-256 of principal, route, app and key; each text goes in with its length.
-    fn scope(&self, write: &Write<'_>, key: &str) -> [u8; 32] {
-        let principal = self.caller.principal();
-        let place = match self.place {
-            Place::Api => "api",
-            Place::Origin => "origin",
-        };
-        let mut hash = Sha256::new()
-            .chain_update([principal.kind as u8])
-            .chain_update(principal.id)
-            .chain_update(self.app.id().uuid().as_bytes());
-        for part in [place, write.route, write.collection.unwrap_or_default(), key] {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        hash.finalize().into()
     }
 }

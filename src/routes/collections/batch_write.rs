@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::ApiResult,
-    http::{auth::permission::RowCaller, body::ExactJson},
+    http::{auth::permission::RowCaller, body::ExactJson, idempotency::again},
 };
 
 /// What the batch itself may answer: with `atomic`, whatever its entries may.
@@ -74,7 +74,7 @@ pub(crate) async fn batch_write(
     };
     match asked.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),
-        Reply::Replayed(first) => Ok(answer::again(first)),
+        Reply::Replayed(first) => Ok(again(first)),
         _ => Err(Error::internal(true).into()),
     }
 }

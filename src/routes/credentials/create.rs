@@ -12,6 +12,7 @@ use rookery_domain::{
     access::Operation,
     credentials::{CollectionRights, Mode, Rights, Scope, check_name},
     id::CredentialId,
+    idempotency::Answered,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -27,10 +28,10 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    routes::sharing::{Made, Making, again},
+    routes::sharing::Making,
 };
 
 /// Errors of this route.
@@ -179,9 +180,9 @@ pub async fn create(
     };
     let op = Op::App(AppOp::Access(AccessOp::MintCredential(new)));
     let making = Making { app, caller, route: "POST credentials".to_owned(), key };
-    let reply = match making.ask(op, &body, kept).await? {
-        Made::Before(first) => return Ok(again(first)),
-        Made::Now(reply) => reply,
+    let reply = match making.create(op, &body, kept).await? {
+        Answered::Again(kept) => return Ok(again(kept)),
+        Answered::First(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
     let record = record.with_token(secret.expose().to_owned());

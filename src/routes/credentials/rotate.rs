@@ -13,6 +13,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     credentials::{OVERLAP_S_DEFAULT, OVERLAP_S_MAX},
     id::CredentialId,
+    idempotency::Answered,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -25,11 +26,10 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
         params::PathId,
-        reply::Created,
     },
-    routes::sharing::{Made, Making, again_ok},
+    routes::sharing::Making,
     state::AppState,
 };
 
@@ -83,20 +83,20 @@ pub async fn rotate(
     let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
     let kept = |reply: &Reply| match reply {
         Reply::Access(AccessReply::Credential(credential)) => {
-            Some(Created { location: String::new(), record: CredentialBody::rotated(credential) })
+            Some(CredentialBody::rotated(credential))
         }
         _ => None,
     };
     let route = format!("POST credentials/{id}/rotate");
     let making = Making { app: app.clone(), caller, route, key };
-    let reply = match making.ask(op, &body, kept).await {
-        Ok(Made::Before(first)) => return Ok(again_ok(first)),
-        Ok(Made::Now(reply)) => reply,
+    let reply = match making.change(op, &body, kept).await {
+        Ok(Answered::Again(kept)) => return Ok(again(kept)),
+        Ok(Answered::First(reply)) => reply,
         Err(refused) => {
             let control = state.rooms.control();
             return Err(control.explain_credential(&app, id, refused).await.into());
         }
     };
-    let record = kept(&reply).ok_or_else(|| Error::internal(true))?.record;
+    let record = kept(&reply).ok_or_else(|| Error::internal(true))?;
     Ok(Json(record.with_token(secret.expose().to_owned())).into_response())
 }

@@ -15,7 +15,7 @@ use crate::{
     http::{
         auth::permission::RowCaller,
         body::{BodyBound, ExactJson, RequestBody},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
     },
     routes::collections::{
         answer,
@@ -94,7 +94,7 @@ pub(crate) async fn emit(
     };
     match asked.write(op, write).await? {
         Reply::Event(event) => Ok(answer::json(StatusCode::CREATED, render::event(&event))),
-        Reply::Replayed(first) => Ok(answer::again(first)),
+        Reply::Replayed(first) => Ok(again(first)),
         _ => Err(Error::internal(true).into()),
     }
 }

@@ -12,6 +12,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX},
     id::GrantId,
+    idempotency::Answered,
     limits::Limits,
     secret::{Secret, SecretKind},
 };
@@ -24,10 +25,10 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    routes::sharing::{Made, Making, again, end},
+    routes::sharing::{Making, end},
     state::AppState,
 };
 
@@ -97,9 +98,9 @@ pub async fn create(
     };
     let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
     let making = Making { app, caller, route: "POST grants".to_owned(), key };
-    let reply = match making.ask(op, &body, kept).await? {
-        Made::Before(first) => return Ok(again(first)),
-        Made::Now(reply) => reply,
+    let reply = match making.create(op, &body, kept).await? {
+        Answered::Again(kept) => return Ok(again(kept)),
+        Answered::First(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
     let record = record.with_url(format!("{url}s/grant/{}", token.expose()));

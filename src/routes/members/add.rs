@@ -9,7 +9,9 @@ use rookery_actors::app::{
     message::{AppOp, Op, Reply},
 };
 use rookery_actors::directory::Invited;
-use rookery_domain::{Error, ErrorCode, Result, app::AppRecord, email::Email};
+use rookery_domain::{
+    Error, ErrorCode, Result, app::AppRecord, email::Email, idempotency::Answered,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,12 +21,12 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
         reply::Created,
     },
     mail::Letter,
     push::{Addressee, Notice},
-    routes::sharing::{Made, Making, again},
+    routes::sharing::Making,
     state::{AppState, State as Shared},
 };
 
@@ -87,10 +89,10 @@ pub async fn add(
     };
     let record = app.record();
     let making = Making { app, caller, route: "POST members".to_owned(), key };
-    let made = making.ask(Op::App(AppOp::Access(op)), &body, kept.clone()).await?;
+    let made = making.create(Op::App(AppOp::Access(op)), &body, kept.clone()).await?;
     let reply = match made {
-        Made::Before(first) => return Ok(again(first)),
-        Made::Now(reply) => reply,
+        Answered::Again(kept) => return Ok(again(kept)),
+        Answered::First(reply) => reply,
     };
     if let Err(error) = tell(&state, &invited, &email, &record) {
         // The member is there all the same; its address finds the app without the mail too.

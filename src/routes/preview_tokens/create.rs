@@ -11,6 +11,7 @@ use rookery_actors::app::{
 use rookery_domain::{
     Error, ErrorCode, Principal, Timestamp,
     id::PreviewId,
+    idempotency::Answered,
     previews::{PREVIEW_TTL_S_DEFAULT, PREVIEW_TTL_S_MAX, Preview},
     secret::{Secret, SecretKind},
 };
@@ -22,10 +23,10 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, OptionalJson, RequestBody},
-        idempotency::IdempotencyKey,
+        idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    routes::sharing::{Made, Making, again, end},
+    routes::sharing::{Making, end},
     state::AppState,
 };
 
@@ -108,9 +109,9 @@ pub async fn create(
     };
     let op = Op::App(AppOp::Access(AccessOp::MintPreview(new)));
     let making = Making { app, caller, route: "POST preview-tokens".to_owned(), key };
-    let reply = match making.ask(op, &body, kept).await? {
-        Made::Before(first) => return Ok(again(first)),
-        Made::Now(reply) => reply,
+    let reply = match making.create(op, &body, kept).await? {
+        Answered::Again(kept) => return Ok(again(kept)),
+        Answered::First(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
     let token = Some(secret.expose().to_owned());

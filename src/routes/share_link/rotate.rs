@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::app::message::Reply;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, idempotency::Answered};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,13 +15,9 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{Nothing, OptionalJson},
-        idempotency::IdempotencyKey,
-        reply::Created,
+        idempotency::{IdempotencyKey, again},
     },
-    routes::{
-        apps::record::share_url,
-        sharing::{Made, Making, again_ok},
-    },
+    routes::{apps::record::share_url, sharing::Making},
     state::AppState,
 };
 
@@ -52,15 +48,13 @@ pub async fn rotate(
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner;
     let op = state.rooms.control().share_rotation(&app);
-    let kept = |_: &Reply| {
-        Some(Created { location: String::new(), record: ShareLinkBody { share_url: None } })
-    };
+    let kept = |_: &Reply| Some(ShareLinkBody { share_url: None });
     let making = Making { app, caller, route: "POST share-link/rotate".to_owned(), key };
-    match making.ask(op, &body, kept).await? {
-        Made::Before(first) => Ok(again_ok(first)),
-        Made::Now(Reply::App(record)) => {
+    match making.change(op, &body, kept).await? {
+        Answered::Again(kept) => Ok(again(kept)),
+        Answered::First(Reply::App(record)) => {
             Ok(Json(ShareLinkBody { share_url: share_url(&state, &record) }).into_response())
         }
-        Made::Now(_) => Err(Error::internal(true).into()),
+        Answered::First(_) => Err(Error::internal(true).into()),
     }
 }

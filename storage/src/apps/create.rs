@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{app::AppRecord, event::Event, id::AppId};
+use rookery_domain::{app::AppRecord, event::Event, id::AppId, idempotency::FirstAnswer};
 
 use super::visibility_code;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     commit::{RowWrite, Totals},
     db::{Args, Db, Tx, args},
     error::{Result, StorageError},
-    idempotency_global::{self, NewAnswer, StoredAnswer},
+    idempotency::global::{self, NewAnswer},
     versions,
 };
 
@@ -46,7 +46,7 @@ pub enum CreateOutcome {
     /// There is no such open account.
     NoSuchAccount,
     /// The idempotency key was answered before: with this.
-    Answered(StoredAnswer),
+    Answered(FirstAnswer),
 }
 
 /// Makes an app.
@@ -82,7 +82,7 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
         return Ok(CreateOutcome::NoSuchAccount);
     }
     if let Some(answer) = &app.answer
-        && let Some(first) = idempotency_global::put_in(tx, answer, Some(record.id)).await?
+        && let Some(first) = global::put_in(tx, answer, Some(record.id)).await?
     {
         return Ok(CreateOutcome::Answered(first));
     }

@@ -4,6 +4,7 @@ use rookery_domain::{
     Timestamp,
     app::AppStatus,
     id::{AppId, HumanId},
+    idempotency::{FirstAnswer, KeptAnswer, Once},
 };
 use rookery_storage::{
     apps::{
@@ -11,7 +12,7 @@ use rookery_storage::{
         create::{self, CreateOutcome, NewApp},
     },
     commit::RowState,
-    idempotency_global::{NewAnswer, StoredAnswer},
+    idempotency::global::NewAnswer,
     versions,
 };
 
@@ -21,14 +22,9 @@ use crate::{
 };
 
 fn answer(scope: [u8; 32], body: &str) -> NewAnswer {
-    let answer = StoredAnswer {
-        body_hash: [1; 32],
-        status: 201,
-        location: Some("/v1/apps/x".into()),
-        body: body.into(),
-        created_at: NOW,
-    };
-    NewAnswer { scope, answer, not_before: NOW.plus_seconds(-86_400) }
+    let location = Some("/v1/apps/x".into());
+    let answer = KeptAnswer { status: 201, location, body: body.into() };
+    NewAnswer { once: Once { scope, body_hash: [1; 32] }, answer, now: NOW }
 }
 
 contract! {
@@ -149,7 +145,8 @@ contract! {
         })
         .await;
         let created = outcomes.iter().position(|o| *o == CreateOutcome::Created).unwrap();
-        let first = answer(scope, &format!("body {created}")).answer;
+        let NewAnswer { once, answer, .. } = answer(scope, &format!("body {created}"));
+        let first = FirstAnswer { body_hash: once.body_hash, answer };
         for (i, outcome) in outcomes.into_iter().enumerate() {
             if i != created {
                 assert_eq!(outcome, CreateOutcome::Answered(first.clone()));

@@ -1,26 +1,25 @@
 //! What has expired is forgotten; what has not stays. And answers that are replayed for a day.
 
-use rookery_domain::id::{AppId, DeviceId, ParticipantId};
+use rookery_domain::{
+    id::{AppId, DeviceId, ParticipantId},
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+};
 use rookery_storage::{
     claims, devices, expiry,
-    idempotency_global::{self, NewAnswer, StoredAnswer},
+    idempotency::global::{self, NewAnswer},
     links, participants, session_grants, sessions,
 };
 
 use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
 
-fn answer(scope: [u8; 32], body: &str, made: rookery_domain::Timestamp) -> NewAnswer {
-    NewAnswer {
-        scope,
-        answer: StoredAnswer {
-            body_hash: [2; 32],
-            status: 201,
-            location: Some("/v1/keys".into()),
-            body: body.into(),
-            created_at: made,
-        },
-        not_before: made.plus_seconds(-86_400),
-    }
+fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewAnswer {
+    let location = Some("/v1/keys".into());
+    let answer = KeptAnswer { status: 201, location, body: body.into() };
+    NewAnswer { once: Once { scope, body_hash: [2; 32] }, answer, now }
+}
+
+fn first(new: NewAnswer) -> FirstAnswer {
+    FirstAnswer { body_hash: new.once.body_hash, answer: new.answer }
 }
 
 contract! {
@@ -98,30 +97,28 @@ contract! {
             let db = db.clone();
             async move {
                 let answer = answer(scope, &format!("body {i}"), NOW);
-                idempotency_global::put(&db, answer).await.unwrap()
+                global::put(&db, answer).await.unwrap()
             }
         })
         .await;
-        let first = stored.iter().position(Option::is_none).unwrap();
-        let expected = answer(scope, &format!("body {first}"), NOW).answer;
+        let made = stored.iter().position(Option::is_none).unwrap();
+        let expected = first(answer(scope, &format!("body {made}"), NOW));
         assert_eq!(stored.iter().flatten().count(), 15);
         assert!(stored.iter().flatten().all(|found| *found == expected));
-        let since = NOW.plus_seconds(-1);
-        let found = idempotency_global::get(db, scope, since).await.unwrap();
-        assert_eq!(found, Some(expected));
-        assert_eq!(idempotency_global::get(db, hash(), since).await.unwrap(), None);
+        let day = NOW.plus_seconds(KEPT_FOR_S);
+        let just_before = day.plus_seconds(-1);
+        assert_eq!(global::find(db, scope, just_before).await.unwrap(), Some(expected));
+        assert_eq!(global::find(db, hash(), NOW).await.unwrap(), None);
 
         // A day later it is forgotten: not shown, replaced by the next, and swept.
-        let tomorrow = NOW.plus_seconds(86_401);
-        let not_before = tomorrow.plus_seconds(-86_400);
-        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
-        let next = answer(scope, "tomorrow", tomorrow);
-        assert_eq!(idempotency_global::put(db, next.clone()).await.unwrap(), None);
-        let found = idempotency_global::get(db, scope, not_before).await.unwrap();
-        assert_eq!(found, Some(next.answer));
-        assert!(!expiry::sweep_answers(db, tomorrow).await.unwrap());
-        assert!(idempotency_global::get(db, scope, not_before).await.unwrap().is_some());
-        expiry::sweep_answers(db, tomorrow.plus_seconds(1)).await.unwrap();
-        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
+        assert_eq!(global::find(db, scope, day).await.unwrap(), None);
+        let next = answer(scope, "tomorrow", day);
+        assert_eq!(global::put(db, next.clone()).await.unwrap(), None);
+        assert_eq!(global::find(db, scope, day).await.unwrap(), Some(first(next)));
+        let just_before = day.plus_seconds(KEPT_FOR_S - 1);
+        assert!(!expiry::sweep_answers(db, just_before).await.unwrap());
+        assert!(global::find(db, scope, just_before).await.unwrap().is_some());
+        expiry::sweep_answers(db, day.plus_seconds(KEPT_FOR_S)).await.unwrap();
+        assert_eq!(number(db, "select count(*) from idempotency_global").await, 0);
     }
 }

@@ -3,6 +3,7 @@
 use rookery_domain::{
     app::AppStatus,
     id::{AppId, HumanId},
+    idempotency::{KeptAnswer, Once},
 };
 use rookery_storage::{
     Db,
@@ -12,7 +13,7 @@ use rookery_storage::{
         purge,
     },
     expiry,
-    idempotency_global::{self, NewAnswer, StoredAnswer},
+    idempotency::global::{self, NewAnswer},
     meters::roll_up,
     participants::{self, Participant, ParticipantKind},
     session_grants,
@@ -83,18 +84,12 @@ contract! {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let scope = hash();
-        let answer = StoredAnswer {
-            body_hash: [1; 32],
-            status: 201,
-            location: None,
-            body: "{}".into(),
-            created_at: NOW,
-        };
-        let not_before = NOW.plus_seconds(-86_400);
+        let answer = KeptAnswer { status: 201, location: None, body: "{}".into() };
         let mut app = new_app(owner, "old", &[row("a", "{}")]);
         app.record.status = AppStatus::Deleted;
         let id = app.record.id;
-        let answer = NewAnswer { scope, answer, not_before };
+        let once = Once { scope, body_hash: [1; 32] };
+        let answer = NewAnswer { once, answer, now: NOW };
         create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
         let visitor = Participant {
             id: rookery_domain::id::ParticipantId::new(),
@@ -117,7 +112,7 @@ contract! {
         mark(db, id).await;
         purge_whole(db, id).await;
         assert_eq!(apps::by_id(db, id).await.unwrap(), None);
-        assert_eq!(idempotency_global::get(db, scope, not_before).await.unwrap(), None);
+        assert_eq!(global::find(db, scope, NOW).await.unwrap(), None);
         for (table, left) in [
             ("select count(*) from apps", 1),
             ("select count(*) from app_head", 1),

@@ -1,7 +1,7 @@
 //! Faults at every step of a commit: whatever happens, a group is applied as a whole or not at
 //! all, and nobody is told of a success that is not durable.
 
-use rookery_domain::{event::EventType, id::AppId};
+use rookery_domain::{event::EventType, id::AppId, idempotency::KEPT_FOR_S};
 use rookery_storage::{
     LaneStatus, StorageError, Writer, WriterOptions,
     commit::{Abort, AppWrite, Outcome, RowState},
@@ -75,7 +75,7 @@ fn supervise(writer: &Writer) {
 
 /// Forgets all answers, so that every round starts from none.
 async fn forget_answers(test: &TestDb) {
-    let later = NOW.plus_seconds(2 * idempotency::KEPT_FOR_S);
+    let later = NOW.plus_seconds(2 * KEPT_FOR_S);
     idempotency::forget_expired(&test.db, later).await.unwrap();
 }
 

@@ -1,6 +1,9 @@
 //! The stored feed: pages, the floor, and what retention takes away; idempotency records by age.
 
-use rookery_domain::event::EventType;
+use rookery_domain::{
+    event::EventType,
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
+};
 use rookery_storage::{
     commit::{Outcome, RowState},
     feed::{self, FeedRetention},
@@ -101,10 +104,10 @@ contract! {
             .answer([1; 32], &["a"]);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let found = idempotency::find(&test.db, [1; 32], NOW).await.unwrap().unwrap();
-        assert_eq!((found.status, found.body_hash), (201, [9; 32]));
-        assert_eq!(found.location.as_deref(), Some("/there"));
-        assert_eq!(found.body, r#"{"key":"k"}"#);
-        let day = NOW.plus_seconds(idempotency::KEPT_FOR_S);
+        let body = r#"{"key":"k"}"#.to_owned();
+        let answer = KeptAnswer { status: 201, location: Some("/there".to_owned()), body };
+        assert_eq!(found, FirstAnswer { body_hash: [9; 32], answer });
+        let day = NOW.plus_seconds(KEPT_FOR_S);
         assert!(idempotency::find(&test.db, [1; 32], day.plus_seconds(-1)).await.unwrap().is_some());
         assert!(idempotency::find(&test.db, [1; 32], day).await.unwrap().is_none());
         assert!(idempotency::find(&test.db, [2; 32], NOW).await.unwrap().is_none());
@@ -118,7 +121,7 @@ contract! {
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
             let found = idempotency::find(&test.db, [3; 32], NOW).await.unwrap().unwrap();
-            assert_eq!(found.body, body);
+            assert_eq!(found.answer.body, body);
         }
     }
 

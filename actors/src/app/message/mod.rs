@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::registry::counting::Queued;
 
-pub use idempotency::{IdempotencyKey, Render, Renderer, StoredAnswer};
+pub use idempotency::{OnceInApp, Render, Renderer, Unanswered};
 pub use op::{Acceptance, AppOp, DeleteRow, NewRow, Op, UpsertRow, WriteRow};
 pub use reply::{Reply, RowFate, RowReply, Tombstone};
 
@@ -43,7 +43,7 @@ pub(crate) enum Message {
 pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) op: Op,
-    pub(crate) idempotency: Option<IdempotencyKey>,
+    pub(crate) idempotency: Option<Unanswered>,
     /// From then on it is not begun any more.
     pub(crate) deadline: Instant,
     /// When it was sent to the present incarnation.

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Result, Timestamp, app::AppRecord, event::Event, manifest::Retention, row::Row,
+    Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, manifest::Retention,
+    row::Row,
 };
 
-use super::{
-    super::{access_ops::AccessReply, deploy::DeployReport},
-    idempotency::StoredAnswer,
-};
+use super::super::{access_ops::AccessReply, deploy::DeployReport};
 
 /// What an operation answers.
 #[derive(Debug, Clone)]
@@ -35,7 +33,7 @@ pub enum Reply {
     /// Rows that a worker's operation touched.
     Count(u64),
     /// A first answer, replayed for its idempotency key.
-    Replayed(StoredAnswer),
+    Replayed(KeptAnswer),
 }
 
 impl Reply {

@@ -1,33 +1,50 @@
-//! Answers kept for their idempotency keys, for the routes of an app.
+//! Answers kept for their idempotency keys.
 //!
-//! They are written with the group they answer, by the writer; a purge removes those that quote
-//! the purged row. Here they are found and forgotten.
+//! Those of an app's routes are written with the group they answer, by the writer; a purge removes
+//! those that quote the purged row. Here they are found and forgotten. Those of no app are in
+//! [`global`].
 
-use rookery_domain::Timestamp;
+pub mod global;
+
+use rookery_domain::{
+    Timestamp,
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
+};
 
 use crate::{
     codec::{Columns, Read, record},
     db::{Db, args},
     error::{Result, StorageError},
-    idempotency_global::StoredAnswer,
 };
-
-/// How long an answer is replayed, in seconds: 24 hours (contract part 1).
-pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
 
 /// Records that one call of [`forget_expired`] deletes at most.
 pub const FORGET_CHUNK: u32 = 500;
 
-record!(AnswerRecord, StoredAnswer, answer);
+record!(AnswerRecord, FirstAnswer, answer);
 
-fn answer(columns: &impl Columns) -> Read<StoredAnswer> {
-    Ok(StoredAnswer {
+/// The columns of [`AnswerRecord`].
+macro_rules! answer_columns {
+    () => {
+        "body_hash, status, location, body"
+    };
+}
+use answer_columns;
+
+fn answer(columns: &impl Columns) -> Read<FirstAnswer> {
+    Ok(FirstAnswer {
         body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
-        status: columns.number(1)?,
-        location: columns.text_opt(2)?.map(str::to_owned),
-        body: columns.text(3)?.to_owned(),
-        created_at: columns.time(4)?,
+        answer: KeptAnswer {
+            status: columns.number(1)?,
+            location: columns.text_opt(2)?.map(str::to_owned),
+            body: columns.text(3)?.to_owned(),
+        },
     })
+}
+
+impl AnswerRecord {
+    fn decode(self) -> Result<FirstAnswer> {
+        self.0.map_err(|why| StorageError::corrupt("idempotency record", why))
+    }
 }
 
 /// The answer for this scope (SHA-256 of principal, route, app and key), unless it is older than
@@ -35,19 +52,18 @@ fn answer(columns: &impl Columns) -> Read<StoredAnswer> {
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<StoredAnswer>> {
-    let record: Option<AnswerRecord> = db
-        .optional(
-            "select body_hash, status, location, body, created_at from idempotency \
-             where scope = $1 and created_at > $2",
-            args![scope, now.plus_seconds(-KEPT_FOR_S)],
-        )
-        .await?;
-    record
-        .map(|AnswerRecord(answer)| {
-            answer.map_err(|why| StorageError::corrupt("idempotency record", why))
-        })
-        .transpose()
+pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
+    db.optional(
+        concat!(
+            "select ",
+            answer_columns!(),
+            " from idempotency where scope = $1 and created_at > $2"
+        ),
+        args![scope, now.plus_seconds(-KEPT_FOR_S)],
+    )
+    .await?
+    .map(AnswerRecord::decode)
+    .transpose()
 }
 
 /// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk

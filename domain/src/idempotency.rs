@@ -1,0 +1,91 @@
+//! Idempotency (contract part 1): which requests are the same one, and the answer that all but the
+//! first of them get.
+//!
+//! What is not here: where first answers are kept, and the order in which they are looked for.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{Error, ErrorCode, Principal, Result};
+
+/// How long a first answer is given again, in seconds: 24 hours.
+pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
+
+/// What makes a repeated request the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Once {
+    /// SHA-256 of who asks, of what, and with which key.
+    pub scope: [u8; 32],
+    /// SHA-256 of the body.
+    pub body_hash: [u8; 32],
+}
+
+impl Once {
+    /// A request of `principal`. `what` is its route, what the route is about, and the key; each
+    /// goes into the scope with its length.
+    #[must_use]
+    pub fn new(principal: Principal, what: &[&str], body_hash: [u8; 32]) -> Self {
+        let mut scope =
+            Sha256::new().chain_update([principal.kind as u8]).chain_update(principal.id);
+        for part in what {
+            scope.update((part.len() as u64).to_be_bytes());
+            scope.update(part);
+        }
+        Self { scope: scope.finalize().into(), body_hash }
+    }
+}
+
+/// An answer as it is kept: without secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// HTTP status.
+    pub status: u16,
+    /// The `Location` header.
+    pub location: Option<String>,
+    /// The body, JSON.
+    pub body: String,
+}
+
+/// What is kept for a scope: the answer to the first request that had it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstAnswer {
+    /// SHA-256 of that request's body.
+    pub body_hash: [u8; 32],
+    /// What it was answered.
+    pub answer: KeptAnswer,
+}
+
+impl FirstAnswer {
+    /// The answer once more, for a request of the same scope.
+    ///
+    /// # Errors
+    /// `conflict`, when that has another body.
+    pub fn again(self, once: &Once) -> Result<KeptAnswer> {
+        if self.body_hash == once.body_hash {
+            return Ok(self.answer);
+        }
+        Err(Error::new(
+            ErrorCode::Conflict,
+            "this Idempotency-Key was used before with another request body",
+        ))
+    }
+}
+
+/// How a request was answered.
+#[derive(Debug, Clone)]
+pub enum Answered<T> {
+    /// For the first time.
+    First(T),
+    /// As before.
+    Again(KeptAnswer),
+}
+
+impl<T> Answered<T> {
+    /// What was done, when it was done now.
+    #[must_use]
+    pub fn first(self) -> Option<T> {
+        match self {
+            Self::First(done) => Some(done),
+            Self::Again(_) => None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Which requests are the same one.
+
+use rookery_domain::{
+    ErrorCode, Principal, PrincipalKind,
+    id::AgentId,
+    idempotency::{FirstAnswer, KeptAnswer, Once},
+};
+
+#[test]
+fn a_scope_is_who_and_what_and_no_two_of_them_run_together() {
+    let (ada, bob) = (AgentId::new().uuid(), AgentId::new().uuid());
+    let agent = |id| Principal::new(PrincipalKind::Agent, id);
+    let scope = |who, what: &[&str]| Once::new(who, what, [0; 32]).scope;
+    let first = scope(agent(ada), &["POST /v1/keys", "key"]);
+    assert_eq!(first, Once::new(agent(ada), &["POST /v1/keys", "key"], [1; 32]).scope);
+    for other in [
+        scope(agent(bob), &["POST /v1/keys", "key"]),
+        scope(Principal::new(PrincipalKind::Human, ada), &["POST /v1/keys", "key"]),
+        scope(agent(ada), &["POST /v1/key", "skey"]),
+        scope(agent(ada), &["POST /v1/keys", "", "key"]),
+        scope(agent(ada), &["POST /v1/keyskey"]),
+    ] {
+        assert_ne!(other, first);
+    }
+}
+
+#[test]
+fn an_answer_is_given_again_for_the_same_body_only() {
+    let answer = KeptAnswer { status: 201, location: None, body: "{}".to_owned() };
+    let first = FirstAnswer { body_hash: [1; 32], answer: answer.clone() };
+    let again = |body_hash| first.clone().again(&Once { scope: [0; 32], body_hash });
+    assert_eq!(again([1; 32]).unwrap(), answer);
+    assert_eq!(again([2; 32]).unwrap_err().code, ErrorCode::Conflict);
+}

@@ -1,0 +1,91 @@
+//! First answers of creations that belong to no app. Those of an app's routes commit with their
+//! group instead.
+
+use rookery_domain::{
+    Timestamp,
+    id::AppId,
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
+};
+
+use super::{AnswerRecord, answer_columns};
+use crate::{
+    db::{Db, Tx, args},
+    error::Result,
+};
+
+/// The first answer under `scope`, unless it is older than 24 hours.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
+    db.optional(
+        concat!(
+            "select ",
+            answer_columns!(),
+            " from idempotency_global where scope = $1 and created_at > $2"
+        ),
+        args![scope, now.plus_seconds(-KEPT_FOR_S)],
+    )
+    .await?
+    .map(AnswerRecord::decode)
+    .transpose()
+}
+
+/// A first answer to be stored.
+#[derive(Debug, Clone)]
+pub struct NewAnswer {
+    /// The request that it answers.
+    pub once: Once,
+    /// What it was answered.
+    pub answer: KeptAnswer,
+    /// When. An answer that is 24 hours older is replaced.
+    pub now: Timestamp,
+}
+
+/// Stores a first answer unless one is there; that one, when there is.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn put(db: &Db, answer: NewAnswer) -> Result<Option<FirstAnswer>> {
+    db.transaction(answer, |tx, answer| Box::pin(put_in(tx, answer, None))).await
+}
+
+/// The same inside the transaction that makes `app`, whose purge will forget the answer.
+pub(crate) async fn put_in(
+    tx: &mut Tx,
+    NewAnswer { once, answer, now }: &NewAnswer,
+    app: Option<AppId>,
+) -> Result<Option<FirstAnswer>> {
+    let written = tx
+        .execute(
+            "insert into idempotency_global
+                 (scope, body_hash, status, location, body, app_id, created_at)
+             values ($1, $2, $3, $4, $5, $6, $7)
+             on conflict (scope) do update
+             set body_hash = excluded.body_hash, status = excluded.status,
+                 location = excluded.location, body = excluded.body,
+                 app_id = excluded.app_id, created_at = excluded.created_at
+             where idempotency_global.created_at <= $8",
+            args![
+                once.scope,
+                once.body_hash,
+                i64::from(answer.status),
+                answer.location.as_deref(),
+                &answer.body,
+                app,
+                *now,
+                now.plus_seconds(-KEPT_FOR_S),
+            ],
+        )
+        .await?;
+    if written == 1 {
+        return Ok(None);
+    }
+    tx.optional(
+        concat!("select ", answer_columns!(), " from idempotency_global where scope = $1"),
+        args![once.scope],
+    )
+    .await?
+    .map(AnswerRecord::decode)
+    .transpose()
+}
