@@ -153,10 +153,11 @@ async fn signing_out_ends_what_waits_at_that_moment() {
     let world = World::start().await;
     let site = world.public("board", board()).await;
     let (guest, other) = (site.guest().await, site.guest().await);
-    let since = cursor(&site, &guest).await;
-    let path = format!("/s/feed?since={since}&wait=60");
+    let path = |since| format!("/s/feed?since={since}&wait=60");
+    let stays = path(cursor(&site, &other).await);
+    let stays = tokio::spawn(Answer::of(site.by(&other, Method::GET, &stays)));
+    let path = path(cursor(&site, &guest).await);
     let poll = tokio::spawn(Answer::of(site.by(&guest, Method::GET, &path)));
-    let stays = tokio::spawn(Answer::of(site.by(&other, Method::GET, &path)));
     let stream = site.by(&guest, Method::GET, &path).header("accept", "text/event-stream");
     let mut stream = Stream::of(stream.send().await.expect("an answer"));
     world.server.open_polls(3).await;
