@@ -17,19 +17,14 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures::FutureExt as _;
-use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts, uri::Authority,
-};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts};
 use rookery_actors::AppHandle;
 use rookery_domain::{
-    Error,
+    Error, ErrorCode,
     trace::{Trace, TraceParent},
 };
 use rookery_storage::trace;
-use secrecy::{ExposeSecret as _, SecretString};
-use subtle::ConstantTimeEq as _;
 use tower::Service as _;
 
 use super::{
@@ -37,6 +32,7 @@ use super::{
     client::{self, RequestContext},
     conditional::IfNoneMatch,
     headers, linger, metering,
+    operators::{self, Operators},
     origin::{self, Origin},
     rate_limit::{Limiter, Standing},
     refused,
@@ -68,11 +64,9 @@ pub struct Edge {
     log: RequestLog,
     limiter: Option<Limiter>,
     min_cli_version: Option<semver::Version>,
-    /// The bearer that the operator's listener asks for.
-    token: Option<SecretString>,
+    /// Whom the operators' listener lets in.
+    operators: Option<Operators>,
     https: bool,
-    /// Whether requests must name this machine: no token keeps foreign pages out.
-    local_only: bool,
 }
 
 impl Edge {
@@ -89,10 +83,8 @@ impl Edge {
     /// The boundary of the operator's listener: no rate limit, but the token where one is set.
     #[must_use]
     pub fn ops(state: AppState, routes: RouteTable) -> Self {
-        let token = state.config.ops.token.clone();
-        let token = Some(token).filter(|token| !token.expose_secret().is_empty());
-        let local_only = token.is_none();
-        Self { token, local_only, ..Self::bare(state, routes) }
+        let operators = Some(Operators::of(&state.config.ops));
+        Self { operators, ..Self::bare(state, routes) }
     }
 
     fn bare(state: AppState, routes: RouteTable) -> Self {
@@ -104,9 +96,8 @@ impl Edge {
             log: RequestLog::new(state.config.log.requests_per_second_max),
             limiter: None,
             min_cli_version: None,
-            token: None,
+            operators: None,
             https: state.public_url.starts_with("https:"),
-            local_only: false,
             state,
         }
     }
@@ -118,112 +109,165 @@ impl Edge {
         B::Error: Into<axum::BoxError>,
     {
         let began = Instant::now();
-        let address =
-            client::address(peer, request.headers(), &self.state.config.server.trusted_proxies);
-        let request_id = self.request_ids.of(request.headers());
-        let standing = self.limiter.as_ref().map(|limiter| limiter.count(address));
         let (mut parts, body) = request.into_parts();
         let host = origin::settle_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
-        let is_app = !matches!(origin, Origin::Site);
-        let method = parts.method.clone();
-        let uri = parts.uri.clone();
+        let passing = self.enter(&parts, (began, peer), &origin, routes);
+        let (response, app) = match self.refusal(&parts.headers, &passing) {
+            _ if let Err(wrong) = host => {
+                (ApiError::from(Error::invalid(wrong)).into_response(), None)
+            }
+            Some(refusal) if routes.has(&passing.method, passing.uri.path()) => {
+                (refusal.into_response(), None)
+            }
+            _ if let Origin::Alias { serving } = &origin => {
+                (origin::to_serving(serving, &passing.uri, &self.state), None)
+            }
+            _ if passing.is_app && self.is_preflight(&passing) => (preflight(), None),
+            // Nothing refuses it; or no such route, which the router says better.
+            _ => self.answer(&passing, origin, Request::from_parts(parts, Body::new(body))).await,
+        };
+        self.leave(passing, response, app)
+    }
+
+    /// What is known of a request before anything is done for it.
+    fn enter<'a>(
+        &self,
+        parts: &Parts,
+        (began, peer): (Instant, SocketAddr),
+        origin: &Origin,
+        routes: &'a RouteTable,
+    ) -> Passing<'a> {
+        let (method, uri) = (parts.method.clone(), parts.uri.clone());
+        let proxies = &self.state.config.server.trusted_proxies;
+        let address = client::address(peer, &parts.headers, proxies);
         let caller = request_id::trace_parent(&parts.headers);
         let trace = self.trace(caller.as_ref(), uri.path(), began);
-        let api = uri.path().starts_with(API_PREFIX);
-
         let cached = method.is_safe().then(|| IfNoneMatch::of(&parts.headers));
-        let cached = cached.filter(|cached| !cached.is_empty());
-        // To a browser that loads a page an error is one; to everything else it is the envelope.
-        let loads_page = self.app_routes.is_some()
-            && !api
-            && !uri.path().starts_with(PARTICIPANT_PREFIX)
-            && is_navigation(&parts.headers);
-
-        let with_cookie = parts.headers.contains_key(header::COOKIE).then(|| parts.headers.clone());
-        let mut metered = None;
-        let mut response = match self.refusal(&parts.headers, uri.path(), api, standing) {
-            _ if let Err(wrong) = host => ApiError::from(Error::invalid(wrong)).into_response(),
-            Some(refusal) if routes.has(&method, uri.path()) => refusal.into_response(),
-            _ if let Origin::Alias { serving } = &origin => {
-                origin::to_serving(serving, &uri, &self.state)
-            }
-            _ if is_app && self.is_preflight(&method, uri.path()) => preflight(),
-            // Nothing refuses it; or no such route, which the router says better.
-            _ => {
-                let by_proxy = client::is_trusted(peer, &self.state.config.server.trusted_proxies);
-                let request_id = request_id.clone();
-                let (app, domain) = origin.into_parts();
-                let query = uri.query().filter(|query| !query.is_empty());
-                let stray = query.and_then(|query| routes.stray(&method, uri.path(), query));
-                let context = RequestContext { request_id, address, by_proxy, app, domain, stray };
-                parts.extensions.insert(context);
-                if !api && !is_app {
-                    // A page asks the API what it shows.
-                    parts.extensions.insert(InnerRoutes(routes.handlers()));
-                }
-                let (body, leftover) = linger::watch(&parts.headers, Body::new(body));
-                let request = Request::from_parts(parts, body);
-                let work = trace::within(trace.clone(), route(routes.handlers(), request));
-                let (response, app) = metering::run(work).await;
-                metered = app;
-                leftover.drain().await;
-                response
-            }
+        let has_cookie = parts.headers.contains_key(header::COOKIE);
+        let is_app = !matches!(origin, Origin::Site);
+        let mut passing = Passing {
+            began,
+            address,
+            by_proxy: client::is_trusted(peer, proxies),
+            request_id: self.request_ids.of(&parts.headers),
+            standing: self.limiter.as_ref().map(|limiter| limiter.count(address)),
+            method,
+            uri,
+            routes,
+            is_app,
+            caller,
+            trace,
+            cached: cached.filter(|cached| !cached.is_empty()),
+            cookies: (has_cookie && !is_app).then(|| parts.headers.clone()),
+            loads_page: false,
         };
+        passing.loads_page =
+            self.app_routes.is_some() && !passing.is_private() && is_navigation(&parts.headers);
+        passing
+    }
 
-        if let Some(cached) = cached {
+    /// Has a handler answer, and says which app it did that for.
+    async fn answer(
+        &self,
+        passing: &Passing<'_>,
+        origin: Origin,
+        request: Request<Body>,
+    ) -> (Response, Option<AppHandle>) {
+        let Passing { routes, method, uri, address, by_proxy, .. } = passing;
+        let (mut parts, body) = request.into_parts();
+        let (app, domain) = origin.into_parts();
+        let query = uri.query().filter(|query| !query.is_empty());
+        parts.extensions.insert(RequestContext {
+            request_id: passing.request_id.clone(),
+            address: *address,
+            by_proxy: *by_proxy,
+            app,
+            domain,
+            stray: query.and_then(|query| routes.stray(method, uri.path(), query)),
+        });
+        if !passing.is_api() && !passing.is_app {
+            // A page asks the API what it shows.
+            parts.extensions.insert(InnerRoutes(routes.handlers()));
+        }
+        let (body, leftover) = linger::watch(&parts.headers, body);
+        let request = Request::from_parts(parts, body);
+        let work = trace::within(passing.trace.clone(), route(routes.handlers(), request));
+        let answered = metering::run(work).await;
+        leftover.drain().await;
+        answered
+    }
+
+    /// Gives an answer what every answer has, and counts it.
+    fn leave(
+        &self,
+        passing: Passing<'_>,
+        mut response: Response,
+        app: Option<AppHandle>,
+    ) -> Response {
+        if let Some(cached) = &passing.cached {
             cached.settle(&mut response);
         }
-        let code = match loads_page {
-            true => refused::show(&self.state, &mut response, &request_id),
-            false => self.state.envelope.seal(&mut response, &request_id),
+        let code = match passing.loads_page {
+            true => refused::show(&self.state, &mut response, &passing.request_id),
+            false => self.state.envelope.seal(&mut response, &passing.request_id),
         };
-        if self.token.is_some() && response.status() == StatusCode::UNAUTHORIZED {
-            let browsers = HeaderValue::from_static("Basic realm=\"rookery operators\"");
-            response.headers_mut().append(header::WWW_AUTHENTICATE, browsers);
+        self.write_headers(&passing, &mut response);
+        self.record(&passing, response.status(), code, app.as_ref());
+        match app {
+            Some(app) => metering::count_bytes(response, app),
+            None => response,
         }
-        if let (Some(limiter), Some(standing)) = (&self.limiter, standing) {
+    }
+
+    fn write_headers(&self, passing: &Passing<'_>, response: &mut Response) {
+        if let Some(operators) = &self.operators {
+            operators.write_headers(response);
+        }
+        if let (Some(limiter), Some(standing)) = (&self.limiter, passing.standing) {
             limiter.write_headers(standing, response.headers_mut());
         }
-        if let Some(request) = &with_cookie
-            && !is_app
-        {
+        if let Some(request) = &passing.cookies {
             session_cookie::renew(request, response.headers_mut(), &self.state);
         }
-        let private = api || uri.path().starts_with(PARTICIPANT_PREFIX);
-        if is_app {
-            headers::write_app(&mut response, self.state.origins.is_path_mode());
+        if passing.is_app {
+            headers::write_app(response, self.state.origins.is_path_mode());
         }
-        headers::write(&mut response, request_id.clone(), private, self.https);
-        let status = response.status();
+        headers::write(response, passing.request_id.clone(), passing.is_private(), self.https);
+    }
+
+    /// The figures, the trace and the log of a request.
+    fn record(
+        &self,
+        passing: &Passing<'_>,
+        status: StatusCode,
+        code: Option<ErrorCode>,
+        app: Option<&AppHandle>,
+    ) {
+        let Passing { routes, method, began, .. } = passing;
         let now = Instant::now();
-        let took = now.saturating_duration_since(began);
-        let route = routes.number(uri.path());
-        routes.figures().record(route, &method, status, took);
+        let took = now.saturating_duration_since(*began);
+        let route = routes.number(passing.uri.path());
+        routes.figures().record(route, method, status, took);
         if let Some(code) = code {
             self.state.ops.http.count_error(code);
         }
+        let trace_id = || Some(passing.trace.as_ref()?.trace_id());
         let line = Line {
-            method: &method,
+            method,
             route: routes.figures().template(route),
             status,
             code,
-            request_id: &request_id,
-            trace_id: caller.map(|it| it.trace).or_else(|| Some(trace.as_ref()?.trace_id())),
-            client: address,
+            request_id: &passing.request_id,
+            trace_id: passing.caller.as_ref().map(|caller| caller.trace).or_else(trace_id),
+            client: passing.address,
             took,
         };
-        if let Some(trace) = &trace {
-            let app = metered.as_ref().map(AppHandle::id);
-            traces::end_request(trace, (began, now), &line, app);
+        if let Some(trace) = &passing.trace {
+            traces::end_request(trace, (*began, now), &line, app.map(AppHandle::id));
         }
         if self.log.wants(status, now) {
             self.log.write(&line);
-        }
-        match metered {
-            Some(app) => metering::count_bytes(response, app),
-            None => response,
         }
     }
 
@@ -231,36 +275,27 @@ impl Edge {
     fn trace(&self, caller: Option<&TraceParent>, path: &str, began: Instant) -> Option<Trace> {
         // The operator's listener has no apps, and is asked every few seconds by machines.
         let traces = self.state.traces.as_ref().filter(|_| self.app_routes.is_some())?;
-        if is_health(path) { None } else { traces.enter(caller, began) }
+        if operators::is_health(path) { None } else { traces.enter(caller, began) }
     }
 
     /// The first refusal in the order of precedence that needs no handler.
-    fn refusal(
-        &self,
-        headers: &HeaderMap,
-        path: &str,
-        api: bool,
-        standing: Option<Standing>,
-    ) -> Option<ApiError> {
-        if let Some(token) = &self.token
-            && !bears(headers, token)
+    fn refusal(&self, headers: &HeaderMap, passing: &Passing<'_>) -> Option<ApiError> {
+        let path = passing.uri.path();
+        if let Some(operators) = &self.operators
+            && let Err(error) = operators.check(headers, path)
         {
-            let message = "the operator's listener asks for its bearer token";
-            return Some(Error::new(rookery_domain::ErrorCode::Unauthorized, message).into());
+            return Some(error.into());
         }
-        if self.local_only && !names_this_machine(headers) && !is_health(path) {
-            // A foreign page can have a name of its own lead here, and then read the answers.
-            let message = "without ops.token this listener answers under localhost or an IP only";
-            return Some(Error::new(rookery_domain::ErrorCode::Forbidden, message).into());
-        }
-        if api && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref()) {
+        if passing.is_api()
+            && let Err(error) = cli_version::check(headers, self.min_cli_version.as_ref())
+        {
             return Some(error.into());
         }
         // A crowded address must not make a healthy service look dead to its load balancer.
-        if is_health(path) {
+        if operators::is_health(path) {
             return None;
         }
-        standing.and_then(Standing::refusal)
+        passing.standing.and_then(Standing::refusal)
     }
 
     /// Whose origin the request is for, and the routes there.
@@ -273,10 +308,46 @@ impl Edge {
     }
 
     /// Whether a sandboxed page asks if it may call its own app: only path mode has such pages.
-    fn is_preflight(&self, method: &Method, path: &str) -> bool {
-        *method == Method::OPTIONS
+    fn is_preflight(&self, passing: &Passing<'_>) -> bool {
+        passing.method == Method::OPTIONS
             && self.state.origins.is_path_mode()
-            && path.starts_with(PARTICIPANT_PREFIX)
+            && passing.uri.path().starts_with(PARTICIPANT_PREFIX)
+    }
+}
+
+/// A request on its way through: what the way out has to know of it.
+struct Passing<'a> {
+    began: Instant,
+    address: IpAddr,
+    by_proxy: bool,
+    request_id: HeaderValue,
+    /// Where its address stands with the rate limit.
+    standing: Option<Standing>,
+    method: Method,
+    uri: Uri,
+    routes: &'a RouteTable,
+    /// Whether it is for an app's own origin.
+    is_app: bool,
+    /// The trace that it says it belongs to.
+    caller: Option<TraceParent>,
+    /// The trace that is kept of it.
+    trace: Option<Trace>,
+    /// What of the answer the client has already.
+    cached: Option<IfNoneMatch>,
+    /// The headers of a request of the site with a cookie, whose session may have to be renewed.
+    cookies: Option<HeaderMap>,
+    /// Whether a browser loads a page: an error is one to it, and to everything else the envelope.
+    loads_page: bool,
+}
+
+impl Passing<'_> {
+    fn is_api(&self) -> bool {
+        self.uri.path().starts_with(API_PREFIX)
+    }
+
+    /// Whether its answer is one caller's alone.
+    fn is_private(&self) -> bool {
+        self.is_api() || self.uri.path().starts_with(PARTICIPANT_PREFIX)
     }
 }
 
@@ -298,32 +369,4 @@ async fn route(mut handlers: Router, request: Request<Body>) -> Response {
         }
         Err(_) => ApiError::from(Error::internal(changes)).into_response(),
     }
-}
-
-fn is_health(path: &str) -> bool {
-    matches!(path, "/alive" | "/ready")
-}
-
-/// Whether `Host` is an address or `localhost`: what no foreign page can claim.
-fn names_this_machine(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
-    let host = host.and_then(|host| host.parse::<Authority>().ok());
-    host.is_some_and(|host| {
-        let name = host.host();
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-        name == "localhost" || bare.unwrap_or(name).parse::<IpAddr>().is_ok()
-    })
-}
-
-/// Whether the token is there, as a bearer or as the password that a browser asks for.
-fn bears(headers: &HeaderMap, token: &SecretString) -> bool {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let Some(given) = given else { return false };
-    let basic = given.strip_prefix("Basic ").and_then(|text| {
-        let pair = String::from_utf8(BASE64.decode(text).ok()?).ok()?;
-        pair.split_once(':').map(|(_, password)| password.to_owned())
-    });
-    let bearer = given.strip_prefix("Bearer ");
-    let given = basic.as_deref().or(bearer).unwrap_or_default();
-    given.as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
 }

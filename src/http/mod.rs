@@ -17,6 +17,7 @@ pub mod idempotency;
 pub mod idp_cookie;
 pub mod linger;
 pub mod metering;
+mod operators;
 mod origin;
 pub mod paging;
 pub mod params;

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     boot::{BootError, Rooms},
-    config::Config,
+    config::{self, Config},
     domains::CustomDomains,
     error::Envelope,
     http::{
@@ -105,9 +105,10 @@ const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     outbound::install_tls();
-    let write_timeout = Duration::from_secs(config.server.write_timeout_s);
-    let (site_listener, site) = listen("server.listen", config.server.listen, write_timeout)?;
-    let (ops_listener, ops_address) = listen("ops.listen", config.ops.listen, write_timeout)?;
+    let limits = limits(&config.server);
+    let site_listener = listen("server.listen", config.server.listen, limits.write_timeout)?;
+    let site = site_listener.1;
+    let ops_listener = listen("ops.listen", config.ops.listen, limits.write_timeout)?;
     let public_url = match config.server.public_url.as_str() {
         "" => format!("http://localhost:{}", site.port()),
         url => url.to_owned(),
@@ -136,12 +137,6 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let routes = router::site(hooks.routes);
     let app_routes = router::apps(hooks.app_routes);
     let document = router::whole_document(&routes, &app_routes);
-    let limits = accept::Limits {
-        connections_max: files::connections_max(config.server.connections_max),
-        header_timeout: Duration::from_secs(config.server.header_timeout_s),
-        write_timeout,
-        drain_timeout: Duration::from_secs(config.server.drain_timeout_s),
-    };
     let state = AppState::new(State {
         reference: Reference::render(&document, &public_url, &origins.app_url("{slug}"), &docs_url),
         envelope: Envelope::new(docs_url),
@@ -167,14 +162,36 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     });
     let site_table = routes.into_table("site", &state);
     let apps_table = app_routes.into_table("app", &state);
-    let site_edge = Arc::new(Edge::site(state.clone(), site_table, apps_table));
-    let ops_edge = Arc::new(Edge::ops(state.clone(), router::ops().into_table("ops", &state)));
+    let site_edge = Edge::site(state.clone(), site_table, apps_table);
+    let ops_edge = Edge::ops(state.clone(), router::ops().into_table("ops", &state));
     tokio::spawn(ops::run(state.clone()));
     if let Some(custom) = state.custom_domains.clone() {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());
         tokio::spawn(custom.keep_clean(domains, drain));
     }
+    Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
+}
+
+/// Bounds of connections to the public listener.
+fn limits(config: &config::Server) -> accept::Limits {
+    accept::Limits {
+        connections_max: files::connections_max(config.connections_max),
+        header_timeout: Duration::from_secs(config.header_timeout_s),
+        write_timeout: Duration::from_secs(config.write_timeout_s),
+        drain_timeout: Duration::from_secs(config.drain_timeout_s),
+    }
+}
+
+/// Lets both listeners in: the public one until the server drains, the operators' one until
+/// everything else has.
+fn serve(
+    state: AppState,
+    ((site_listener, site), site_edge): ((TcpListener, SocketAddr), Edge),
+    ((ops_listener, ops), ops_edge): ((TcpListener, SocketAddr), Edge),
+    limits: accept::Limits,
+) -> Server {
     let drain = state.drain.clone();
+    let site_edge = Arc::new(site_edge);
     let site_listener = tokio::spawn(accept::serve(site_listener, site_edge, limits, drain));
     let ops_drain = CancellationToken::new();
     let limits = accept::Limits {
@@ -182,9 +199,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         drain_timeout: OPS_DRAIN_TIMEOUT,
         ..limits
     };
-    let serving = accept::serve(ops_listener, ops_edge, limits, ops_drain.clone());
+    let serving = accept::serve(ops_listener, Arc::new(ops_edge), limits, ops_drain.clone());
     let ops_listener = tokio::spawn(serving);
-    Ok(Server { state, site, ops: ops_address, site_listener, ops_listener, ops_drain })
+    Server { state, site, ops, site_listener, ops_listener, ops_drain }
 }
 
 impl Server {

@@ -10,15 +10,17 @@ use rookery_domain::{
     advisory::Evidence,
     event::{Event, EventType, RowChange},
     id::RowId,
-    manifest::Manifest,
+    limits::Limits,
+    manifest::{Collection, Manifest},
     row::Row,
     row_key,
+    schema::CompiledSchema,
     unique::UniqueKey,
 };
 use rookery_storage::commit::{RowState, RowWrite, Totals};
 use serde_json::{Value, json};
 
-use super::{Control, CreateApp, advisories::SAMPLE_ROWS_MAX, draft};
+use super::{Control, CreateApp, SeedRow, advisories::SAMPLE_ROWS_MAX, draft};
 use crate::app::{decide::violated, root::CollectionCounts};
 
 impl Control {
@@ -45,48 +47,20 @@ impl Control {
         seeds.events.push(Arc::new(deployed));
         for (name, rows) in &request.input_data {
             let decl = draft.manifest.collection(name)?;
-            let schema = draft.schemas.get(&decl.name);
-            let (mut keys, mut held) = (HashSet::new(), HashSet::new());
+            let mut checks = SeedChecks {
+                limits,
+                decl,
+                schema: draft.schemas.get(&decl.name).map(|schema| &**schema),
+                keys: HashSet::new(),
+                held: HashSet::new(),
+            };
             for (index, seed) in rows.iter().enumerate() {
-                let at = format!("input_data.{name}[{index}]");
-                let data = &seed.data;
-                if data.text().len() > limits.row_bytes_max {
-                    return Err(Error::new(
-                        ErrorCode::PayloadTooLarge,
-                        format!("`{at}.data` is larger than {} bytes", limits.row_bytes_max),
-                    ));
-                }
-                if let Some(schema) = schema {
-                    schema.validate(data.value()).map_err(|violations| {
-                        let what = format!("`{at}` does not fit the schema of `{name}`");
-                        violated(ErrorCode::InputSchemaViolation, &what, &violations)
-                    })?;
-                }
-                if let Some(key) = &seed.key {
-                    row_key::check(key).map_err(|mut error| {
-                        error.message = format!("`{at}.key`: {}", error.message);
-                        error
-                    })?;
-                }
-                let key = seed.key.clone().unwrap_or_else(|| RowId::new().to_string().into());
-                if !keys.insert(key.clone()) {
-                    return Err(Error::invalid(format!("`{at}.key`: {key:?} occurs twice")));
-                }
-                for field in &decl.unique {
-                    let form = UniqueKey::of_field(data.value(), field);
-                    if form.is_some_and(|form| !held.insert((field.clone(), form))) {
-                        return Err(Error::new(
-                            ErrorCode::UniqueConflict,
-                            format!("`{at}`: another row holds this value of `{field}`"),
-                        )
-                        .with_details(json!({"field": &**field})));
-                    }
-                }
+                let key = checks.check(seed, &format!("input_data.{name}[{index}]"))?;
                 seq += 1;
                 let at = Timestamp(now.0 + seq as i64);
                 let row = Arc::new(Row {
                     key,
-                    data: data.text().into(),
+                    data: seed.data.text().into(),
                     version: 1,
                     creator: request.by,
                     editor: request.by,
@@ -110,6 +84,55 @@ impl Control {
             }
         }
         Ok(seeds)
+    }
+}
+
+/// One collection of a new app while its first rows are checked.
+struct SeedChecks<'a> {
+    limits: &'a Limits,
+    decl: &'a Collection,
+    schema: Option<&'a CompiledSchema>,
+    keys: HashSet<Box<str>>,
+    held: HashSet<(Arc<str>, UniqueKey)>,
+}
+
+impl SeedChecks<'_> {
+    /// The key of a row that the collection may have; `at` is where the request has it.
+    fn check(&mut self, seed: &SeedRow, at: &str) -> Result<Box<str>> {
+        let (data, bytes_max) = (&seed.data, self.limits.row_bytes_max);
+        if data.text().len() > bytes_max {
+            return Err(Error::new(
+                ErrorCode::PayloadTooLarge,
+                format!("`{at}.data` is larger than {bytes_max} bytes"),
+            ));
+        }
+        if let Some(schema) = self.schema {
+            schema.validate(data.value()).map_err(|violations| {
+                let what = format!("`{at}` does not fit the schema of `{}`", self.decl.name);
+                violated(ErrorCode::InputSchemaViolation, &what, &violations)
+            })?;
+        }
+        if let Some(key) = &seed.key {
+            row_key::check(key).map_err(|mut error| {
+                error.message = format!("`{at}.key`: {}", error.message);
+                error
+            })?;
+        }
+        let key = seed.key.clone().unwrap_or_else(|| RowId::new().to_string().into());
+        if !self.keys.insert(key.clone()) {
+            return Err(Error::invalid(format!("`{at}.key`: {key:?} occurs twice")));
+        }
+        for field in &self.decl.unique {
+            let form = UniqueKey::of_field(data.value(), field);
+            if form.is_some_and(|form| !self.held.insert((field.clone(), form))) {
+                return Err(Error::new(
+                    ErrorCode::UniqueConflict,
+                    format!("`{at}`: another row holds this value of `{field}`"),
+                )
+                .with_details(json!({"field": &**field})));
+            }
+        }
+        Ok(key)
     }
 }
 
