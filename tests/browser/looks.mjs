@@ -17,6 +17,7 @@ let world;
 const ROLE = { guest: { title: 'Guest of honour, and keeper of everything that the others have left behind' } };
 // As long as the rules let them be, and without a place to break them.
 const COLLECTION = 'customer_feedback_and_support_requests_'.padEnd(64, '2026_');
+const KEY = 'a-note-'.padEnd(128, 'and-so-on-');
 const ORG = 'Rooks'.repeat(20);
 
 before(async () => {
@@ -36,7 +37,9 @@ before(async () => {
   await call('POST', `/v1/apps/${app.id}/versions`, { key,
     body: { html: '<!doctype html>\n<title>Second</title>\n<h1>Second</h1>\n', force: true,
       manifest: { ...manifest, roles: ROLE, collections: { ...manifest.collections, [COLLECTION]: { permissions: manifest.collections.entries.permissions } } } } });
-  await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: 'a-note', data: { text: 'Short.' } } });
+  await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: KEY, data: { text: 'Short.' } } });
+  await call('POST', `/v1/apps/${app.id}/collections/${COLLECTION}`, { key, body: { key: KEY.replace('a', 'b'), data: {} } });
+  await call('DELETE', `/v1/apps/${app.id}/collections/${COLLECTION}/${KEY.replace('a', 'b')}`, { key });
   await call('POST', `/v1/apps/${app.id}/members`, { key, body: { email: 'friend@example.org', custom_role: 'guest' } });
   await call('POST', `/v1/apps/${app.id}/grants`, { key, body: { role: 'guest', max_uses: 5 } });
   await call('POST', `/v1/apps/${app.id}/credentials`, { key,
@@ -57,7 +60,8 @@ const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/sign-in/confirm
 const signedIn = () => {
   const app = `/apps/${world.app.id}`;
   return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', '/orgs', `/orgs/${world.org}`, app,
-    `${app}/data/entries`, `${app}/data/${COLLECTION}`, `${app}/data/${COLLECTION}/rows/a-note`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
+    `${app}/data/entries`, `${app}/data/${COLLECTION}`, `${app}/data/${COLLECTION}/rows/${KEY}`, `${app}/data/${COLLECTION}/rows/${KEY.replace('a', 'b')}`,
+    `${app}/data/${COLLECTION}/new`, `${app}/data/${COLLECTION}/trash`, `${app}/data/entries/new`, `${app}/data/entries/trash`,
     `${app}/data/entries/rows/guest-0`, `${app}/data/entries/rows/guest-2`, `${app}/versions`,
     `${app}/versions/1`, `${app}/versions/2`, `${app}/sharing`, `${app}/analytics`, `${app}/usage`, '/usage?by=hour',
     `${app}/settings`, `${app}/domains`];
