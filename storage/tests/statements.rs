@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use crate::support::{TestDb, on_postgres, on_sqlite};
 
 /// Written by hand for one database each; their own tests run them.
-const HOT_PATH: [&str; 5] = ["writer", "load", "feed.rs", "trash.rs", "idempotency.rs"];
+const HOT_PATH: [&str; 4] = ["writer", "load", "feed.rs", "trash.rs"];
 
 /// The string literals that are statements, from the crate's sources.
 fn statements() -> Vec<String> {

@@ -7,7 +7,7 @@ use rookery_domain::{
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 
-use super::{AnswerRecord, answer_columns};
+use super::AnswerRecord;
 use crate::{
     db::{Db, Tx, args},
     error::Result,
@@ -19,11 +19,8 @@ use crate::{
 /// Any [`crate::StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
     db.optional(
-        concat!(
-            "select ",
-            answer_columns!(),
-            " from idempotency_global where scope = $1 and created_at > $2"
-        ),
+        "select body_hash, status, location, body from idempotency_global
+         where scope = $1 and created_at > $2",
         args![scope, now.plus_seconds(-KEPT_FOR_S)],
     )
     .await?
@@ -82,7 +79,7 @@ pub(crate) async fn put_in(
         return Ok(None);
     }
     tx.optional(
-        concat!("select ", answer_columns!(), " from idempotency_global where scope = $1"),
+        "select body_hash, status, location, body from idempotency_global where scope = $1",
         args![once.scope],
     )
     .await?

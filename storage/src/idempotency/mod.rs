@@ -22,14 +22,6 @@ pub const FORGET_CHUNK: u32 = 500;
 
 record!(AnswerRecord, FirstAnswer, answer);
 
-/// The columns of [`AnswerRecord`].
-macro_rules! answer_columns {
-    () => {
-        "body_hash, status, location, body"
-    };
-}
-use answer_columns;
-
 fn answer(columns: &impl Columns) -> Read<FirstAnswer> {
     Ok(FirstAnswer {
         body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
@@ -54,11 +46,8 @@ impl AnswerRecord {
 /// Any [`StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
     db.optional(
-        concat!(
-            "select ",
-            answer_columns!(),
-            " from idempotency where scope = $1 and created_at > $2"
-        ),
+        "select body_hash, status, location, body from idempotency
+         where scope = $1 and created_at > $2",
         args![scope, now.plus_seconds(-KEPT_FOR_S)],
     )
     .await?
@@ -73,7 +62,7 @@ pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<Fir
 /// Any [`StorageError`].
 pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
     db.execute(
-        "delete from idempotency where scope in (select scope from idempotency \
+        "delete from idempotency where scope in (select scope from idempotency
          where created_at <= $1 order by created_at limit $2)",
         args![now.plus_seconds(-KEPT_FOR_S), FORGET_CHUNK],
     )
@@ -90,16 +79,16 @@ pub async fn forget_spent(db: &Db, now: Timestamp, day: i32) -> Result<u64> {
         Box::pin(async move {
             let challenges = tx
                 .execute(
-                    "delete from spent_challenges where (app_id, id) in \
-                     (select app_id, id from spent_challenges where expires_at <= $1 \
+                    "delete from spent_challenges where (app_id, id) in
+                     (select app_id, id from spent_challenges where expires_at <= $1
                      order by expires_at limit $2)",
                     args![*now, FORGET_CHUNK],
                 )
                 .await?;
             let budgets = tx
                 .execute(
-                    "delete from budgets where (app_id, collection, network) in \
-                     (select app_id, collection, network from budgets where day < $1 \
+                    "delete from budgets where (app_id, collection, network) in
+                     (select app_id, collection, network from budgets where day < $1
                      order by day limit $2)",
                     args![i64::from(*day), FORGET_CHUNK],
                 )

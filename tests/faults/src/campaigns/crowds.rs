@@ -34,8 +34,11 @@ const ALONE: Duration = Duration::from_secs(15);
 const GROWTH_MAX_BYTES: u64 = 100 << 20;
 /// What the others' p99 may rise to.
 const FACTOR_MAX: f64 = 1.5;
-/// Rows of about 1 KiB that a slow reader asks for again and again.
+/// Rows of about 1 KiB that slow readers ask for again and again, some by their list, some by the
+/// feed.
 const ROWS: usize = 200;
+/// Bytes of the file that the others ask for.
+const FILE_BYTES: usize = 4 << 20;
 
 /// Runs it.
 ///
@@ -65,17 +68,29 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         (0..ROWS).map(|n| json!({"data": {"n": n, "text": "x".repeat(1000)}})).collect();
     let batch = api.request(Method::POST, &format!("{}/batch", app.rows()));
     expect(batch.json(&json!({"rows": rows})), 200).await?;
+    let file = json!({"path": "picture.bin", "content_type": "application/octet-stream",
+        "text": "x".repeat(FILE_BYTES)});
+    let version = api.request(Method::POST, &format!("/v1/apps/{}/versions", app.id));
+    expect(version.json(&json!({"html": "<p>app</p>", "assets": [file]})), 201).await?;
     let alone = quiet.alone(QUIET_PER_SECOND, world.time(ALONE)).await?;
     let before = server.resident_bytes();
 
     let pulse = quiet.start(QUIET_PER_SECOND);
     let address = api.url.trim_start_matches("http://").to_owned();
-    let list = format!(
-        "GET {}?limit=200 HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\n\r\n",
-        app.rows(),
-        api.key
-    );
-    let reading = Crowd::come(world, &api, Kind::Readers, readers, &list).await?;
+    let bearing = |path: String| {
+        let key = &api.key;
+        format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\r\n")
+    };
+    let asked = [
+        bearing(format!("{}?limit=200", app.rows())),
+        bearing(format!("/v1/apps/{}/feed?limit=200&wait=0&since={}", app.id, app.start)),
+        format!("GET /picture.bin HTTP/1.1\r\nhost: {}.{address}\r\n\r\n", app.slug),
+    ];
+    let mut reading = Vec::new();
+    for (index, request) in asked.iter().enumerate() {
+        let count = (readers + index) / asked.len();
+        reading.push(Crowd::come(world, &api, Kind::Readers, count, request).await?);
+    }
     let sending = Crowd::come(world, &api, Kind::Senders, senders, "").await?;
     let idling = Crowd::come(world, &api, Kind::Idle, idle, "").await?;
     let opened = Instant::now();
