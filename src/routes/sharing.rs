@@ -79,17 +79,16 @@ impl Making {
         let Some(key) = key.0 else {
             return app.apply(caller, op, None, 0).await.map(Answered::First);
         };
-        let another = || {
-            // An answer that nobody asked for: the first caller is told `internal`, too.
-            let status = StatusCode::INTERNAL_SERVER_ERROR.as_u16();
-            KeptAnswer { status, location: None, body: String::new() }
-        };
+        // Of a reply that nobody asked for the first caller is told `internal`, too.
+        let none = KeptAnswer { status: 500, location: None, body: String::new() };
         let id = app.id().to_string();
         let once = OnceInApp {
             once: Once::new(caller.principal(), &[&route, &id, &key], hash_json(body)),
             collection: None,
             location_base: String::new(),
-            render: Some(Renderer(Arc::new(move |reply, _| render(reply).unwrap_or_else(another)))),
+            render: Some(Renderer(Arc::new(move |reply, _| {
+                render(reply).unwrap_or_else(|| none.clone())
+            }))),
         };
         Ok(match app.apply_once(caller, op, once, 0).await? {
             Reply::Replayed(kept) => Answered::Again(kept),

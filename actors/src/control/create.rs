@@ -252,24 +252,26 @@ impl Control {
                 // Rather too many until the next start than too few: the app may be there.
                 rows.keep();
             }
-            match (outcome.map_err(failed)?, &request.idempotency) {
-                (CreateOutcome::Created, _) => {
+            match outcome.map_err(failed)? {
+                CreateOutcome::Created => {
                     rows.keep();
                     self.apps.adopt(prepared.record)?;
                     return Ok(Answered::First(created));
                 }
-                (CreateOutcome::SlugTaken, _) if request.slug.is_some() => {
+                CreateOutcome::SlugTaken if request.slug.is_some() => {
                     return Err(taken(&prepared.record.slug));
                 }
-                (CreateOutcome::SlugTaken, _) => {}
-                (CreateOutcome::QuotaReached, _) => return Err(too_many_apps(apps_max)),
-                (CreateOutcome::NoSuchAccount, _) => {
+                CreateOutcome::SlugTaken => {}
+                CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max)),
+                CreateOutcome::NoSuchAccount => {
                     return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
                 }
-                (CreateOutcome::Answered(first), Some(keep)) => {
+                CreateOutcome::Answered(first) => {
+                    // Only a request with a key is answered so.
+                    let keep = request.idempotency.as_ref();
+                    let keep = keep.ok_or_else(|| Error::internal(false))?;
                     return first.again(&keep.once).map(Answered::Again);
                 }
-                (CreateOutcome::Answered(_), None) => return Err(Error::internal(false)),
             }
         }
         Err(Error::unavailable("no free slug was found"))

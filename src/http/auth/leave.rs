@@ -1,31 +1,61 @@
-//! For requests that are held open: how long they may be. A key that is paused and a session that is
-//! ended are refused on the very next request, and end what they have waiting at that moment.
+//! For requests that are held open: how long they may be. A key that is paused, a session that is
+//! ended and a visitor that signs out are refused on the very next request, and end what they have
+//! waiting at that moment.
+
+use std::{future::pending, sync::Arc};
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use rookery_actors::directory::Participant;
 use rookery_domain::{
     Error,
     secret::{Secret, SecretKind},
 };
 
-use super::{Presented, presented, resolve};
+use super::{Presented, presented, resolve, visitor::token_invalid};
 use crate::{error::ApiError, state::AppState};
 
 /// What a request was let in by, as far as it can end while the request waits. The end of a service
 /// credential and of a visitor's link is the app's to tell.
-#[derive(Debug, Clone, Default)]
-pub struct Leave(Option<Secret>);
+#[derive(Debug, Clone)]
+pub enum Leave {
+    /// Nothing that ends.
+    Unbounded,
+    /// An agent's key, or a session of the site.
+    Credential(Secret),
+    /// A visitor's token.
+    Visitor(Arc<Participant>),
+}
 
 impl Leave {
+    /// What a visitor of an app is let in by.
+    #[must_use]
+    pub fn of_visitor(participant: Option<&Arc<Participant>>) -> Self {
+        participant.map_or(Self::Unbounded, |one| Self::Visitor(Arc::clone(one)))
+    }
+
     /// Completes with the refusal when it is good no more.
     pub async fn over(&self, state: &AppState) -> Error {
-        let Some(secret) = &self.0 else { return std::future::pending().await };
+        // After each end it may still be good: accounts are loaded anew after a crash, and a human
+        // may have left another app.
         loop {
-            match state.authenticator.watch(secret) {
-                // After that it may still be good: accounts are loaded anew after a crash.
-                Ok(Some(end)) => end.cancelled().await,
-                Ok(None) => return resolve::invalid(),
-                Err(unavailable) => return unavailable,
+            match self {
+                Self::Unbounded => return pending().await,
+                Self::Credential(secret) => match state.authenticator.watch(secret) {
+                    Ok(Some(end)) => end.cancelled().await,
+                    Ok(None) => return resolve::invalid(),
+                    Err(unavailable) => return unavailable,
+                },
+                Self::Visitor(visitor) => {
+                    let directory = &state.rooms.directory;
+                    // The watch first, so that no end falls between.
+                    let watch = directory.watch_visitor(visitor);
+                    match directory.is_here(visitor).await {
+                        Ok(true) => watch.ended().await,
+                        Ok(false) => return token_invalid(),
+                        Err(unavailable) => return unavailable,
+                    }
+                }
             }
         }
     }
@@ -35,10 +65,11 @@ impl FromRequestParts<AppState> for Leave {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(match presented(&parts.headers, state.is_https()) {
+        let secret = match presented(&parts.headers, state.is_https()) {
             Presented::Bearer(text) => Secret::parse(SecretKind::Agent, text),
             Presented::Session(text) => Secret::parse(SecretKind::Session, text),
             Presented::Malformed | Presented::Nothing => None,
-        }))
+        };
+        Ok(secret.map_or(Self::Unbounded, Self::Credential))
     }
 }

@@ -107,18 +107,6 @@ impl Asked {
         }
     }
 
-    /// Completes with the refusal when the visitor's token is good no more.
-    pub(crate) async fn signed_out(&self, state: &State) -> Error {
-        let Some(participant) = &self.participant else { return std::future::pending().await };
-        loop {
-            let watch = state.rooms.directory.watch_visitor(participant);
-            if let Err(refusal) = self.check_still_here(state).await {
-                return refusal;
-            }
-            watch.ended().await;
-        }
-    }
-
     /// What somebody is told whom the app refuses in the middle of a wait. A member's visits end a
     /// moment after the membership: also between the two it is no stranger.
     pub(crate) fn shown_out(&self, refusal: Error) -> Error {

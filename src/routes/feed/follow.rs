@@ -171,7 +171,6 @@ async fn poll(
     let page = tokio::select! {
         biased;
         refusal = leave.over(state) => Err(refusal),
-        refusal = asked.signed_out(state) => Err(refusal),
         page = asked.app.feed(&asked.caller, &query) => page,
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };

@@ -84,7 +84,6 @@ impl Stream {
             biased;
             () = self.state.drain.cancelled() => return None,
             refusal = self.leave.over(&self.state) => Err(refusal),
-            refusal = self.asked.signed_out(&self.state) => Err(refusal),
             page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
         };
         let here = self.asked.check_still_here(&self.state).await;

@@ -42,7 +42,8 @@ pub(crate) async fn follow_feed(
     StrictQuery(params): StrictQuery<FeedParams>,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
-    follow::follow((visitor.into(), Leave::default()), state, &context, params, headers).await
+    let leave = Leave::of_visitor(visitor.participant.as_ref());
+    follow::follow((visitor.into(), leave), state, &context, params, headers).await
 }
 
 /// Sends a custom event

@@ -18,14 +18,9 @@ use crate::{
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
-    db.optional(
-        "select body_hash, status, location, body from idempotency_global
-         where scope = $1 and created_at > $2",
-        args![scope, now.plus_seconds(-KEPT_FOR_S)],
-    )
-    .await?
-    .map(AnswerRecord::decode)
-    .transpose()
+    let sql = "select body_hash, status, location, body from idempotency_global
+         where scope = $1 and created_at > $2";
+    super::first(db, sql, scope, now).await
 }
 
 /// A first answer to be stored.

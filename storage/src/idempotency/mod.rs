@@ -45,14 +45,20 @@ impl AnswerRecord {
 /// # Errors
 /// Any [`StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
-    db.optional(
-        "select body_hash, status, location, body from idempotency
-         where scope = $1 and created_at > $2",
-        args![scope, now.plus_seconds(-KEPT_FOR_S)],
-    )
-    .await?
-    .map(AnswerRecord::decode)
-    .transpose()
+    let sql = "select body_hash, status, location, body from idempotency
+         where scope = $1 and created_at > $2";
+    first(db, sql, scope, now).await
+}
+
+/// What `sql` finds for a scope that is not older than 24 hours.
+async fn first(
+    db: &Db,
+    sql: &'static str,
+    scope: [u8; 32],
+    now: Timestamp,
+) -> Result<Option<FirstAnswer>> {
+    let found = db.optional(sql, args![scope, now.plus_seconds(-KEPT_FOR_S)]).await?;
+    found.map(AnswerRecord::decode).transpose()
 }
 
 /// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
