@@ -14,7 +14,7 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
-    schema::{CompiledSchema, admits_field, inspect},
+    schema::{CompiledSchema, admits_field, check_patterns, inspect},
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -94,17 +94,13 @@ fn check_definition(
     if !schema.is_object() {
         return violations.push(path, format!("must be an object, not {}", quoted(schema)));
     }
-    match inspect(schema, row_bytes_max) {
-        Err(faults) => {
-            for fault in faults {
-                violations.push(format!("{path}{}", fault.pointer), fault.message);
-            }
-        }
-        Ok(patterns) => {
-            if let Err(fault) = CompiledSchema::build(schema, patterns, &source.text) {
-                violations.push(format!("{path}{}", fault.pointer), fault.message);
-            }
-        }
+    let compiled = inspect(schema, row_bytes_max).and_then(|patterns| {
+        let largest = check_patterns(&patterns, row_bytes_max)?;
+        let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
+        built.map_err(|fault| vec![fault])
+    });
+    for fault in compiled.err().into_iter().flatten() {
+        violations.push(format!("{path}{}", fault.pointer), fault.message);
     }
 }
 

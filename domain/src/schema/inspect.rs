@@ -35,20 +35,27 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Walks `schema` and answers how many patterns it has. `row_bytes_max` is the bound on every
-/// `maxLength`: a longer string could never be stored.
+/// A pattern of a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// JSON pointer to it in the schema.
+    pub pointer: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Walks `schema` and answers its patterns. `row_bytes_max` is the bound on every `maxLength`: a
+/// longer string could never be stored.
 ///
 /// # Errors
 /// The faults, never an empty list: references and identifiers, another dialect, a `maxLength`
 /// beyond the row's cap, or more depth or patterns than the bounds of this module.
-pub fn inspect(schema: &Value, row_bytes_max: usize) -> Result<usize, Vec<Fault>> {
-    let mut walk = Walk { row_bytes_max, patterns: 0, faults: Vec::new() };
+pub fn inspect(schema: &Value, row_bytes_max: usize) -> Result<Vec<Pattern>, Vec<Fault>> {
+    let mut walk = Walk { row_bytes_max, patterns: Vec::new(), faults: Vec::new() };
     walk.schema(schema, Place { pointer: "", depth: 0, unevaluated: 0 });
-    if walk.patterns > PATTERNS_MAX {
-        walk.fault(
-            "",
-            format!("has {} patterns, at most {PATTERNS_MAX} are allowed", walk.patterns),
-        );
+    if walk.patterns.len() > PATTERNS_MAX {
+        let has = walk.patterns.len();
+        walk.fault("", format!("has {has} patterns, at most {PATTERNS_MAX} are allowed"));
     }
     if walk.faults.is_empty() { Ok(walk.patterns) } else { Err(walk.faults) }
 }
@@ -77,7 +84,7 @@ const fn below<'a>(place: &Place<'_>, pointer: &'a str) -> Place<'a> {
 
 struct Walk {
     row_bytes_max: usize,
-    patterns: usize,
+    patterns: Vec<Pattern>,
     faults: Vec<Fault>,
 }
 
@@ -193,7 +200,7 @@ impl Walk {
     }
 
     fn pattern(&mut self, pattern: &str, pointer: &str) {
-        self.patterns += 1;
+        self.patterns.push(Pattern { pointer: pointer.to_owned(), text: pattern.to_owned() });
         if pattern.chars().nth(PATTERN_CHARS_MAX).is_some() {
             self.fault(pointer, format!("a pattern has at most {PATTERN_CHARS_MAX} characters"));
         }

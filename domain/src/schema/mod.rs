@@ -1,11 +1,12 @@
 //! Compiled row and event schemas: JSON Schema draft 2020-12, formats asserted.
 //!
 //! A schema comes from strangers and runs on every write, so its cost is bounded before it is
-//! compiled ([`inspect`]): patterns use the linear-time engine and share a byte budget, references
-//! do not exist, and there is no resolver that could open a file or a connection. What is not
+//! compiled ([`inspect`]): patterns use the linear-time engine and share budgets of memory and of
+//! time (`pattern`), references do not exist, and there is no resolver that could open a file or a connection. What is not
 //! here: which collection has which schema (`manifest`), and the cache of compiled ones.
 
 mod inspect;
+mod pattern;
 mod report;
 
 use std::sync::Arc;
@@ -15,9 +16,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use inspect::{
-    Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, SCHEMA_DEPTH_MAX, UNEVALUATED_NESTING_MAX,
+    Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX, UNEVALUATED_NESTING_MAX,
     admits_field, inspect,
 };
+pub use pattern::check as check_patterns;
 
 use crate::manifest::SchemaSource;
 
@@ -25,10 +27,14 @@ use crate::manifest::SchemaSource;
 pub const VIOLATIONS_MAX: usize = 20;
 /// Characters of a violation's message, and of its path, that are kept.
 pub const VIOLATION_CHARS_MAX: usize = 240;
-/// Compiled bytes that one pattern may take.
-const PATTERN_BYTES_MAX: usize = 512 << 10;
-/// Compiled bytes that all patterns of a schema may take together.
-const PATTERN_BYTES_TOTAL: usize = 2 << 20;
+/// Compiled bytes that the patterns of a schema may take, each and together.
+pub const PATTERN_BYTES_MAX: usize = 4 << 20;
+/// Steps that matching all patterns of a schema may take, each against the longest text that a row
+/// can hold. A step was measured at 12 to 34 ns, so that this is up to a second.
+pub const PATTERN_STEPS_MAX: u64 = 32 << 20;
+/// Compiled bytes of each pattern that are tried when a schema is compiled, up to the most that is
+/// allowed: how many there are in all is not known of a stored one.
+const PATTERN_BYTES_TRIED: [usize; 4] = [16 << 10, 128 << 10, 1 << 20, PATTERN_BYTES_MAX];
 /// Bytes of the transition cache that a pattern may fill while it matches.
 const PATTERN_CACHE_BYTES: usize = 256 << 10;
 
@@ -63,31 +69,30 @@ impl CompiledSchema {
         let refuse = |fault: Fault| format!("at {:?}: {}", fault.pointer, fault.message);
         let patterns =
             inspect(&schema, usize::MAX).map_err(|mut faults| refuse(faults.swap_remove(0)))?;
-        Self::build(&schema, patterns, &source.text).map_err(refuse)
+        let sizes: &[usize] = if patterns.is_empty() { &[0] } else { &PATTERN_BYTES_TRIED };
+        Self::build(&schema, patterns.len(), &source.text, sizes).map_err(refuse)
     }
 
-    /// Compiles an inspected schema. `patterns` is what [`inspect`] counted and `text` the schema's
-    /// own text.
-    pub(crate) fn build(schema: &Value, patterns: usize, text: &Arc<str>) -> Result<Self, Fault> {
-        let pattern_bytes = (PATTERN_BYTES_TOTAL / patterns.max(1)).min(PATTERN_BYTES_MAX);
-        let engine = jsonschema::PatternOptions::regex()
-            .size_limit(pattern_bytes)
-            .dfa_size_limit(PATTERN_CACHE_BYTES);
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
-            .should_validate_formats(true)
-            .with_pattern_options(engine)
-            .offline()
-            .build(schema)
-            .map_err(|error| Fault {
-                pointer: shorten(error.instance_path().as_str()),
-                message: shorten(&format!(
-                    "not a JSON Schema 2020-12 that can be compiled: {}",
-                    error.masked_with("the value")
-                )),
-            })?;
-        let weight_bytes = estimated_weight(text.len(), patterns);
-        Ok(Self { validator, text: Arc::clone(text), weight_bytes })
+    /// Compiles an inspected schema. `patterns` is how many [`inspect`] found and `text` the schema's
+    /// own text. Each pattern may take the first of these `sizes` that suffices for all.
+    pub(crate) fn build(
+        schema: &Value,
+        patterns: usize,
+        text: &Arc<str>,
+        sizes: &[usize],
+    ) -> Result<Self, Fault> {
+        let mut fault = Fault { pointer: String::new(), message: String::new() };
+        for pattern_bytes in sizes {
+            match validator(schema, *pattern_bytes) {
+                Ok(validator) => {
+                    let all = (patterns * pattern_bytes).min(PATTERN_BYTES_MAX);
+                    let weight_bytes = estimated_weight(text.len(), patterns, all);
+                    return Ok(Self { validator, text: Arc::clone(text), weight_bytes });
+                }
+                Err(found) => fault = found,
+            }
+        }
+        Err(fault)
     }
 
     /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons. One reason without a
@@ -142,10 +147,29 @@ impl SchemaSource {
     }
 }
 
-/// Measured on schemas from 74 bytes to 22 KB: 14 to 30 times the text, plus a few KB of automaton
-/// and scratch space per pattern.
-const fn estimated_weight(text_bytes: usize, patterns: usize) -> usize {
-    2_048 + 24 * text_bytes + 16_384 * patterns
+fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validator, Fault> {
+    let engine = jsonschema::PatternOptions::regex()
+        .size_limit(pattern_bytes)
+        .dfa_size_limit(PATTERN_CACHE_BYTES);
+    jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(engine)
+        .offline()
+        .build(schema)
+        .map_err(|error| Fault {
+            pointer: shorten(error.instance_path().as_str()),
+            message: shorten(&format!(
+                "not a JSON Schema 2020-12 that can be compiled: {}",
+                error.masked_with("the value")
+            )),
+        })
+}
+
+/// Measured on schemas from 74 bytes to 22 KB: 14 to 30 times the text, plus scratch space for each
+/// pattern, and what all of them take compiled.
+const fn estimated_weight(text_bytes: usize, patterns: usize, pattern_bytes: usize) -> usize {
+    2_048 + 24 * text_bytes + 16_384 * patterns + pattern_bytes
 }
 
 fn shorten(text: &str) -> String {
