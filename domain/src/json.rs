@@ -15,7 +15,7 @@ use serde_json::{Value, value::RawValue};
 
 pub use pick::pick;
 
-use crate::{Error, Result};
+use crate::{Error, Result, row::write_json_string};
 
 /// How deep arrays and objects may nest; the outermost one counts as 1.
 pub const DEPTH_MAX: usize = 64;
@@ -163,7 +163,8 @@ impl<'de> Deserialize<'de> for RawObject {
     }
 }
 
-/// `text` without whitespace between its tokens; borrowed when there is none. `text` is JSON.
+/// `text` without whitespace between its tokens, and with no character escaped that need not be, so
+/// that one document has one length whoever wrote it; borrowed when it is so already. `text` is JSON.
 fn compact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -171,7 +172,17 @@ fn compact(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
-            b'"' => at = string_end(bytes, at),
+            b'"' => {
+                let end = string_end(bytes, at);
+                if bytes[at..end].contains(&b'\\')
+                    && let Ok(string) = serde_json::from_str::<Cow<'_, str>>(&text[at..end])
+                {
+                    out.push_str(&text[kept..at]);
+                    write_json_string(&string, &mut out);
+                    kept = end;
+                }
+                at = end;
+            }
             b' ' | b'\t' | b'\n' | b'\r' => {
                 out.push_str(&text[kept..at]);
                 while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {

@@ -67,6 +67,10 @@ fn an_object_keeps_its_text_in_order_without_whitespace() {
     assert_eq!(object.value()["a"], json!("two  words \" "));
     assert!(Object::parse("[]").is_err());
     assert!(Object::parse("1").is_err());
+    // What need not be escaped is not: one document has one length, whoever wrote it.
+    let escaped = r#"{"\u0436": "\u0436\ud83d\ude00\/", "e": "\u000a\u0001\"\\", "z": 1}"#;
+    let object = Object::parse(escaped).expect("valid");
+    assert_eq!(object.text(), r#"{"ж":"ж😀/","e":"\n\u0001\"\\","z":1}"#);
 }
 
 #[derive(Debug, Deserialize)]
