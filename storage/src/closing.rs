@@ -92,23 +92,26 @@ pub async fn close(
     .await
 }
 
-/// Apps of closed accounts that nobody has taken down yet, in the order of their ids, behind
-/// `after`.
+/// Apps of closed accounts that nobody has taken down yet, and those accounts, in the order of the
+/// apps' ids, behind `after`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn orphans(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<AppId>> {
+pub async fn orphans(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<(AppId, HumanId)>> {
     let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let ids: Vec<(Vec<u8>,)> = db
+    let orphans: Vec<(Vec<u8>, Vec<u8>)> = db
         .all(
-            "select a.id from apps a join humans h on h.id = a.owner
+            "select a.id, a.owner from apps a join humans h on h.id = a.owner
              where h.closed_at is not null and a.id > $1
                and (a.status = 0 or (a.status = 2 and a.purge_at is null))
              order by a.id limit $2",
             args![after, limit],
         )
         .await?;
-    ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+    orphans
+        .iter()
+        .map(|(app, owner)| Ok((decode::id("apps.id", app)?, decode::id("apps.owner", owner)?)))
+        .collect()
 }
 
 /// Places that closed accounts still have in apps that can be changed, apps first, behind `after`.

@@ -3,8 +3,11 @@
 
 use futures::future::join_all;
 use reqwest::Method;
-use rookery_actors::WorkerKind;
-use rookery_domain::ErrorCode;
+use rookery_actors::{
+    WorkerKind,
+    app::message::{AppOp, Op},
+};
+use rookery_domain::{ErrorCode, principal::Caller};
 use serde_json::{Value, json};
 
 use super::orgs::{Person, id_of};
@@ -115,6 +118,41 @@ async fn an_offer_ends_with_the_account_that_made_it() {
     server.decide(&bob, &offer, "accept").await.error(ErrorCode::AppClosed);
     let own = server.ask(&bob, Method::GET, "/v1/self/apps", Value::Null).await.expect(200);
     assert_eq!(own["items"], json!([]));
+}
+
+#[tokio::test]
+async fn an_app_that_was_accepted_just_before_is_not_taken_down_with_the_account() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 1).await;
+    let offer = server.offer(&ada, &app, &bob).await;
+    server.decide(&bob, &offer, "accept").await;
+    assert_eq!(server.owner_of(&app, &bob).await, bob.id);
+    // What closing the account has on its list from before.
+    let handle = server.state().rooms.apps().find(app.rsplit('/').next().unwrap()).await.unwrap();
+    let op = Op::App(AppOp::Abandon { account: ada.id.parse().unwrap() });
+    handle.apply(Caller::System, op, None, 0).await.unwrap();
+    let shown = server.tell(&bob, Method::GET, &app, Value::Null).await.expect(200);
+    assert_eq!((&shown["status"], &shown["purge_at"]), (&json!("live"), &Value::Null));
+}
+
+#[tokio::test]
+async fn no_credential_reads_for_an_account_that_is_closed() {
+    let server = TestServer::start().await;
+    let ada = server.person("ada").await;
+    let app = server.app_with_rows(&ada, 1).await;
+    let body = json!({"collections": ["entries"], "operations": ["read"]});
+    let made = server.tell(&ada, Method::POST, &format!("{app}/credentials"), body).await;
+    let token = made.expect(201)["token"].as_str().unwrap().to_owned();
+    let read = |path: &'static str| {
+        let request = server.request(Method::GET, &format!("{app}{path}"));
+        Answer::of(request.bearer_auth(&token))
+    };
+    read("/collections/entries").await.expect(200);
+    assert_eq!(close(&server, &ada).await.status, 204);
+    for path in ["/collections/entries", "/feed"] {
+        read(path).await.error(ErrorCode::AppClosed);
+    }
 }
 
 #[tokio::test]

@@ -212,13 +212,13 @@ pub(crate) fn writable(record: &AppRecord) -> Result<()> {
     }
 }
 
-/// Checks that the app can be read: a closed one by its owner only, and one in the trash by the owner
-/// who asks for it `from_trash`.
+/// Checks that the app can be read: a closed one by its owner only (no credential stands in for it
+/// there), and one in the trash by the owner who asks for it `from_trash`.
 ///
 /// # Errors
 /// `soft_deleted`, `app_closed`, `app_not_found`.
 pub(crate) fn readable(record: &AppRecord, standing: &Standing, from_trash: bool) -> Result<()> {
-    let owner = standing.tier == Tier::Owner;
+    let owner = standing.is_owner();
     match record.status {
         AppStatus::Closed if owner => Ok(()),
         AppStatus::Deleted if owner && from_trash => Ok(()),

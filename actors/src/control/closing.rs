@@ -33,17 +33,17 @@ impl Control {
             let (mut done, mut after) = (0, None);
             loop {
                 let page = closing::orphans(&control.db, after, PAGE).await.map_err(failed)?;
-                for app in &page {
+                for (app, account) in &page {
                     if control.apps.is_stopping() {
                         return Ok(done);
                     }
-                    match control.abandon(*app).await {
+                    match control.abandon(*app, *account).await {
                         Ok(()) => done += 1,
                         // One app that cannot be loaded must not keep the others.
                         Err(error) => warn!(app.id = %app, %error, "could not be taken down"),
                     }
                 }
-                after = page.last().copied();
+                after = page.last().map(|(app, _)| *app);
                 if page.len() < PAGE as usize {
                     return Ok(done);
                 }
@@ -91,8 +91,8 @@ impl Control {
         .await
     }
 
-    async fn abandon(&self, app: AppId) -> Result<()> {
-        self.change(app, AppOp::Abandon).await
+    async fn abandon(&self, app: AppId, account: HumanId) -> Result<()> {
+        self.change(app, AppOp::Abandon { account }).await
     }
 
     async fn end_membership(&self, app: AppId, human: HumanId) -> Result<()> {

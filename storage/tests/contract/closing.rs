@@ -87,9 +87,9 @@ contract! {
         // One that an operator took down before has no day on which it is destroyed yet.
         let found = closing::orphans(db, None, 10).await.unwrap();
         assert_eq!(found.len(), 2);
-        assert!(found.contains(&live) && found.contains(&taken_down));
+        assert!(found.contains(&(live, ada)) && found.contains(&(taken_down, ada)));
         assert_eq!(closing::orphans(db, None, 1).await.unwrap(), found[..1]);
-        assert_eq!(closing::orphans(db, Some(found[0]), 10).await.unwrap(), found[1..]);
+        assert_eq!(closing::orphans(db, Some(found[0].0), 10).await.unwrap(), found[1..]);
         assert_eq!(closing::memberships(db, None, 10).await.unwrap(), []);
         assert_eq!(closing::memberships(db, Some((live, ada)), 10).await.unwrap(), []);
     }

@@ -6,7 +6,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     app::{AppRecord, AppStatus},
     event::EventType,
-    id::OrgId,
+    id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
     principal::Caller,
     retention::{self, RetentionPatch},
@@ -33,7 +33,7 @@ impl Decision<'_> {
             AppOp::Delete => return self.trash_app(),
             AppOp::Restore => return self.restore_app(),
             AppOp::Close => return self.close(),
-            AppOp::Abandon => return self.abandon(),
+            AppOp::Abandon { account } => return self.abandon(account),
             AppOp::Destroy => return self.destroy(),
             AppOp::PurgeTrash(rows) => return Ok(Reply::Count(self.purge_trash(&rows))),
             _ => writable(&self.working.root.record)?,
@@ -194,8 +194,11 @@ impl Decision<'_> {
     }
 
     /// Nobody is left who could open it again: the sweeper takes it when its time is over.
-    fn abandon(&mut self) -> Result<Reply> {
+    fn abandon(&mut self, account: HumanId) -> Result<Reply> {
         let record = &self.working.root.record;
+        if record.owner != account {
+            return Ok(Reply::App(record.clone()));
+        }
         match record.status {
             AppStatus::Purging => return Err(Error::app_not_found()),
             AppStatus::Live | AppStatus::Deleted | AppStatus::Closed => {}

@@ -185,7 +185,10 @@ pub enum AppOp {
     /// Take it down.
     Close,
     /// Take it down and have it destroyed after the time in the trash: its account is gone.
-    Abandon,
+    Abandon {
+        /// The account. Whoever accepted the app from it meanwhile keeps it.
+        account: HumanId,
+    },
     /// Record that `POST wake` woke it.
     Woken,
     /// Prune rows beyond their retention bounds.
