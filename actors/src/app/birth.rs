@@ -24,7 +24,7 @@ use super::{
     answers::Answers,
     deploy::index,
     group::Open,
-    root::{Root, Shelf},
+    root::{Aside, Root, Shelf},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
     working::{Private, PrivateShelf, Tomb, TombKind, Working},
@@ -62,15 +62,14 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         // Storage never holds two live rows with one value; were it so, the later one holds it.
         let unique = index(&decl.unique, &rows)
             .unwrap_or_else(|_| vec![DigestMap::default(); decl.unique.len()]);
-        let trashed = loaded.counts.get(name).map_or(0, |totals| totals.trashed);
-        collections.push(Shelf { decl: decl.clone(), rows, trashed });
+        collections.push(Shelf { decl: decl.clone(), rows });
         shelves.push(PrivateShelf { schema, unique });
     }
-    let detached: BTreeMap<Arc<str>, u64> = loaded
+    let aside: BTreeMap<Arc<str>, Aside> = loaded
         .counts
         .iter()
-        .filter(|(_, totals)| totals.detached > 0)
-        .map(|(name, totals)| (name.clone(), totals.detached))
+        .map(|(name, of)| (name.clone(), Aside { trashed: of.trashed, detached: of.detached }))
+        .filter(|(_, aside)| *aside != Aside::default())
         .collect();
     let mut tail = Tail::default();
     for event in loaded.tail {
@@ -93,7 +92,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         record: Arc::new(loaded.record),
         manifest,
         totals: loaded.head.totals,
-        detached: Arc::new(detached),
+        aside: Arc::new(aside),
         collections,
         access: Arc::new(AccessTables::of_loaded(loaded.access)),
         tail,

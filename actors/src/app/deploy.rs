@@ -11,7 +11,7 @@ use rookery_domain::{
     compat::{self, Break, LiveRows},
     event::{EventType, RowChange},
     json,
-    manifest::{Manifest, SchemaSource, Visibility},
+    manifest::{Collection, Manifest, SchemaSource, Visibility},
     row::Row,
     schema::CompiledSchema,
     unique::UniqueKey,
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::{
     decide::Decision,
-    root::{Root, Shelf},
+    root::{Aside, Root, Shelf},
     rows::{Digest, DigestMap, Rows},
     working::{PrivateShelf, TombKind, Undo},
 };
@@ -53,6 +53,8 @@ pub struct DeployPlan {
     pub force: bool,
     /// Detached rows of the collections that the manifest declares, as storage had them.
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
+    /// How collections stood when they were declared last that the base version does not declare.
+    pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
 }
 
 /// What a deploy did, or would do.
@@ -83,7 +85,8 @@ struct Gate<'a> {
 
 impl LiveRows for Gate<'_> {
     fn count(&self, collection: &str) -> u64 {
-        self.root.live_rows(collection).unwrap_or(0)
+        let coming_back = || self.root.aside(collection).detached;
+        self.root.live_rows(collection).unwrap_or_else(coming_back)
     }
 
     fn failing(&self, collection: &str, _: &SchemaSource) -> u64 {
@@ -120,7 +123,23 @@ fn breaks(root: &Root, plan: &DeployPlan) -> Result<Vec<Break>> {
     if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
         return Err(unrestricted());
     }
-    Ok(compat::breaks(&root.manifest, &plan.manifest, &Gate { root, plan }))
+    Ok(compat::breaks(&before(root, plan), &plan.manifest, &Gate { root, plan }))
+}
+
+/// The manifest that `plan` is held against: the one in force, and beside it the collections that
+/// come back with rows, as they stood when they were declared last. Where no kept version tells,
+/// only the owner could reach them.
+fn before(root: &Root, plan: &DeployPlan) -> Manifest {
+    let mut before = (*root.manifest).clone();
+    for (name, decl) in &plan.manifest.collections {
+        if before.collections.contains_key(name) || root.aside(name) == Aside::default() {
+            continue;
+        }
+        let last = plan.last_declared.get(name).cloned();
+        let last = last.unwrap_or_else(|| Arc::new(decl.for_the_owner_alone()));
+        before.collections.insert(name.clone(), last);
+    }
+    before
 }
 
 /// The row one version on: whoever follows the feed by version hears of its coming and going.
@@ -168,7 +187,7 @@ fn carry(
                 carry.reattach.push((name.clone(), row));
             }
         }
-        carry.shelves.push(Shelf { decl: decl.clone(), rows, trashed: 0 });
+        carry.shelves.push(Shelf { decl: decl.clone(), rows });
         carry.private.push(PrivateShelf { schema: schema.cloned(), unique });
     }
     Ok(carry)
@@ -256,11 +275,6 @@ impl Decision<'_> {
         working.open.journal.push(Undo::Shelves(Box::new((shelves, events))));
         working.root.manifest = plan.manifest.clone();
         working.root.collections = carry.shelves;
-        for shelf in &mut working.root.collections {
-            let tombs = working.private.tombs.get(&shelf.decl.name);
-            let trashed = tombs.into_iter().flat_map(|tombs| tombs.values());
-            shelf.trashed = trashed.filter(|tomb| tomb.kind == TombKind::Trashed).count() as u64;
-        }
         let who = self.standing.principal;
         let at = working.stamp(self.now);
         for (collection, row) in carry.detach {

@@ -32,8 +32,8 @@ pub struct Root {
     pub manifest: Arc<Manifest>,
     /// What counts towards the quota.
     pub totals: Totals,
-    /// Rows kept but not served, by collection; declared ones and removed ones.
-    pub(crate) detached: Arc<BTreeMap<Arc<str>, u64>>,
+    /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
+    pub(crate) aside: Arc<BTreeMap<Arc<str>, Aside>>,
     pub(crate) collections: Vec<Shelf>,
     /// Who may do what beside the owner.
     pub(crate) access: Arc<AccessTables>,
@@ -45,8 +45,15 @@ pub struct Root {
 pub(crate) struct Shelf {
     pub(crate) decl: Arc<Collection>,
     pub(crate) rows: Rows,
+}
+
+/// How many rows of a collection are kept but not served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Aside {
     /// Rows in the trash.
     pub(crate) trashed: u64,
+    /// Rows that a forced deploy detached.
+    pub(crate) detached: u64,
 }
 
 impl Root {
@@ -86,20 +93,23 @@ impl Root {
         self.shelf(collection).map(|shelf| shelf.rows.len() as u64)
     }
 
-    /// What the app's record lists of each collection, the declared ones and those that a forced
-    /// deploy detached.
+    /// How many rows of a collection, declared or not, are kept but not served.
+    pub(crate) fn aside(&self, collection: &str) -> Aside {
+        self.aside.get(collection).copied().unwrap_or_default()
+    }
+
+    /// What the app's record lists of each collection, the declared ones and those that are removed
+    /// and still have rows.
     #[must_use]
     pub fn collection_counts(&self) -> Vec<CollectionCounts> {
-        let declared = self.collections.iter().map(|shelf| CollectionCounts {
-            name: shelf.decl.name.clone(),
-            live: shelf.rows.len() as u64,
-            deleted: shelf.trashed,
-            detached: self.detached.get(&shelf.decl.name).copied().unwrap_or(0),
-        });
-        let removed = self.detached.iter().filter(|(name, _)| self.position(name).is_none()).map(
-            |(name, n)| CollectionCounts { name: name.clone(), live: 0, deleted: 0, detached: *n },
-        );
-        declared.chain(removed).collect()
+        let counts = |name: &Arc<str>, live| {
+            let Aside { trashed: deleted, detached } = self.aside(name);
+            CollectionCounts { name: name.clone(), live, deleted, detached }
+        };
+        let declared = self.collections.iter();
+        let declared = declared.map(|shelf| counts(&shelf.decl.name, shelf.rows.len() as u64));
+        let removed = self.aside.keys().filter(|name| self.position(name).is_none());
+        declared.chain(removed.map(|name| counts(name, 0))).collect()
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::{
     answers::Answers,
     group::Open,
-    root::Root,
+    root::{Aside, Root},
     rows::{Digest, DigestMap},
     spent::Spent,
 };
@@ -277,22 +277,27 @@ impl Working {
         });
     }
 
-    fn count_trashed(&mut self, collection: &str, delta: i64) {
-        self.root.totals.trashed = self.root.totals.trashed.saturating_add_signed(delta);
-        // The trash of a collection that is no longer declared counts in the totals alone.
-        if let Some(shelf) = self.root.position(collection) {
-            let trashed = &mut self.root.collections[shelf].trashed;
-            *trashed = trashed.saturating_add_signed(delta);
-        }
+    fn count_trashed(&mut self, collection: &Arc<str>, delta: i64) {
+        let totals = &mut self.root.totals;
+        totals.trashed = totals.trashed.saturating_add_signed(delta);
+        self.count_aside(collection, |aside| {
+            aside.trashed = aside.trashed.saturating_add_signed(delta);
+        });
     }
 
     fn count_detached(&mut self, collection: &Arc<str>, delta: i64) {
         let totals = &mut self.root.totals;
         totals.detached = totals.detached.saturating_add_signed(delta);
-        let counts = Arc::make_mut(&mut self.root.detached);
-        let count = counts.entry(collection.clone()).or_default();
-        *count = count.saturating_add_signed(delta);
-        if *count == 0 {
+        self.count_aside(collection, |aside| {
+            aside.detached = aside.detached.saturating_add_signed(delta);
+        });
+    }
+
+    fn count_aside(&mut self, collection: &Arc<str>, change: impl FnOnce(&mut Aside)) {
+        let counts = Arc::make_mut(&mut self.root.aside);
+        let aside = counts.entry(collection.clone()).or_default();
+        change(aside);
+        if *aside == Aside::default() {
             counts.remove(collection);
         }
     }

@@ -1,11 +1,19 @@
 //! Deploying a version over an existing app: prepared here, decided by the app's actor against
 //! its newest rows, or on its published state for a dry run.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, advisory::Difference, app::AppRecord, compat::Break,
-    idempotency::Answered, manifest::Visibility, principal::Caller,
+    Error, ErrorCode, Result,
+    advisory::Difference,
+    app::AppRecord,
+    compat::Break,
+    idempotency::Answered,
+    manifest::{Collection, Manifest, Visibility},
+    principal::Caller,
 };
 use rookery_storage::versions;
 
@@ -13,6 +21,7 @@ use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         answers::must_look_again,
+        birth::read_manifest,
         deploy::{self, DeployPlan, DeployReport},
         message::{AppOp, OnceInApp, Op, Reply},
         once::LookedUp,
@@ -158,6 +167,7 @@ impl Control {
                 detached.insert(name.clone(), rows);
             }
         }
+        let last_declared = self.last_declared(&record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
             manifest: draft.manifest,
@@ -171,7 +181,34 @@ impl Control {
             timezone: draft.timezone,
             force: request.force,
             detached,
+            last_declared,
         })
+    }
+
+    /// How the collections of `manifest` that the current version does not declare stood when a
+    /// version declared them last: rows of theirs may come back. Looks at the versions that are
+    /// kept, newest first, and no further than it must.
+    async fn last_declared(
+        &self,
+        record: &AppRecord,
+        manifest: &Manifest,
+    ) -> Result<BTreeMap<Arc<str>, Arc<Collection>>> {
+        let mut unseen: BTreeSet<&Arc<str>> = manifest.collections.keys().collect();
+        let mut found = BTreeMap::new();
+        let kept = self.env().limits.versions_kept as usize;
+        for number in (1..=record.version).rev().take(kept) {
+            if unseen.is_empty() {
+                break;
+            }
+            let text = versions::manifest(&self.db, record.id, number).await.map_err(failed)?;
+            let Some(text) = text else { break };
+            for (name, decl) in read_manifest(&text)?.collections {
+                if unseen.remove(&name) && number < record.version {
+                    found.insert(name, decl);
+                }
+            }
+        }
+        Ok(found)
     }
 
     async fn rehearse(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Deployed> {

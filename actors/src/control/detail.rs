@@ -22,7 +22,7 @@ pub struct AppDetail {
     pub record: Arc<AppRecord>,
     /// Whether no actor is running for it.
     pub dormant: bool,
-    /// Declared collections, and those that only hold detached rows.
+    /// Declared collections, and removed ones that still have rows.
     pub collections: Vec<CollectionCounts>,
     /// What counts towards its quota.
     pub totals: Totals,
@@ -108,7 +108,7 @@ impl Control {
                 detached: 0,
             }));
         }
-        collections.extend(counts.into_values().filter(|count| count.detached > 0));
+        collections.extend(counts.into_values());
         Ok(AppDetail { record, dormant, collections, totals })
     }
 }

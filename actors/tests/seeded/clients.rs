@@ -315,6 +315,7 @@ impl Client {
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),
             force: true,
             detached,
+            last_declared: BTreeMap::new(),
         };
         if let Ok(reply) = self.ask(Op::App(AppOp::Deploy(Arc::new(plan))), None).await {
             assert!(matches!(reply, Reply::Deployed(_)));

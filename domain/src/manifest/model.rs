@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::rules::Rules;
-use crate::access::SubjectList;
+use crate::access::{Subject, SubjectList};
 
 /// A whole manifest.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +56,22 @@ pub struct Collection {
     pub relations: BTreeMap<Arc<str>, Relation>,
     /// The author's default bounds.
     pub retention: Retention,
+}
+
+impl Collection {
+    /// The same collection as if nobody but the owner could ever reach it.
+    #[must_use]
+    pub fn for_the_owner_alone(&self) -> Self {
+        let owner = || [Subject::Owner].into_iter().collect();
+        let permissions = Permissions {
+            read: owner(),
+            write: owner(),
+            update: owner(),
+            delete: owner(),
+            count_read: owner(),
+        };
+        Self { permissions, append_only: false, ..self.clone() }
+    }
 }
 
 /// A row or event schema: the object under `$defs`, not yet compiled.

@@ -227,6 +227,85 @@ async fn detached_rows_are_kept_and_come_back() {
 }
 
 #[tokio::test]
+async fn a_collection_that_comes_back_with_rows_is_held_against_what_it_was() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
+    let force = |manifest: &Value| json!({"manifest": manifest, "force": true});
+    let breaks = |answer: Answer| {
+        let error = answer.error(ErrorCode::ManifestIncompatibleRedeploy);
+        let list = error["details"]["breaks"].as_array().unwrap().clone();
+        list.into_iter()
+            .map(|one| (one["kind"].clone(), one["rows_affected"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let widened = |rows: u64| [(json!("disclosure_widened"), json!(rows))];
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    for _ in 0..2 {
+        let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+        assert_eq!(breaks(refused), widened(3));
+        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
+    }
+    let once = with(open.clone(), "/collections/notes/appendOnly", json!(true));
+    let once = redeploy(&server, &owner, &app, json!({"manifest": once})).await;
+    assert_eq!(breaks(once)[0].0, "append_only_added");
+    // As it was, it may come back; and what its owner has opened since counts.
+    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
+    redeploy(&server, &owner, &app, force(&open)).await.expect(201);
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    redeploy(&server, &owner, &app, json!({"manifest": open})).await.expect(201);
+    // Of one that no kept version declared, nobody knows how far it reached.
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    for _ in 0..20 {
+        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
+    }
+    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+    assert_eq!(breaks(refused), widened(3));
+    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
+}
+
+#[tokio::test]
+async fn the_trash_of_a_removed_collection_is_still_told_of() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let rows = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
+    for row in rows["items"].as_array().unwrap() {
+        let path = app.path(&format!("/collections/notes/{}", row["key"].as_str().unwrap()));
+        Answer::of(server.call(Method::DELETE, &path, &owner)).await.expect(200);
+    }
+    let removed = redeploy(&server, &owner, &app, json!({"manifest": {}, "force": true})).await;
+    let trash = json!([{"name": "notes", "row_count": 0, "deleted_count": 3, "detached": 0}]);
+    let removed = removed.expect(201);
+    assert_eq!((&removed["collections"], &removed["usage"]["rows"]), (&trash, &json!(3)));
+    let server = server.restart().await;
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!((&shown["collections"], &shown["dormant"]), (&trash, &json!(true)));
+    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
+    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+    refused.error(ErrorCode::ManifestIncompatibleRedeploy);
+    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    assert_eq!(again.expect(201)["collections"], trash);
+}
+
+#[tokio::test]
+async fn a_push_rule_carries_over_into_an_app_that_is_private_now() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let rule = json!({"collection": "notes", "on": "create", "to": ["owner"],
+        "channels": ["push"], "subject": "New", "body": "New"});
+    let manifest = with(private_notes(None), "/notify", json!([rule]));
+    let body = json!({"manifest": manifest, "visibility": "public"});
+    let app = server.deploy(&owner, body).await;
+    let hide = server.call(Method::PATCH, &app.path(""), &owner);
+    Answer::of(hide.json(&json!({"visibility": "private"}))).await.expect(200);
+    redeploy(&server, &owner, &app, json!({})).await.expect(201);
+    let anew = redeploy(&server, &owner, &app, json!({"manifest": manifest})).await;
+    anew.error(ErrorCode::NotifyPushRequiresPublic);
+}
+
+#[tokio::test]
 async fn a_unique_field_that_live_rows_break_is_refused_even_with_force() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
@@ -292,11 +371,13 @@ async fn a_dry_run_judges_exposure_by_the_rows_that_would_be_served() {
     let removed = json!({"manifest": {}, "force": true});
     redeploy(&server, &owner, &app, removed).await.expect(201);
     let again = would(&open(None)).await;
-    assert_eq!((&again["rows_reattached"], &again["breaks"]), (&json!(3), &json!([])));
+    assert_eq!(again["rows_reattached"], 3);
+    assert_eq!(again["breaks"][0]["path"], "/collections/notes/permissions/read", "{again}");
     let finding = &again["exposure"]["added"][0];
     assert_eq!((&finding["rows"], &finding["severity"]), (&json!(3), &json!("high")), "{again}");
     assert_eq!(finding["fields"][0]["looks_like"], "email_address");
-    redeploy(&server, &owner, &app, json!({"manifest": open(None)})).await.expect(201);
+    let opened = json!({"manifest": open(None), "force": true});
+    redeploy(&server, &owner, &app, opened).await.expect(201);
     let report = server.get_as(&owner, "/v1/apps/advisories").await.expect(200);
     for member in ["rows", "severity", "message", "fields"] {
         assert_eq!(report["items"][0][member], finding[member], "{member}");

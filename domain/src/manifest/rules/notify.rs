@@ -178,7 +178,7 @@ fn channels(
         let channel = match text {
             "email" => Channel::Email,
             "push" => {
-                if !scope.public {
+                if !scope.public && !scope.carried {
                     refused.push.push(path.as_str(), "push needs an app that is public");
                 }
                 Channel::Push
