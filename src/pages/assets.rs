@@ -58,8 +58,10 @@ fn by_extension(path: &str) -> String {
     }
 }
 
-/// `type/subtype` of token characters (RFC 9110 section 8.3.1), with parameters of visible ASCII.
-fn is_media_type(value: &str) -> bool {
+/// Whether `value` is a `type/subtype` of token characters (RFC 9110 section 8.3.1), with parameters
+/// of visible ASCII, and short enough to be taken over.
+#[must_use]
+pub fn is_media_type(value: &str) -> bool {
     let essence = value.split(';').next().unwrap_or_default().trim_end();
     let token = |part: &str| {
         !part.is_empty()

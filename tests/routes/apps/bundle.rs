@@ -126,6 +126,33 @@ async fn a_manifest_may_sit_in_the_document_but_not_in_two_places() {
 }
 
 #[tokio::test]
+async fn a_file_of_no_known_type_is_sent_by_its_path() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let file = |name: &'static str, kind: &str| {
+        Part::bytes(b"p{}".as_slice()).file_name(name).mime_str(kind).unwrap()
+    };
+    // What curl says of every file that it does not know.
+    let unknown = "application/octet-stream";
+    let form = Form::new().text("html", HTML).part("assets", file("a.css", unknown));
+    let form = form.part("assets", file("b.js", unknown)).part("assets", file("c", unknown));
+    let app = send_form(&server, &owner, form.part("assets", file("d.css", "text/x-mine"))).await;
+    let (_, _, assets) = stored(&server, &app.expect(201)).await;
+    let kinds: Vec<_> = assets.iter().map(|asset| asset[1].as_str().unwrap()).collect();
+    let sent = ["text/css; charset=utf-8", "text/javascript; charset=utf-8", unknown];
+    assert_eq!(kinds[..3], sent);
+    assert_eq!(kinds[3], "text/x-mine; charset=utf-8");
+    for wrong in ["css", "", "text/", "a/b\r\nx: y"] {
+        let asset = json!({"path": "a.css", "text": "p{}", "content_type": wrong});
+        let body = json!({"html": HTML, "assets": [asset]}).to_string();
+        let refused = server.post("/v1/apps", &owner.key, &body).await;
+        let error = refused.error(ErrorCode::InvalidRequest);
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("content_type") && message.contains("a.css"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_malformed_form_is_refused() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -14,6 +14,9 @@ use crate::{routes::apps::record::VisibilityBody, state::AppState};
 
 /// Parts beside the files that a form may have.
 const OTHER_PARTS_MAX: usize = 16;
+/// What clients say of a file whose type they do not know. It counts as unsaid: sent on, it would
+/// keep browsers from a style or a script.
+const UNKNOWN: &str = "application/octet-stream";
 
 /// Reads a form whose `Content-Type` is `kind`; its size is bounded already.
 pub(super) async fn read(kind: &str, bytes: Bytes, state: &AppState) -> Result<Raw> {
@@ -43,7 +46,7 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
     if name == "assets" {
         let path = field.file_name().map(str::to_owned);
         let path = path.ok_or_else(|| Error::invalid("`assets`: a part has no filename"))?;
-        let content_type = field.content_type().map(str::to_owned);
+        let content_type = field.content_type().filter(|kind| *kind != UNKNOWN).map(str::to_owned);
         let bytes = field.bytes().await.map_err(|_| malformed())?.into();
         raw.assets.get_or_insert_default().push(RawAsset { path, content_type, bytes });
         return Ok(());

@@ -203,6 +203,10 @@ fn named(raw: Vec<RawAsset>) -> Result<Vec<Asset>> {
         if !taken.insert(path.clone()) {
             return Err(Error::invalid(format!("assets: path {path:?} occurs twice")));
         }
+        if file.content_type.as_deref().is_some_and(|kind| !assets::is_media_type(kind.trim())) {
+            let message = format!("assets: `content_type` of path {path:?} is not a media type");
+            return Err(Error::invalid(message));
+        }
         let content_type = assets::content_type(&path, file.content_type.as_deref());
         assets.push(Asset::new(path, content_type, file.bytes.into()));
     }
