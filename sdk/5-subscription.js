@@ -60,11 +60,11 @@ class Subscription {
     }
     if (!type.startsWith('row.') || (known && known.version >= version)) return null;
     let row = { ...known, key, data: event.data, version, editor: event.by, updated_at: event.at };
-    if (type === 'row.created') {
+    if (type === 'row.created' && event.data) {
       row.creator = event.by;
       row.created_at = event.at;
     } else if (!known || !event.data) {
-      // It came into sight, or back from the trash: the event does not tell all of it.
+      // It came into sight, back from the trash, or has changed since: the event does not tell all.
       row = await call('GET', pathOf(this.collection, key)).catch((error) => {
         if (error.code === 'row_not_found') return null;
         throw error;

@@ -16,8 +16,7 @@ const collection = (name) => Object.freeze({
     call('PATCH', pathOf(name, key), { body: { data, if_match: ifMatch, replace } }),
   delete: (key, { ifMatch } = {}) =>
     call('DELETE', pathOf(name, key), { query: { if_match: ifMatch } }),
-  count: async ({ filter } = {}) =>
-    (await call('GET', `${pathOf(name)}/count`, { query: { filter } })).count,
+  count: async () => (await call('GET', `${pathOf(name)}/count`)).count,
   can: (operation, row) => can(name, operation, row),
   subscribe: (callback, options) => subscribe(name, callback, options),
 });

@@ -71,7 +71,7 @@ declare namespace Rookery {
     update(key: string, data: Patch<T>, options?: { ifMatch?: number; replace?: false }): Promise<Row<T>>;
     update(key: string, data: T, options: { ifMatch?: number; replace: true }): Promise<Row<T>>;
     delete(key: string, options?: { ifMatch?: number }): Promise<Row<T>>;
-    count(options?: { filter?: AnyData }): Promise<number>;
+    count(): Promise<number>;
     /** Whether the visitor may do this: on `row`, or without one on any row at all. */
     can(operation: Operation, row?: Row<T>): Promise<boolean>;
     /** Calls back with all rows, at once and after every change. The answer ends it. */
