@@ -13,7 +13,11 @@ pub const HEADER: &str = "x-service-cli-version";
 /// # Errors
 /// `cli_upgrade_required`, `invalid_request`.
 pub fn check(headers: &HeaderMap, min: Option<&Version>) -> Result<(), Error> {
-    let Some(value) = headers.get(HEADER) else { return Ok(()) };
+    let mut sent = headers.get_all(HEADER).iter();
+    let Some(value) = sent.next() else { return Ok(()) };
+    if sent.next().is_some() {
+        return Err(Error::invalid(format!("{HEADER}: is there more than once")));
+    }
     let version = value.to_str().ok().and_then(|text| Version::parse(text.trim()).ok());
     let Some(version) = version else {
         return Err(Error::invalid(format!("{HEADER}: must be a version such as 1.4.0")));

@@ -23,19 +23,20 @@ pub struct RequestContext {
     pub app: Option<Box<str>>,
     /// The custom domain that the host names.
     pub domain: Option<Box<str>>,
-    /// A parameter in the query that the route does not take, by the API's own document.
+    /// What the request brings that the route does not take, by the API's own document, in words: a
+    /// parameter of the query, or a condition.
     pub stray: Option<Box<str>>,
 }
 
 impl RequestContext {
-    /// Refuses a query with a parameter that the route does not take: a misspelt name must not be
-    /// passed over in silence.
+    /// Refuses what the route does not take: neither a misspelt name nor a condition must be passed
+    /// over in silence.
     ///
     /// # Errors
     /// `invalid_request`, naming it.
-    pub fn check_query(parts: &Parts) -> Result<()> {
+    pub fn check_stray(parts: &Parts) -> Result<()> {
         match parts.extensions.get::<Self>().and_then(|context| context.stray.as_deref()) {
-            Some(name) => Err(Error::invalid(format!("query: unknown parameter {name:?}"))),
+            Some(what) => Err(Error::invalid(what)),
             None => Ok(()),
         }
     }

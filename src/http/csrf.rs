@@ -19,7 +19,10 @@ pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(
 
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
-    let sender = headers.get(name).and_then(|value| value.to_str().ok()).and_then(tuple_origin);
+    let mut sent = headers.get_all(name).iter();
+    // Of two, nobody knows which one the browser wrote.
+    let (Some(sender), None) = (sent.next(), sent.next()) else { return false };
+    let sender = sender.to_str().ok().and_then(tuple_origin);
     sender.is_some() && sender == tuple_origin(public_url)
 }
 

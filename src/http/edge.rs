@@ -177,14 +177,14 @@ impl Edge {
         let Passing { routes, method, uri, address, by_proxy, .. } = passing;
         let (mut parts, body) = request.into_parts();
         let (app, domain) = origin.into_parts();
-        let query = uri.query().filter(|query| !query.is_empty());
+        let if_match = parts.headers.contains_key(header::IF_MATCH);
         parts.extensions.insert(RequestContext {
             request_id: passing.request_id.clone(),
             address: *address,
             by_proxy: *by_proxy,
             app,
             domain,
-            stray: query.and_then(|query| routes.stray(method, uri.path(), query)),
+            stray: routes.stray(method, uri.path(), uri.query(), if_match),
         });
         if !passing.is_api() && !passing.is_app {
             // A page asks the API what it shows.

@@ -31,8 +31,18 @@ struct Route {
     methods: Methods,
 }
 
-/// The verbs of a path, each with the parameters of its query; `None` for a page, which takes any.
-type Methods = BTreeMap<&'static str, Option<BTreeSet<String>>>;
+/// The verbs of a path, each with what it takes; `None` for a page, which leaves alone what it does
+/// not know.
+type Methods = BTreeMap<&'static str, Option<Takes>>;
+
+/// What an operation takes beside its path and body.
+#[derive(Debug)]
+struct Takes {
+    /// The parameters of its query.
+    query: BTreeSet<String>,
+    /// Whether it changes something, but not under the condition of `If-Match`.
+    unconditional: bool,
+}
 
 impl RouteTable {
     /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages` (path and verb), which
@@ -71,13 +81,28 @@ impl RouteTable {
         self.router.at(path).is_ok_and(|found| found.value.methods.contains_key(method.as_str()))
     }
 
-    /// The first parameter in `query` that `method` on `path` does not take.
+    /// What a request brings that `method` on `path` does not take, in words: a parameter of its
+    /// `query`, or a condition (`if_match`), which must not be passed over (RFC 9110, 13.1.1).
     #[must_use]
-    pub fn stray(&self, method: &Method, path: &str, query: &str) -> Option<Box<str>> {
+    pub fn stray(
+        &self,
+        method: &Method,
+        path: &str,
+        query: Option<&str>,
+        if_match: bool,
+    ) -> Option<Box<str>> {
+        let query = query.filter(|query| !query.is_empty());
+        if query.is_none() && !if_match {
+            return None;
+        }
         let found = self.router.at(path).ok()?;
-        let known = found.value.methods.get(method.as_str())?.as_ref()?;
-        let mut names = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
-        names.find(|name| !known.contains(&**name)).map(|name| name.into())
+        let takes = found.value.methods.get(method.as_str())?.as_ref()?;
+        let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        if let Some((name, _)) = names.find(|(name, _)| !takes.query.contains(&**name)) {
+            return Some(format!("query: unknown parameter {name:?}").into());
+        }
+        let unmet = if_match && takes.unconditional;
+        unmet.then(|| "If-Match: this route knows no such condition".into())
     }
 
     /// The number of the route (`/v1/apps/{id}`) that the path belongs to, if there is one.
@@ -104,19 +129,22 @@ fn methods(item: &PathItem) -> Methods {
         (&item.delete, "DELETE"),
     ];
     let there = operations.into_iter().filter_map(|(operation, name)| {
-        operation.as_ref().map(|operation| (name, Some(query_of(operation))))
+        let operation = operation.as_ref()?;
+        let changes = !matches!(name, "GET" | "HEAD");
+        let unconditional = changes && !names(operation, &ParameterIn::Header).contains("If-Match");
+        Some((name, Some(Takes { query: names(operation, &ParameterIn::Query), unconditional })))
     });
     there.collect()
 }
 
-/// The parameters of an operation's query.
-fn query_of(operation: &Operation) -> BTreeSet<String> {
+/// The names of an operation's parameters that stand in `place`.
+fn names(operation: &Operation, place: &ParameterIn) -> BTreeSet<String> {
     let parameters =
         operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
             // None of ours is described elsewhere.
             RefOr::Ref(_) => None,
             RefOr::T(parameter) => Some(parameter),
         });
-    let query = parameters.filter(|parameter| parameter.parameter_in == ParameterIn::Query);
-    query.map(|parameter| parameter.name.clone()).collect()
+    let there = parameters.filter(|parameter| parameter.parameter_in == *place);
+    there.map(|parameter| parameter.name.clone()).collect()
 }

@@ -31,7 +31,7 @@ const COMMON: &[ErrorCode] = &[
 
 /// The extractors of a handler, the first of which is its permission. A handler without a
 /// permission does not compile as an operation: public routes take
-/// [`Public`](crate::http::auth::permission::Public).
+/// [`Public`](crate::http::auth::permission::Public) or, where links lead, `Door`.
 pub trait Extractors {
     /// The permission.
     type Permission: Permission;

@@ -67,6 +67,7 @@ impl RequestBody for Thing {
 /// A query with one parameter.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct Paging {
     /// How many.
     limit: Option<usize>,

@@ -84,6 +84,8 @@ async fn a_session_that_changes_something_must_come_from_the_site() {
     // A foreign origin is not made good by a referer.
     let both = post().header("origin", "null").header("referer", &site);
     Answer::of(both).await.error(ErrorCode::CsrfOriginMismatch);
+    let two = post().header("origin", &site).header("origin", "http://evil.example");
+    Answer::of(two).await.error(ErrorCode::CsrfOriginMismatch);
     Answer::of(post()).await.error(ErrorCode::CsrfOriginMismatch);
 }
 

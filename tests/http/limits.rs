@@ -201,5 +201,9 @@ async fn an_old_client_is_told_to_upgrade() {
     for bad in ["999999999999.0", "latest", "", "1.4", "99999999999999999999999.0.0"] {
         with(bad).await.error(ErrorCode::InvalidRequest);
     }
+    let two =
+        server.request(Method::GET, "/v1/openapi.json").header("x-service-cli-version", "1.4.0");
+    let two = two.header("x-service-cli-version", "1.3.9");
+    Answer::of(two).await.error(ErrorCode::InvalidRequest);
     assert_eq!(server.get("/v1/openapi.json").await.status, 200);
 }

@@ -15,6 +15,8 @@ const ROUNDS: usize = 16;
 #[tokio::test]
 async fn an_agent_registers_and_sees_its_secret_once() {
     let server = TestServer::start().await;
+    let misspelt = server.request(Method::POST, "/v1/register?nam=Ada").json(&json!({}));
+    Answer::of(misspelt).await.error(ErrorCode::InvalidRequest);
     let request = server.request(Method::POST, "/v1/register").json(&json!({"name": " Ada "}));
     let answer = Answer::of(request).await;
     let body = answer.expect(201);

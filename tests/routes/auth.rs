@@ -243,7 +243,7 @@ async fn the_mailbox_answers_this_machine_only() {
     server.link_token("ada@example.org", None).await;
     let status = server.get("/v1/auth/status").await.expect(200);
     assert_eq!(status, json!({"magic_link": true, "idp": false}));
-    for header in ["x-forwarded-for", "forwarded", "x-forwarded-host", "via"] {
+    for header in ["x-forwarded-for", "forwarded", "x-forwarded-host", "x-forwarded-proto", "via"] {
         let request = server.request(Method::GET, "/dev/mailbox").header(header, "127.0.0.1");
         Answer::of(request).await.error(ErrorCode::Forbidden);
     }

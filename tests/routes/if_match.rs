@@ -106,3 +106,17 @@ async fn a_restore_takes_no_member() {
     rows.post(path, json!({"if_match": 2})).await.error(ErrorCode::InvalidRequest);
     rows.post(path, json!({})).await.expect(200);
 }
+
+#[tokio::test]
+async fn where_no_condition_is_known_none_is_passed_over() {
+    let rows = Rows::start().await;
+    rows.row("people", "a", json!({"email": "a"})).await;
+    let upsert = rows.request(OWNER, Method::POST, "people").header("if-match", "\"1\"");
+    let upsert = upsert.json(&json!({"on": "email", "data": {"email": "a", "age": 1}}));
+    let error = Answer::of(upsert).await.error(ErrorCode::InvalidRequest);
+    assert!(error["message"].as_str().unwrap().contains("If-Match"), "{error}");
+    assert_eq!(rows.get("people/a").await.expect(200)["version"], 1);
+    // To read is to change nothing.
+    let read = rows.request(OWNER, Method::GET, "people/a").header("if-match", "\"9\"");
+    Answer::of(read).await.expect(200);
+}

@@ -1,11 +1,12 @@
 //! Unique values, and the quotas of app and account.
 
 use futures::future::join_all;
+use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
-use super::rows::Rows;
-use crate::harness::TestServer;
+use super::rows::{OWNER, Rows};
+use crate::harness::{Answer, TestServer};
 
 #[tokio::test]
 async fn unique_values_hold_among_live_rows_and_null_collides_with_nothing() {
@@ -25,6 +26,18 @@ async fn unique_values_hold_among_live_rows_and_null_collides_with_nothing() {
     rows.delete("people/a").await.expect(200);
     rows.patch("people/b", json!({"data": {"email": "a"}})).await.expect(200);
     rows.row("people", "c", json!({"email": "b"})).await;
+}
+
+#[tokio::test]
+async fn a_row_is_as_long_as_its_text_however_it_was_escaped() {
+    let rows = Rows::start().await;
+    let plain = "ж".repeat(20_000);
+    let body = format!(r#"{{"key": "a", "data": {{"t": "{}"}}}}"#, r"\u0436".repeat(20_000));
+    let request = rows.request(OWNER, Method::POST, "entries").body(body);
+    let made = Answer::of(request.header("content-type", "application/json")).await.expect(201);
+    assert_eq!(made["data"]["t"], plain.as_str());
+    let again = rows.get("entries/a").await;
+    assert!(again.text.contains(&plain), "it is kept as text");
 }
 
 #[tokio::test]

@@ -71,7 +71,7 @@ impl FromRequestParts<AppState> for OrgInsider {
         let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         let org = state.rooms.directory.org(account, org)?;
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         Ok(Self { org, account, caller })
     }
 }
@@ -83,7 +83,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
         let (account, caller) = resolve::person(parts, state).await?;
         let org = path_org(parts, state).await?;
         check_admin(state, account, org)?;
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         Ok(Self { org, account, caller })
     }
 }

@@ -66,6 +66,11 @@ pub trait Permission {
 #[derive(Debug, Clone, Copy)]
 pub struct Public;
 
+/// The same for routes that links and redirects lead to: whoever sent the browser here may have
+/// added parameters of its own, as mail programs and identity providers do.
+#[derive(Debug, Clone, Copy)]
+pub struct Door;
+
 /// An agent, claimed or not.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentKey {
@@ -239,21 +244,22 @@ macro_rules! permission {
                 $state: &AppState,
             ) -> Result<Self, ApiError> {
                 let granted = $body;
-                RequestContext::check_query($parts)?;
+                RequestContext::check_stray($parts)?;
                 Ok(granted)
             }
         }
     };
 }
 
-// No check of the query: an identity provider may send along what it likes.
-impl Permission for Public {
+permission!(Public: "Anybody.", [], [], optional false, |parts, _state| Self);
+
+impl Permission for Door {
     const SCHEMES: &'static [Scheme] = &[];
     const WHO: &'static str = "Anybody.";
     const CODES: &'static [ErrorCode] = &[];
 }
 
-impl FromRequestParts<AppState> for Public {
+impl FromRequestParts<AppState> for Door {
     type Rejection = ApiError;
 
     async fn from_request_parts(_: &mut Parts, _: &AppState) -> Result<Self, ApiError> {

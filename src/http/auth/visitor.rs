@@ -264,7 +264,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let caller = caller.unwrap_or_else(|| arriving.nobody());
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         let participant = arriving.participant().cloned();
         Ok(Self { app: arriving.app, caller, participant })
     }
@@ -284,7 +284,7 @@ impl FromRequestParts<AppState> for Visitor {
         let caller = arriving.caller_of(&participant);
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         Ok(Self { app: arriving.app, caller, participant })
     }
 }

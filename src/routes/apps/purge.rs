@@ -6,7 +6,10 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AnyState, AppOwner},
+    http::{
+        auth::permission::{AnyState, AppOwner},
+        body::{Nothing, OptionalJson},
+    },
     state::AppState,
 };
 
@@ -18,13 +21,14 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
 /// An app that is not deleted is `conflict`, a closed one `app_closed`. Afterwards it is
 /// `app_not_found`, and its slug is free.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/purge", tag = "Apps",
+    post, path = "/v1/apps/{id}/purge", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is destroyed")),
 )]
 pub async fn purge(
     owner: AppOwner<AnyState>,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     state.rooms.control().purge(&owner.app, owner.caller).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -7,7 +7,10 @@ use rookery_domain::ErrorCode;
 use super::record::AppRecordBody;
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AnyState, AppOwner},
+    http::{
+        auth::permission::{AnyState, AppOwner},
+        body::{Nothing, OptionalJson},
+    },
     state::AppState,
 };
 
@@ -18,13 +21,14 @@ pub const ERRORS: &[ErrorCode] = &[];
 ///
 /// For an app that is not deleted this changes nothing.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/restore", tag = "Apps",
+    post, path = "/v1/apps/{id}/restore", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "The app", body = AppRecordBody)),
 )]
 pub async fn restore(
     owner: AppOwner<AnyState>,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<AppRecordBody>> {
     owner.app.apply(owner.caller, Op::App(AppOp::Restore), None, 0).await?;
     Ok(Json(AppRecordBody::of(&state, &owner.app).await?))

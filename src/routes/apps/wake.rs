@@ -9,7 +9,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::record::StatusBody;
-use crate::{error::ApiResult, http::auth::permission::AppOwner};
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+    },
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
@@ -28,11 +34,14 @@ pub struct Woken {
 /// The feed says `app.woken` only when this request woke it: not when it was awake, and of many
 /// requests at once for one of them.
 #[utoipa::path(
-    post, path = "/v1/apps/{id}/wake", tag = "Apps",
+    post, path = "/v1/apps/{id}/wake", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 200, description = "It is awake", body = Woken)),
 )]
-pub async fn wake(owner: AppOwner) -> ApiResult<Json<Woken>> {
+pub async fn wake(
+    owner: AppOwner,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Json<Woken>> {
     let began = Instant::now();
     let mut woke_in_ms = 0;
     if owner.app.wake().await? {

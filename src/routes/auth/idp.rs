@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::verify::is_prefetch;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Public, idp_cookie, params::StrictQuery},
+    http::{auth::permission::Door, idp_cookie, params::StrictQuery},
     idp::IdentityProvider,
     state::{AppState, State as Shared},
 };
@@ -46,7 +46,7 @@ pub(super) fn provider(state: &Shared) -> rookery_domain::Result<&IdentityProvid
     ),
 )]
 pub async fn begin_idp(
-    _: Public,
+    _: Door,
     State(state): State<AppState>,
     method: Method,
     headers: HeaderMap,

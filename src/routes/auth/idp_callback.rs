@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 use super::{idp::provider, verify::is_prefetch};
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Public, idp_cookie, params::StrictQuery, session_cookie},
+    http::{auth::permission::Door, idp_cookie, params::StrictQuery, session_cookie},
     routes::site,
     state::{AppState, State as Shared},
 };
@@ -50,7 +50,7 @@ pub struct Callback {
     ),
 )]
 pub async fn finish_idp(
-    _: Public,
+    _: Door,
     State(state): State<AppState>,
     method: Method,
     headers: HeaderMap,

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Public, params::StrictQuery, session_cookie},
+    http::{auth::permission::Door, params::StrictQuery, session_cookie},
     routes::site,
     state::AppState,
 };
@@ -39,7 +39,7 @@ pub struct Verify {
     ),
 )]
 pub async fn verify(
-    _: Public,
+    _: Door,
     State(state): State<AppState>,
     method: Method,
     headers: HeaderMap,

@@ -40,7 +40,7 @@ impl FromRequestParts<AppState> for Operator {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         Ok(Self)
     }
 }
@@ -57,7 +57,7 @@ impl FromRequestParts<AppState> for ActingOperator {
             let message = "actions are switched off: ops.actions";
             return Err(Error::new(ErrorCode::Forbidden, message).into());
         }
-        RequestContext::check_query(parts)?;
+        RequestContext::check_stray(parts)?;
         Ok(Self)
     }
 }

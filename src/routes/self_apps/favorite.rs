@@ -7,7 +7,10 @@ use rookery_storage::shelf;
 
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AnyState, HumanMember, Readable},
+    http::{
+        auth::permission::{AnyState, HumanMember, Readable},
+        body::{Nothing, OptionalJson},
+    },
     state::AppState,
 };
 
@@ -16,13 +19,14 @@ pub const ERRORS: &[ErrorCode] = &[];
 
 /// Marks an app that the human owns or joined. A second time changes nothing.
 #[utoipa::path(
-    put, path = "/v1/self/apps/{appId}/favorite", tag = "Account",
+    put, path = "/v1/self/apps/{appId}/favorite", tag = "Account", request_body = Option<Nothing>,
     params(("appId" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is a favorite")),
 )]
 pub async fn add_favorite(
     caller: HumanMember<Readable>,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
     let marked = shelf::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await;

@@ -23,8 +23,16 @@ use crate::{
 };
 
 /// Headers by which a proxy says for whom it asks.
-const FORWARDING: &[&str] =
-    &["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+const FORWARDING: &[&str] = &[
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-real-ip",
+    "via",
+];
 
 /// Whose mail.
 #[derive(Deserialize)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::see_other;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Public, client::RequestContext, params::StrictQuery},
+    http::{auth::permission::Door, client::RequestContext, params::StrictQuery},
     routes::page::authorize_address,
     state::AppState,
 };
@@ -27,7 +27,7 @@ pub struct SignIn {
 /// # Errors
 /// `invalid_request` for a return path that leads elsewhere.
 pub async fn sign_in(
-    _: Public,
+    _: Door,
     State(state): State<AppState>,
     context: RequestContext,
     StrictQuery(query): StrictQuery<SignIn>,

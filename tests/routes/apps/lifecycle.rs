@@ -62,6 +62,12 @@ async fn a_purge_needs_a_deleted_app_and_leaves_nothing() {
     let app = server.deploy(&owner, body.clone()).await;
     post(&server, &owner, &app, "/purge").await.error(ErrorCode::Conflict);
     delete(&server, &owner, &app).await;
+    // Nothing is passed over in silence, least of all here.
+    for (below, body) in [("/purge", json!({"dry_run": true})), ("/restore", json!({"x": 1}))] {
+        let request = server.call(Method::POST, &app.path(below), &owner).json(&body);
+        Answer::of(request).await.error(ErrorCode::InvalidRequest);
+    }
+    server.get_as(&owner, &app.path("?include_deleted=true")).await.expect(200);
     assert_eq!(post(&server, &owner, &app, "/purge").await.status, 204);
     for path in [app.path(""), app.path("?include_deleted=true"), "/v1/apps/short-lived".into()] {
         server.get_as(&owner, &path).await.error(ErrorCode::AppNotFound);
