@@ -11,26 +11,28 @@ pub const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self'
 /// Two years, as browsers' preload lists ask.
 const HSTS: &str = "max-age=63072000";
 
-const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+/// Who may load an answer into its page.
+pub const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
+/// Pages of its own origin, and no others.
+pub const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Headers that a sandboxed page may read of its own app's answers.
 const READABLE: &str = "etag, location, retry-after, row-existed, x-request-id";
 
 /// Writes what every answer of an app's origin has. In path mode an app's page is a stranger to its
-/// own address, so its app answers strangers; nothing there depends on a cookie.
+/// own address, so its app answers strangers; what depends on a cookie says that it is not for them.
 pub fn write_app(response: &mut Response, path_mode: bool) {
     let headers = response.headers_mut();
-    if path_mode {
+    let is_own = headers.get(CROSS_ORIGIN_RESOURCE_POLICY).is_some_and(|it| *it == SAME_ORIGIN);
+    if path_mode && !is_own {
         let anybody = HeaderValue::from_static("*");
         headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
         let readable = HeaderValue::from_static(READABLE);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
     } else {
-        headers
-            .entry(CROSS_ORIGIN_RESOURCE_POLICY)
-            .or_insert(HeaderValue::from_static("same-origin"));
+        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     }
 }
 
@@ -47,9 +49,7 @@ pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, ht
             .entry(header::CONTENT_SECURITY_POLICY)
             .or_insert(HeaderValue::from_static(PAGE_CSP));
         headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-        headers
-            .entry(CROSS_ORIGIN_RESOURCE_POLICY)
-            .or_insert(HeaderValue::from_static("same-origin"));
+        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     }
     if https {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -22,7 +22,12 @@ pub use source::{PageCache, ReadyPages};
 
 use crate::{
     error::ApiError,
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{
+        auth::visitor::{Arriving, Sender},
+        client::RequestContext,
+        headers::{CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN},
+        participant_cookie,
+    },
     pages::{
         assets::{self, Cache, Reply, Representation},
         packed,
@@ -99,7 +104,7 @@ async fn find(
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
     let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
-    let arriving = Arriving::of(slug, context, headers, state).await?;
+    let arriving = Arriving::of(slug, context, headers, Sender::Browser, state).await?;
     let record = arriving.app.record();
     refusal::check_state(record.status)?;
     refusal::check_visit(&arriving, record.visibility).await?;
@@ -109,7 +114,10 @@ async fn find(
     let exists = |path: &str| pages.asset(path).is_some();
     match paths::resolve(&path, paths::is_navigation(headers), exists) {
         Target::Document => {
-            let sent = document(state, &record, &pages, method, headers);
+            let sent = match carried(state, &arriving, headers) {
+                Some(token) => personal_document(state, &record, &pages, method, token),
+                None => document(state, &record, &pages, method, headers),
+            };
             view::count(state, &arriving.app, context, method, headers, sent.status()).await;
             Ok(sent)
         }
@@ -161,7 +169,27 @@ fn document(
         cache: cache(app),
     };
     let reply = assets::reply(method, request, &what);
-    send(reply, common(state, app, pages, chosen.is_gzip), &chosen.bytes)
+    send(reply, common(state, app, pages, what.cache, chosen.is_gzip), &chosen.bytes)
+}
+
+/// The token that the document is to carry: the calls of a sandboxed page come without the cookie.
+fn carried<'a>(state: &AppState, arriving: &Arriving, request: &'a HeaderMap) -> Option<&'a str> {
+    let is_known = arriving.by_cookie && arriving.participant().is_some();
+    let token = participant_cookie::read(request, state);
+    token.filter(|_| is_known && state.origins.is_path_mode())
+}
+
+/// The document with a participant's token: nobody keeps it, and it is not compressed.
+fn personal_document(
+    state: &AppState,
+    app: &AppRecord,
+    pages: &ReadyPages,
+    method: &Method,
+    token: &str,
+) -> Response {
+    let html = pages.document_carrying(token);
+    let reply = assets::unkept(method, HTML, html.len() as u64);
+    send(reply, common(state, app, pages, Cache::Never, false), &html)
 }
 
 async fn asset(
@@ -186,7 +214,7 @@ async fn asset(
     };
     let what = Representation { etag: &etag, content_type: &content_type, len, cache: cache(app) };
     let reply = assets::reply(method, request, &what);
-    let common = common(state, app, pages, packed.is_some());
+    let common = common(state, app, pages, what.cache, packed.is_some());
     let content = match packed {
         Some(packed) => packed,
         None if reply.body.is_empty() => Bytes::new(),
@@ -201,8 +229,19 @@ fn cache(app: &AppRecord) -> Cache {
 }
 
 /// The headers of everything that an app serves.
-fn common(state: &AppState, app: &AppRecord, pages: &ReadyPages, is_gzip: bool) -> HeaderMap {
+fn common(
+    state: &AppState,
+    app: &AppRecord,
+    pages: &ReadyPages,
+    cache: Cache,
+    is_gzip: bool,
+) -> HeaderMap {
     let mut headers = policy(state, app, pages);
+    if cache != Cache::Public {
+        // In path mode too: what came for a cookie is the browser's, and no page's to read.
+        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+        headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN);
+    }
     // What a private app serves depends on the cookie.
     headers.insert(header::VARY, HeaderValue::from_static("cookie, accept-encoding"));
     if is_gzip {
@@ -238,8 +277,6 @@ fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
     let headers = response.headers_mut();
     headers.extend(common);
     headers.extend(reply.headers);
-    headers
-        .entry(HeaderName::from_static("cross-origin-resource-policy"))
-        .or_insert(HeaderValue::from_static("same-origin"));
+    headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     response
 }

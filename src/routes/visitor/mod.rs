@@ -74,9 +74,8 @@ async fn came_in(
         directory.revoke_participant(before).await?;
     }
     let mut response = see_other(location)?;
-    let (now, https) = (state.clock.now(), state.is_https());
-    let headers = response.headers_mut();
-    participant_cookie::set(headers, &visit.participant, &visit.token, now, https);
+    let slug = &arriving.app.record().slug;
+    participant_cookie::set(response.headers_mut(), visit, slug, state);
     Ok(response)
 }
 
