@@ -66,7 +66,7 @@ pub async fn callback(
         Err(error) => return Err(error.into()),
     };
     if let Some(before) = before.filter(|one| one.kind == ParticipantKind::Human) {
-        // Its token is overwritten in the only place that had it.
+        // Its token is overwritten where the browser kept it.
         directory.revoke_participant(before).await?;
     }
     let slug = &arriving.app.record().slug;
