@@ -75,8 +75,13 @@ async fn an_app_is_served_below_its_path_in_a_sandbox() {
     assert!(csp.contains(&format!("connect-src {base}")), "{csp}");
     let css = world.server.get("/a/garden/css/site.css").await;
     assert_eq!((css.status, css.header("access-control-allow-origin")), (200, "*"));
+    let sdk = world.server.get("/a/garden/s/sdk.js").await;
+    assert_eq!((sdk.status, sdk.header("cross-origin-resource-policy")), (200, "cross-origin"));
     let bare = world.server.get("/a/garden?x=1").await;
     assert_eq!((bare.status, bare.header("location")), (308, "/a/garden/?x=1"));
+    let missing = world.server.get("/a/garden/no-such.json").await;
+    assert_eq!((missing.status, missing.header("access-control-allow-origin")), (404, "*"));
+    assert_eq!(missing.header("cross-origin-resource-policy"), "cross-origin");
     assert_eq!(world.server.get("/a/no-such/").await.status, 404);
     // The site is where it was.
     assert_eq!(world.server.get("/docs").await.status, 200);
@@ -142,7 +147,7 @@ async fn the_owner_signs_in_to_a_private_app_and_comes_back_to_where_it_was() {
     let base = base(&site);
     let shut = open(site.server, &format!("{base}notes?x=1"), "").await;
     assert_eq!(shut.status, 401);
-    let authorize = format!("/authorize?app={}&amp;return_to=%2Fnotes%3Fx%3D1", site.app.slug);
+    let authorize = format!("/authorize?app={}&#38;return_to=%2Fnotes%3Fx%3D1", site.app.slug);
     shut.says("This app is private").says(&authorize);
     let cookie = owner(&site, "/notes?x=1").await;
     let token = carried(&open(site.server, &format!("{base}notes?x=1"), &cookie).await, &cookie);

@@ -25,7 +25,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Sender},
         client::RequestContext,
-        headers::{CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN},
+        headers::Withheld,
         participant_cookie,
     },
     pages::{
@@ -70,7 +70,7 @@ fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -
     let mut common = HeaderMap::new();
     base_headers(&mut common, state.origins.is_https());
     chosen.describe(&mut common);
-    send(reply, common, &chosen.bytes)
+    send(reply, common, what.cache, &chosen.bytes)
 }
 
 /// Anything else on an app's origin.
@@ -169,7 +169,7 @@ fn document(
         cache: cache(app),
     };
     let reply = assets::reply(method, request, &what);
-    send(reply, common(state, app, pages, what.cache, chosen.is_gzip), &chosen.bytes)
+    send(reply, common(state, app, pages, chosen.is_gzip), what.cache, &chosen.bytes)
 }
 
 /// The token that the document is to carry: the calls of a sandboxed page come without the cookie.
@@ -189,7 +189,7 @@ fn personal_document(
 ) -> Response {
     let html = pages.document_carrying(token);
     let reply = assets::unkept(method, HTML, html.len() as u64);
-    send(reply, common(state, app, pages, Cache::Never, false), &html)
+    send(reply, common(state, app, pages, false), Cache::Never, &html)
 }
 
 async fn asset(
@@ -214,13 +214,13 @@ async fn asset(
     };
     let what = Representation { etag: &etag, content_type: &content_type, len, cache: cache(app) };
     let reply = assets::reply(method, request, &what);
-    let common = common(state, app, pages, what.cache, packed.is_some());
+    let common = common(state, app, pages, packed.is_some());
     let content = match packed {
         Some(packed) => packed,
         None if reply.body.is_empty() => Bytes::new(),
         None => state.pages.plain(control, app, info).await?.ok_or(Refusal::NothingHere)?,
     };
-    Ok(send(reply, common, &content))
+    Ok(send(reply, common, what.cache, &content))
 }
 
 /// Who may keep what an app serves.
@@ -229,19 +229,8 @@ fn cache(app: &AppRecord) -> Cache {
 }
 
 /// The headers of everything that an app serves.
-fn common(
-    state: &AppState,
-    app: &AppRecord,
-    pages: &ReadyPages,
-    cache: Cache,
-    is_gzip: bool,
-) -> HeaderMap {
+fn common(state: &AppState, app: &AppRecord, pages: &ReadyPages, is_gzip: bool) -> HeaderMap {
     let mut headers = policy(state, app, pages);
-    if cache != Cache::Public {
-        // In path mode too: what came for a cookie is the browser's, and no page's to read.
-        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
-        headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN);
-    }
     // What a private app serves depends on the cookie.
     headers.insert(header::VARY, HeaderValue::from_static("cookie, accept-encoding"));
     if is_gzip {
@@ -267,7 +256,7 @@ fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
 }
 
 /// An answer of `reply`, with `common` headers and what it takes of the `content`.
-fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
+fn send(reply: Reply, common: HeaderMap, cache: Cache, content: &Bytes) -> Response {
     // Everything that is sent is in memory, so it fits.
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let range = index(reply.body.start)..index(reply.body.end);
@@ -277,6 +266,8 @@ fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
     let headers = response.headers_mut();
     headers.extend(common);
     headers.extend(reply.headers);
-    headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
+    if matches!(cache, Cache::Private | Cache::Never) {
+        response.extensions_mut().insert(Withheld);
+    }
     response
 }
