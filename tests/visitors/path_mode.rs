@@ -251,7 +251,7 @@ async fn files_of_a_private_app_are_the_browsers_own() {
     let query = [("app", "secret")];
     let request = world.server.by(&world.owner, Method::GET, "/authorize").query(&query);
     let location = Answer::of(request).await.header("location").to_owned();
-    let callback = location.strip_prefix(&*world.server.public_url()).expect("the site's origin");
+    let callback = location.strip_prefix(world.server.public_url()).expect("the site's origin");
     let cookie = cookie_of(&world.server.get(callback).await);
     let file = open(&world.server, "/a/secret/notes.txt", &cookie).await;
     assert_eq!((file.status, file.text.as_str()), (200, "mine"));
