@@ -8,7 +8,7 @@ Object.defineProperty(window, Symbol.for('rookery.sdk'), { value: true });
 
 const script = document.currentScript;
 const BASE = new URL('.', (script && script.src) || new URL('/s/sdk.js', location.href)).href;
-// A page in the sandbox of path mode has no cookies: it carries its token itself.
+// The calls of a page in the sandbox of path mode have no cookie: it carries its token itself.
 const SANDBOXED = self.origin === 'null';
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -66,7 +66,10 @@ const report = (callback, ...args) => {
   }
 };
 
-let token = null;
+// In path mode the document brings the token of whom the browser's cookie names. A copy of the page
+// that somebody saves is to hold none.
+let token = (script && script.dataset.participant) || null;
+if (token) delete script.dataset.participant;
 
 const address = (path, query) => {
   const url = new URL(path, BASE);

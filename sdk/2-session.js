@@ -38,12 +38,6 @@ document.addEventListener('visibilitychange', async () => {
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
 const signIn = async ({ returnTo } = {}) => {
-  if (SANDBOXED) {
-    throw new AppError({
-      code: 'sign_in_unavailable', message: 'a page in a sandbox cannot be signed in to',
-      hint: 'This server gives apps no origin of their own, so they have no sign-in.',
-    });
-  }
   location.assign(address('sign-in', { return_to: returnTo || location.pathname + location.search }));
   return new Promise(() => {});
 };

@@ -13,24 +13,31 @@ const HSTS: &str = "max-age=63072000";
 
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
+const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Headers that a sandboxed page may read of its own app's answers.
 const READABLE: &str = "etag, location, retry-after, row-existed, x-request-id";
 
+/// Marks an answer that depends on who asks: no page of another origin is to read or embed it.
+#[derive(Debug, Clone, Copy)]
+pub struct Withheld;
+
 /// Writes what every answer of an app's origin has. In path mode an app's page is a stranger to its
-/// own address, so its app answers strangers; nothing there depends on a cookie.
+/// own address, so its app answers strangers, as far as nothing depends on a cookie.
 pub fn write_app(response: &mut Response, path_mode: bool) {
+    let is_withheld = response.extensions().get::<Withheld>().is_some();
     let headers = response.headers_mut();
-    if path_mode {
+    if !path_mode {
+        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
+    } else if is_withheld {
+        headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, SAME_ORIGIN);
+        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+    } else {
         let anybody = HeaderValue::from_static("*");
         headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
         let readable = HeaderValue::from_static(READABLE);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
-    } else {
-        headers
-            .entry(CROSS_ORIGIN_RESOURCE_POLICY)
-            .or_insert(HeaderValue::from_static("same-origin"));
     }
 }
 
@@ -47,9 +54,7 @@ pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, ht
             .entry(header::CONTENT_SECURITY_POLICY)
             .or_insert(HeaderValue::from_static(PAGE_CSP));
         headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-        headers
-            .entry(CROSS_ORIGIN_RESOURCE_POLICY)
-            .or_insert(HeaderValue::from_static("same-origin"));
+        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     }
     if https {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));

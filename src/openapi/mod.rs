@@ -99,7 +99,8 @@ fn components() -> Components {
     let cookie = ApiKeyValue::with_description(
         PARTICIPANT_COOKIE,
         "The same token; `service_participant` over plain http. Requests that change something \
-         need the app's own `Origin`.",
+         need the app's own `Origin`. Where apps live at paths of the site these routes take the \
+         header alone.",
     );
     ComponentsBuilder::new()
         .schema("ErrorBody", ErrorBody::schema())

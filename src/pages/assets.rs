@@ -158,6 +158,18 @@ pub fn reply(method: &Method, request: &HeaderMap, what: &Representation<'_>) ->
     Reply { status, headers, body }
 }
 
+/// The answer to a GET or HEAD of what is one visitor's alone: it has no tag and no parts, and nobody
+/// keeps it.
+#[must_use]
+pub fn unkept(method: &Method, content_type: &str, len: u64) -> Reply {
+    let mut headers = HeaderMap::new();
+    put(&mut headers, header::CACHE_CONTROL, Cache::Never.as_str());
+    put(&mut headers, header::CONTENT_TYPE, content_type);
+    put(&mut headers, header::CONTENT_LENGTH, &len.to_string());
+    let body = if method == Method::HEAD { 0..0 } else { 0..len };
+    Reply { status: StatusCode::OK, headers, body }
+}
+
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

@@ -21,33 +21,50 @@ pub const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
 
 const BOM: char = '\u{feff}';
 
+/// The attribute of the SDK's script that carries a participant's token (`sdk/1-requests.js`).
+const PARTICIPANT_ATTRIBUTE: &str = "data-participant";
+/// How the SDK's script begins.
+const TAG_NAME: &str = "<script";
+
+/// A document with the SDK's script.
+#[derive(Debug)]
+pub struct Served {
+    /// Its text.
+    pub html: String,
+    /// Where in it the script stands, in bytes.
+    pub script_at: usize,
+}
+
 /// Where the parser of a browser stands: before the head until something ends that state (HTML
 /// standard 13.2.6.4.1-3: comments, white space, doctype and `<html>` do not).
 struct Injector {
     tag: String,
-    done: bool,
+    /// Where in what was authored the tag was put.
+    at: Option<usize>,
 }
 
 impl Injector {
     fn at_element(&mut self, el: &mut Element<'_, '_>) {
-        if self.done || el.tag_name() == "html" {
+        if self.at.is_some() || el.tag_name() == "html" {
             return;
         }
-        self.done = true;
+        let start_tag = el.source_location().bytes();
         if el.tag_name() == "head" {
+            self.at = Some(start_tag.end);
             el.prepend(&self.tag, ContentType::Html);
         } else {
             // Any other element implies the head; a script that stands before it does the same,
             // and what follows stays in the head if it belongs there.
+            self.at = Some(start_tag.start);
             el.before(&self.tag, ContentType::Html);
         }
     }
 
     fn at_text(&mut self, chunk: &mut TextChunk<'_>) {
-        if self.done || chunk.as_str().bytes().all(|b| b.is_ascii_whitespace()) {
+        if self.at.is_some() || chunk.as_str().bytes().all(|b| b.is_ascii_whitespace()) {
             return;
         }
-        self.done = true;
+        self.at = Some(chunk.source_location().bytes().start);
         chunk.before(&self.tag, ContentType::Html);
     }
 }
@@ -58,14 +75,13 @@ impl Injector {
 ///
 /// # Errors
 /// `invalid_request` when the tokenizer gives the document up.
-pub fn serve(authored: &str, sdk_src: &str) -> Result<String> {
-    let (bom, body) = match authored.strip_prefix(BOM) {
-        Some(body) => (true, body),
-        None => (false, authored),
-    };
-    let tag = format!("<script src=\"{}\"></script>", escape_attribute(sdk_src));
-    let state = Rc::new(RefCell::new(Injector { tag, done: false }));
-    let (at_element, at_text, at_end) = (state.clone(), state.clone(), state);
+pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
+    let body = authored.strip_prefix(BOM).unwrap_or(authored);
+    let bom = &authored[..authored.len() - body.len()];
+    let tag = format!("{TAG_NAME} src=\"{}\"></script>", escape_attribute(sdk_src));
+    let tag_len = tag.len();
+    let state = Rc::new(RefCell::new(Injector { tag, at: None }));
+    let (at_element, at_text, at_end) = (state.clone(), state.clone(), state.clone());
     let settings = RewriteStrSettings::new()
         .with_strict(false)
         .append_element_content_handler(element!("*", move |el| {
@@ -81,13 +97,23 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<String> {
         }))
         .append_document_content_handler(end!(move |end| {
             let state = at_end.borrow();
-            if !state.done {
+            if state.at.is_none() {
                 end.append(&state.tag, ContentType::Html);
             }
             Ok(())
         }));
     let rewritten = rewrite_str(body, settings).map_err(|_| unreadable())?;
-    Ok(if bom { format!("{BOM}{rewritten}") } else { rewritten })
+    // What stands before the tag is as it was authored.
+    let at = state.borrow().at.unwrap_or(rewritten.len() - tag_len);
+    Ok(Served { script_at: bom.len() + at, html: format!("{bom}{rewritten}") })
+}
+
+/// The document `served`, whose SDK's script stands at `script_at`, with the token of a participant.
+#[must_use]
+pub fn carrying(served: &[u8], script_at: usize, token: &str) -> Vec<u8> {
+    let (before, after) = served.split_at(script_at + TAG_NAME.len());
+    let attribute = format!(" {PARTICIPANT_ATTRIBUTE}=\"{}\"", escape_attribute(token));
+    [before, attribute.as_bytes(), after].concat()
 }
 
 fn is_sdk_script(el: &Element<'_, '_>, sdk_src: &str) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! What is not here: whether the app exists, and whether a path may be returned to after sign-in.
 
-use rookery_domain::{Error, Result, slug};
+use rookery_domain::{Error, Result, redirect::ReturnPath, slug};
 use url::{Host as UrlHost, Url};
 
 /// Bytes of a host name (RFC 1035), the port not counted.
@@ -122,6 +122,20 @@ impl Origins {
             Apps::Hosts { .. } => "/".to_owned(),
             Apps::Paths => format!("{APPS_PATH}{slug}/"),
         }
+    }
+
+    /// Where on its origin a path of the app is.
+    #[must_use]
+    pub fn app_path(&self, slug: &str, path: &ReturnPath) -> String {
+        format!("{}{path}", self.app_base_path(slug).trim_end_matches('/'))
+    }
+
+    /// The path of the app that a browser shows as `shown`; in path mode `shown` may be one already.
+    #[must_use]
+    pub fn path_in_app<'p>(&self, slug: &str, shown: &'p str) -> &'p str {
+        let base = self.app_base_path(slug);
+        let path = shown.strip_prefix(base.trim_end_matches('/'));
+        path.filter(|path| path.starts_with('/')).unwrap_or(shown)
     }
 
     /// What the document's script element names: `/s/sdk.js`, below the base path.

@@ -42,6 +42,12 @@ impl Packed {
         Self { plain: Encoded::new(plain, false), gzip }
     }
 
+    /// It, as it is.
+    #[must_use]
+    pub const fn plain(&self) -> &Bytes {
+        &self.plain.bytes
+    }
+
     /// What to send to whoever sent `request`.
     #[must_use]
     pub fn chosen(&self, request: &HeaderMap) -> &Encoded {

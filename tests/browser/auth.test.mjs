@@ -127,16 +127,38 @@ test('signIn leaves for the sign-in and names where to come back to', () => with
     assert.deepEqual(back, ['/board?tab=2', '/inbox']);
   }));
 
-test('a page in a sandbox has no sign-in', () => withPage(browser,
+const sandboxed = (attribute) => (service) => {
+  service.sandbox = true;
+  service.prefix = '/a/app';
+  service.html = `<!doctype html><title>t</title><script${attribute} src="/a/app/s/sdk.js"></script>`;
+};
+
+test('a page in a sandbox signs in, too', () => withPage(browser, sandboxed(''),
+  async ({ page, service }) => {
+    await Promise.all([page.waitForURL(/\/a\/app\/s\/sign-in/),
+      page.evaluate(() => { app.signIn(); })]);
+    const [{ query }] = service.seen('GET', 'sign-in');
+    assert.equal(query.get('return_to'), '/a/app/');
+  }));
+
+test('a page in a sandbox is whom its document names, until it signs out', () => withPage(browser,
   (service) => {
-    service.sandbox = true;
-    service.prefix = '/a/app';
-    service.html = '<!doctype html><title>t</title><script src="/a/app/s/sdk.js"></script>';
+    service.sessions.add('brought');
+    sandboxed(' data-participant="brought"')(service);
   },
   async ({ page, service }) => {
-    const code = await page.evaluate(() => app.signIn().catch((e) => e.code));
-    assert.equal(code, 'sign_in_unavailable');
-    assert.equal(service.seen('GET', 'sign-in').length, 0);
+    const seen = await page.evaluate(async () => {
+      const { id } = await app.me;
+      await app.collection('notes').list();
+      return [id, document.documentElement.outerHTML.includes('brought')];
+    });
+    assert.deepEqual(seen, ['anon_brought', false]);
+    assert.equal(service.seen('POST', 'session').length, 0);
+    const [list] = service.seen('GET', 'collections/notes');
+    assert.equal(list.headers['x-service-participant-token'], 'brought');
+    await page.evaluate(() => app.signOut());
+    assert.equal(service.sessions.has('brought'), false);
+    assert.notEqual(await page.evaluate(async () => (await app.me).id), 'anon_brought');
   }));
 
 test('can() says what is open, with and without a row, for one question', () => withPage(browser,

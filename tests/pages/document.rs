@@ -1,12 +1,12 @@
 //! Where the SDK's script lands in a document, and the manifest inside a document.
 
 use proptest::prelude::*;
-use rookery::pages::document::{extract_embedded_manifest, serve};
+use rookery::pages::document::{carrying, extract_embedded_manifest, serve};
 
 const TAG: &str = r#"<script src="/s/sdk.js"></script>"#;
 
 fn served(html: &str) -> String {
-    serve(html, "/s/sdk.js").unwrap()
+    serve(html, "/s/sdk.js").unwrap().html
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn a_document_that_was_served_before_still_has_one_script() {
 
 #[test]
 fn in_path_mode_the_script_has_the_apps_path_and_cannot_break_out_of_its_attribute() {
-    let html = serve("<head></head>", "/a/guest/s/sdk.js").unwrap();
+    let html = serve("<head></head>", "/a/guest/s/sdk.js").unwrap().html;
     assert_eq!(html, r#"<head><script src="/a/guest/s/sdk.js"></script></head>"#);
-    let html = serve("<head></head>", "/a/\"><b>&/s/sdk.js").unwrap();
+    let html = serve("<head></head>", "/a/\"><b>&/s/sdk.js").unwrap().html;
     assert_eq!(html, r#"<head><script src="/a/&quot;><b>&amp;/s/sdk.js"></script></head>"#);
 }
 
@@ -86,6 +86,18 @@ proptest! {
         let served = served(&html);
         prop_assert_eq!(served.replacen(TAG, "", 1), html);
         prop_assert_eq!(served.matches(TAG).count(), 1);
+    }
+
+    #[test]
+    fn a_token_stands_on_the_script_wherever_that_is(
+        html in r#"\x{feff}?([a-zä \n]{0,4}|<!--[ <>a-z]{0,6}-->|</?(html|head|body|title|script|p|svg)( a="[<>a-z]*")?/?>|<script src="/s/sdk.js"></script>|<!-- <script src="/s/sdk.js"></script> -->|<!doctype html>){0,24}"#
+    ) {
+        let served = serve(&html, "/s/sdk.js").unwrap();
+        let carried = carrying(served.html.as_bytes(), served.script_at, "rk_part_1");
+        let carried = String::from_utf8(carried).unwrap();
+        let tag = r#"<script data-participant="rk_part_1" src="/s/sdk.js"></script>"#;
+        prop_assert_eq!(carried.replacen(tag, TAG, 1), served.html.as_str());
+        prop_assert_eq!(carried.find(tag), Some(served.script_at));
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::{path::Path, process::Command};
 
+use reqwest::Method;
 use rookery_domain::manifest::Visibility;
 use rookery_testkit::not_run;
 use serde_json::{Value, json};
 
 use super::world::{HTML, World};
-use crate::routes::domains::Hosted;
+use crate::{
+    harness::{Answer, TestServer},
+    routes::domains::Hosted,
+};
 
 const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>";
 
@@ -76,6 +80,33 @@ async fn a_real_browser_is_carried_to_an_app_at_a_name_of_its_own() {
         .env("ALIAS_URL", at("shop.example.com"))
         .env("APP_ID", &app.id)
         .env("OWNER", "ann@example.org");
+    finish(browser).await;
+}
+
+#[tokio::test]
+async fn a_real_browser_opens_a_private_app_at_a_path() {
+    if let Some(package) = missing_package() {
+        not_run("tests/visitors/browser.rs", package);
+        return;
+    }
+    let manifest = json!({"collections": {"notes": {"permissions": {
+        "read": ["owner"], "write": ["owner"], "update": ["owner"], "delete": ["owner"]}}}});
+    let page = "<!doctype html><link rel=stylesheet href=site.css><title>Private</title>\
+                <h1>For my eyes</h1><a href=./?again>Again</a>";
+    let assets = [("site.css", "text/css", "h1 { color: red }")];
+    let world = TestServer::builder().set("ROOKERY__APPS_MODE", "path");
+    let world = World::start_with(world).await;
+    world.deploy("diary", Visibility::Private, manifest, page, &assets).await;
+    world.deploy("other", Visibility::Private, json!({}), HTML, &[]).await;
+    let open = world.server.by(&world.owner, Method::POST, "/v1/apps/other/unrestricted");
+    Answer::of(open.json(&json!({"on": true}))).await.expect(200);
+    let site = world.server.public_url();
+    let mut browser = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run"));
+    browser
+        .args(["--live", &format!("{site}/a/diary/"), "paths.mjs"])
+        .env("SITE_URL", site)
+        .env("OTHER_URL", format!("{site}/a/other/"))
+        .env("OWNER", &world.owner.email);
     finish(browser).await;
 }
 

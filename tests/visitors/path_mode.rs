@@ -4,11 +4,61 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
 
-use super::world::{HTML, World};
-use crate::harness::{Answer, TestServer};
+use super::world::{HTML, World, cookie_of};
+use crate::{
+    harness::{Answer, Builder, TestServer},
+    sharing::world::{Site, World as Shared, text},
+};
+
+fn builder() -> Builder {
+    TestServer::builder().set("ROOKERY__APPS_MODE", "path")
+}
 
 async fn world() -> World {
-    World::start_with(TestServer::builder().set("ROOKERY__APPS_MODE", "path")).await
+    World::start_with(builder()).await
+}
+
+/// A browser that loads a page with a cookie.
+async fn open(server: &TestServer, path: &str, cookie: &str) -> Answer {
+    let request = server.request(Method::GET, path).header("sec-fetch-mode", "navigate");
+    let request = request.header("accept", "text/html").header("accept-encoding", "gzip");
+    Answer::of(request.header("cookie", cookie)).await
+}
+
+fn base(site: &Site<'_>) -> String {
+    format!("/a/{}/", site.app.slug)
+}
+
+/// The cookie of whoever follows a link of the app, which leads to `location`.
+async fn follow(site: &Site<'_>, path: &str, location: &str) -> String {
+    let arrived = site.open(path).await;
+    assert_eq!((arrived.status, arrived.header("location")), (303, location), "{}", arrived.text);
+    let set = arrived.header("set-cookie");
+    let parts: Vec<&str> = set.split("; ").collect();
+    let path = format!("Path={}", base(site));
+    for part in [path.as_str(), "HttpOnly", "SameSite=Lax"] {
+        assert!(parts.contains(&part), "{set}");
+    }
+    assert!(parts[0].starts_with("service_participant=rk_part_"), "{set}");
+    assert!(!set.contains("Secure") && !set.contains("Domain"), "{set}");
+    cookie_of(&arrived)
+}
+
+/// The cookie of the owner, by signing in.
+async fn owner(site: &Site<'_>, return_to: &str) -> String {
+    let query = [("app", site.app.slug.as_str()), ("return_to", return_to)];
+    let request = site.server.by(&site.world.owner, Method::GET, "/authorize").query(&query);
+    let callback = site.below(Answer::of(request).await.header("location"));
+    assert!(callback.starts_with(&format!("{}s/callback?grant=", base(site))), "{callback}");
+    follow(site, &callback, &format!("{}{}", base(site), &return_to[1..])).await
+}
+
+/// The token that the page of the cookie's visitor carries.
+fn carried(page: &Answer, cookie: &str) -> String {
+    let (_, token) = cookie.split_once('=').expect("a cookie");
+    assert_eq!(page.status, 200, "{}", page.text);
+    page.says(&format!("<script data-participant=\"{token}\" src=\"/a/"));
+    token.to_owned()
 }
 
 #[tokio::test]
@@ -25,8 +75,13 @@ async fn an_app_is_served_below_its_path_in_a_sandbox() {
     assert!(csp.contains(&format!("connect-src {base}")), "{csp}");
     let css = world.server.get("/a/garden/css/site.css").await;
     assert_eq!((css.status, css.header("access-control-allow-origin")), (200, "*"));
+    let sdk = world.server.get("/a/garden/s/sdk.js").await;
+    assert_eq!((sdk.status, sdk.header("cross-origin-resource-policy")), (200, "cross-origin"));
     let bare = world.server.get("/a/garden?x=1").await;
     assert_eq!((bare.status, bare.header("location")), (308, "/a/garden/?x=1"));
+    let missing = world.server.get("/a/garden/no-such.json").await;
+    assert_eq!((missing.status, missing.header("access-control-allow-origin")), (404, "*"));
+    assert_eq!(missing.header("cross-origin-resource-policy"), "cross-origin");
     assert_eq!(world.server.get("/a/no-such/").await.status, 404);
     // The site is where it was.
     assert_eq!(world.server.get("/docs").await.status, 200);
@@ -60,11 +115,166 @@ async fn a_sandboxed_page_speaks_to_its_app_by_header_and_never_by_cookie() {
 }
 
 #[tokio::test]
-async fn a_private_app_stays_shut_and_signing_in_does_not_go_in_circles() {
+async fn whoever_follows_a_link_is_let_in_and_stays_who_it_is() {
+    let world = Shared::start_with(builder()).await;
+    let (linked, private) = (world.site("link").await, world.site("private").await);
+    let share = linked.below(&text(&linked.get("").await.expect(200), "share_url"));
+    let (_, grant) = private.grant(json!({"role": "editor"})).await;
+    let preview = private.post("/preview-tokens", json!({})).await.expect(201);
+    let preview = private.below(&text(&preview, "url"));
+    for (site, link, kind, role) in [
+        (&linked, share, "anonymous", json!(null)),
+        (&private, grant, "grant", json!("editor")),
+        (&private, preview, "anonymous", json!(null)),
+    ] {
+        let base = base(site);
+        assert!(link.starts_with(&format!("{base}s/")), "{link}");
+        assert_eq!(open(site.server, &base, "").await.status, 401);
+        let cookie = follow(site, &link, &base).await;
+        let token = carried(&open(site.server, &base, &cookie).await, &cookie);
+        let me = site.see(&token, &format!("{base}s/session")).await.expect(200);
+        assert_eq!((&me["kind"], &me["custom_role"]), (&json!(kind), &role), "{link}");
+        site.see(&token, &format!("{base}s/collections/board")).await.expect(200);
+        let again = open(site.server, &link, &cookie).await;
+        assert!(again.status == 303 && !again.headers.contains_key("set-cookie"), "{link}");
+    }
+}
+
+#[tokio::test]
+async fn the_owner_signs_in_to_a_private_app_and_comes_back_to_where_it_was() {
+    let world = Shared::start_with(builder()).await;
+    let site = world.site("private").await;
+    let base = base(&site);
+    let shut = open(site.server, &format!("{base}notes?x=1"), "").await;
+    assert_eq!(shut.status, 401);
+    let authorize = format!("/authorize?app={}&#38;return_to=%2Fnotes%3Fx%3D1", site.app.slug);
+    shut.says("This app is private").says(&authorize);
+    let cookie = owner(&site, "/notes?x=1").await;
+    let token = carried(&open(site.server, &format!("{base}notes?x=1"), &cookie).await, &cookie);
+    let me = site.see(&token, &format!("{base}s/session")).await.expect(200);
+    assert_eq!((&me["kind"], &me["role"]), (&json!("human"), &json!("owner")));
+    site.see(&token, &format!("{base}s/collections/safe")).await.expect(200);
+    // A page names its own path as the browser shows it, or as it would anywhere else.
+    for path in [format!("{base}inbox"), "/inbox".to_owned()] {
+        let query = format!("{base}s/sign-in?return_to={path}");
+        let leads = site.open(&query).await;
+        assert_eq!(leads.status, 303);
+        let location = leads.header("location");
+        assert!(location.ends_with("&return_to=%2Finbox"), "{location}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_carries_a_token_is_kept_and_read_by_nobody_else() {
+    let world = Shared::start_with(builder()).await;
+    let site = world.site("public").await;
+    let base = base(&site);
+    let bare = open(site.server, &base, "").await;
+    assert!(bare.header("cache-control").starts_with("public"));
+    let cookie = owner(&site, "/").await;
+    let known = |method| {
+        let request = site.visit(method, &base).header("cookie", &cookie);
+        request.header("if-none-match", "*").header("range", "bytes=0-9")
+    };
+    for method in [Method::GET, Method::HEAD] {
+        let page = Answer::of(known(method)).await;
+        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+        assert_eq!(page.header("cross-origin-resource-policy"), "same-origin");
+        assert!(page.header("content-security-policy").contains("sandbox"));
+        let absent = ["etag", "content-encoding", "access-control-allow-origin", "accept-ranges"];
+        for name in absent {
+            assert!(!page.headers.contains_key(name), "{name}");
+        }
+    }
+    // A visitor whose cookie is nobody's gets what everybody gets.
+    let stale = open(site.server, &base, "service_participant=rk_part_x").await;
+    assert_eq!((stale.status, &stale.text), (200, &bare.text));
+    assert_eq!(stale.header("etag"), bare.header("etag"));
+    assert_eq!(stale.header("access-control-allow-origin"), "*");
+}
+
+#[tokio::test]
+async fn the_cookie_opens_pages_of_its_own_app_and_nothing_else() {
+    let world = Shared::start_with(builder()).await;
+    let (site, other) = (world.site("private").await, world.site("private").await);
+    let open_to_all = world.site("public").await;
+    let cookie = owner(&site, "/").await;
+    assert_eq!(open(site.server, &base(&other), &cookie).await.status, 401);
+    let page = open(site.server, &base(&open_to_all), &cookie).await;
+    assert_eq!(page.status, 200);
+    page.hides("data-participant");
+    let origin = site.server.public_url().to_owned();
+    let below = |path: &str| format!("{}s/{path}", base(&site));
+    let by_cookie = |method, path: &str| {
+        let request = site.visit(method, &below(path)).header("cookie", &cookie);
+        request.header("origin", &origin)
+    };
+    for path in ["session", "collections/safe", "collections/board", "feed?wait=0", "access"] {
+        let refused = Answer::of(by_cookie(Method::GET, path)).await;
+        refused.error(ErrorCode::Unauthorized);
+    }
+    let row = json!({"data": {}});
+    let written = by_cookie(Method::POST, "collections/safe").json(&row);
+    Answer::of(written).await.error(ErrorCode::Unauthorized);
+    let left = Answer::of(by_cookie(Method::DELETE, "session")).await;
+    assert_eq!(left.status, 204);
+    assert_eq!(open(site.server, &base(&site), &cookie).await.status, 200, "nobody has left");
+}
+
+#[tokio::test]
+async fn whoever_signs_out_is_a_stranger_again() {
+    let world = Shared::start_with(builder()).await;
+    for (visibility, then) in [("private", 401), ("public", 200)] {
+        let site = world.site(visibility).await;
+        let base = base(&site);
+        let cookie = owner(&site, "/").await;
+        let token = carried(&open(site.server, &base, &cookie).await, &cookie);
+        let left = Answer::of(site.by(&token, Method::DELETE, &format!("{base}s/session"))).await;
+        assert_eq!(left.status, 204);
+        let page = open(site.server, &base, &cookie).await;
+        assert_eq!(page.status, then);
+        page.hides("data-participant");
+        if then == 401 {
+            page.says("This app is private").says("/authorize?app=");
+        }
+        // It may come in again.
+        let cookie = owner(&site, "/").await;
+        carried(&open(site.server, &base, &cookie).await, &cookie);
+    }
+}
+
+#[tokio::test]
+async fn files_of_a_private_app_are_the_browsers_own() {
     let world = world().await;
-    world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
-    let request = world.server.by(&world.owner, Method::GET, "/a/secret/");
-    let page = Answer::of(request.header("accept", "text/html")).await;
-    assert_eq!(page.status, 401);
-    assert!(!page.text.contains("/authorize"), "{}", page.text);
+    let assets = [("notes.txt", "text/plain", "mine")];
+    world.deploy("secret", Visibility::Private, json!({}), HTML, &assets).await;
+    let query = [("app", "secret")];
+    let request = world.server.by(&world.owner, Method::GET, "/authorize").query(&query);
+    let location = Answer::of(request).await.header("location").to_owned();
+    let callback = location.strip_prefix(world.server.public_url()).expect("the site's origin");
+    let cookie = cookie_of(&world.server.get(callback).await);
+    let file = open(&world.server, "/a/secret/notes.txt", &cookie).await;
+    assert_eq!((file.status, file.text.as_str()), (200, "mine"));
+    assert_eq!(file.header("cross-origin-resource-policy"), "same-origin");
+    assert!(!file.headers.contains_key("access-control-allow-origin"));
+    assert_eq!(world.server.get("/a/secret/notes.txt").await.status, 401);
+}
+
+#[tokio::test]
+async fn over_https_the_cookie_is_secure_and_says_so_in_its_name() {
+    let https = builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://localhost:8443");
+    let world = Shared::start_with(https).await;
+    let site = world.site("link").await;
+    let share = site.below(&text(&site.get("").await.expect(200), "share_url"));
+    let arrived = site.open(&share).await;
+    let set = arrived.header("set-cookie");
+    assert!(set.starts_with("__Secure-service_participant=rk_part_"), "{set}");
+    assert!(
+        set.contains(&format!("; Path={};", base(&site))) && set.ends_with("; Secure"),
+        "{set}"
+    );
+    let cookie = cookie_of(&arrived);
+    carried(&open(site.server, &base(&site), &cookie).await, &cookie);
+    let planted = cookie.trim_start_matches("__Secure-");
+    assert_eq!(open(site.server, &base(&site), planted).await.status, 401);
 }

@@ -3,8 +3,8 @@
 //!
 //! In the order of precedence: the app that the host names, the token, CSRF, whether the app is
 //! open to this visitor, its state. What a visitor may do with rows is the app's to decide. In
-//! path mode apps share the site's origin, so no cookie is looked at there: it would say nothing
-//! of which app's page sent it.
+//! path mode a browser sends the cookie when it loads a page or follows a link, and a sandboxed
+//! page's own calls never carry it: there they present the header, and no cookie is looked at.
 
 use std::sync::Arc;
 
@@ -21,10 +21,7 @@ use rookery_domain::{
 };
 use uuid::Uuid;
 
-use super::{
-    cookie,
-    permission::{Permission, Scheme},
-};
+use super::permission::{Permission, Scheme};
 use crate::{
     error::ApiError,
     http::{client::RequestContext, csrf, metering, participant_cookie},
@@ -34,7 +31,10 @@ use crate::{
 /// The cookie of a participant token over https: bound to the host by its prefix, so that one app
 /// cannot plant it on another's origin.
 pub const PARTICIPANT_COOKIE: &str = "__Host-service_participant";
-/// The cookie of a participant token over plain http on localhost, where the prefix is not allowed.
+/// The cookie of a participant token in path mode over https. It is bound to the app's path, which
+/// the other prefix does not allow.
+pub const PARTICIPANT_COOKIE_OF_PATH: &str = "__Secure-service_participant";
+/// The cookie of a participant token over plain http on localhost, where no prefix is allowed.
 pub const PARTICIPANT_COOKIE_PLAIN: &str = "service_participant";
 /// The header of a participant token. It beats the cookie and never falls through to it.
 pub const PARTICIPANT_HEADER: HeaderName = HeaderName::from_static("x-service-participant-token");
@@ -52,6 +52,15 @@ pub enum Presented {
     Participant(Arc<Participant>),
 }
 
+/// Who sends a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// A browser by itself, which loads a page or follows a link.
+    Browser,
+    /// A page, or a program.
+    Page,
+}
+
 /// Somebody at an app's door: what was presented is looked up, and a request that changes
 /// something has passed the CSRF check, but whether the app is open to them is not decided.
 #[derive(Debug, Clone)]
@@ -67,6 +76,10 @@ pub struct Arriving {
     /// Keyed hash of the client's network, for write budgets.
     network: u64,
 }
+
+/// The same for the links that let somebody in, which a browser follows by itself.
+#[derive(Debug, Clone)]
+pub struct Following(pub Arriving);
 
 /// A visitor whom the app is open to, for routes that need to tell visitors apart.
 #[derive(Debug, Clone)]
@@ -99,11 +112,12 @@ impl Arriving {
         slug: &str,
         context: &RequestContext,
         headers: &HeaderMap,
+        sender: Sender,
         state: &AppState,
     ) -> Result<Self> {
         let app = state.rooms.apps().find(slug).await?;
         metering::credit(&app);
-        let (token, by_cookie) = token(headers, state);
+        let (token, by_cookie) = token(headers, sender, state);
         let presented = match token {
             None => Presented::Nothing,
             Some(None) => Presented::Unknown,
@@ -217,24 +231,28 @@ impl Arriving {
         csrf::check(&parts.method, &parts.headers, &self.origin(state))
     }
 
-    async fn of_parts(parts: &Parts, state: &AppState) -> Result<Self> {
+    async fn of_parts(parts: &Parts, sender: Sender, state: &AppState) -> Result<Self> {
         let context = parts.extensions.get::<RequestContext>();
         let context = context.ok_or_else(|| Error::internal(false))?;
         let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
-        Self::of(slug, context, &parts.headers, state).await
+        Self::of(slug, context, &parts.headers, sender, state).await
     }
 }
 
 /// The token that a request presents, and whether it came in a cookie: `None` for none at all,
 /// `Some(None)` for one that is no text.
-fn token<'a>(headers: &'a HeaderMap, state: &AppState) -> (Option<Option<&'a str>>, bool) {
+fn token<'a>(
+    headers: &'a HeaderMap,
+    sender: Sender,
+    state: &AppState,
+) -> (Option<Option<&'a str>>, bool) {
     if let Some(value) = headers.get(PARTICIPANT_HEADER) {
         return (Some(value.to_str().ok()), false);
     }
-    if state.origins.is_path_mode() {
+    if sender == Sender::Page && state.origins.is_path_mode() {
         return (None, false);
     }
-    let value = cookie(headers, participant_cookie::name(state.is_https()));
+    let value = participant_cookie::read(headers, state);
     (value.map(Some), value.is_some())
 }
 
@@ -248,9 +266,19 @@ impl FromRequestParts<AppState> for Arriving {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let arriving = Self::of_parts(parts, state).await?;
+        let arriving = Self::of_parts(parts, Sender::Page, state).await?;
         arriving.check_csrf(parts, state)?;
         Ok(arriving)
+    }
+}
+
+impl FromRequestParts<AppState> for Following {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let arriving = Arriving::of_parts(parts, Sender::Browser, state).await?;
+        arriving.check_csrf(parts, state)?;
+        Ok(Self(arriving))
     }
 }
 
@@ -258,7 +286,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let arriving = Arriving::of_parts(parts, state).await?;
+        let arriving = Arriving::of_parts(parts, Sender::Page, state).await?;
         let caller = arriving.caller()?;
         arriving.check_csrf(parts, state)?;
         let caller = caller.unwrap_or_else(|| arriving.nobody());
@@ -274,7 +302,7 @@ impl FromRequestParts<AppState> for Visitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let arriving = Arriving::of_parts(parts, state).await?;
+        let arriving = Arriving::of_parts(parts, Sender::Page, state).await?;
         arriving.caller()?;
         let participant = arriving.participant().cloned().ok_or_else(|| {
             let message = "this needs a participant: POST /s/session makes one";

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -22,7 +22,12 @@ pub use source::{PageCache, ReadyPages};
 
 use crate::{
     error::ApiError,
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{
+        auth::visitor::{Arriving, Sender},
+        client::RequestContext,
+        headers::Withheld,
+        participant_cookie,
+    },
     pages::{
         assets::{self, Cache, Reply, Representation},
         packed,
@@ -65,7 +70,7 @@ fn file(file: SdkFile, state: &AppState, method: &Method, headers: &HeaderMap) -
     let mut common = HeaderMap::new();
     base_headers(&mut common, state.origins.is_https());
     chosen.describe(&mut common);
-    send(reply, common, &chosen.bytes)
+    send(reply, common, what.cache, &chosen.bytes)
 }
 
 /// Anything else on an app's origin.
@@ -99,7 +104,7 @@ async fn find(
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
     let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
-    let arriving = Arriving::of(slug, context, headers, state).await?;
+    let arriving = Arriving::of(slug, context, headers, Sender::Browser, state).await?;
     let record = arriving.app.record();
     refusal::check_state(record.status)?;
     refusal::check_visit(&arriving, record.visibility).await?;
@@ -109,7 +114,10 @@ async fn find(
     let exists = |path: &str| pages.asset(path).is_some();
     match paths::resolve(&path, paths::is_navigation(headers), exists) {
         Target::Document => {
-            let sent = document(state, &record, &pages, method, headers);
+            let sent = match carried(state, &arriving, headers) {
+                Some(token) => personal_document(state, &record, &pages, method, token),
+                None => document(state, &record, &pages, method, headers),
+            };
             view::count(state, &arriving.app, context, method, headers, sent.status()).await;
             Ok(sent)
         }
@@ -161,7 +169,27 @@ fn document(
         cache: cache(app),
     };
     let reply = assets::reply(method, request, &what);
-    send(reply, common(state, app, pages, chosen.is_gzip), &chosen.bytes)
+    send(reply, common(state, app, pages, chosen.is_gzip), what.cache, &chosen.bytes)
+}
+
+/// The token that the document is to carry: the calls of a sandboxed page come without the cookie.
+fn carried<'a>(state: &AppState, arriving: &Arriving, request: &'a HeaderMap) -> Option<&'a str> {
+    let is_known = arriving.by_cookie && arriving.participant().is_some();
+    let token = participant_cookie::read(request, state);
+    token.filter(|_| is_known && state.origins.is_path_mode())
+}
+
+/// The document with a participant's token: nobody keeps it, and it is not compressed.
+fn personal_document(
+    state: &AppState,
+    app: &AppRecord,
+    pages: &ReadyPages,
+    method: &Method,
+    token: &str,
+) -> Response {
+    let html = pages.document_carrying(token);
+    let reply = assets::unkept(method, HTML, html.len() as u64);
+    send(reply, common(state, app, pages, false), Cache::Never, &html)
 }
 
 async fn asset(
@@ -192,7 +220,7 @@ async fn asset(
         None if reply.body.is_empty() => Bytes::new(),
         None => state.pages.plain(control, app, info).await?.ok_or(Refusal::NothingHere)?,
     };
-    Ok(send(reply, common, &content))
+    Ok(send(reply, common, what.cache, &content))
 }
 
 /// Who may keep what an app serves.
@@ -228,7 +256,7 @@ fn policy(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> HeaderMap {
 }
 
 /// An answer of `reply`, with `common` headers and what it takes of the `content`.
-fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
+fn send(reply: Reply, common: HeaderMap, cache: Cache, content: &Bytes) -> Response {
     // Everything that is sent is in memory, so it fits.
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let range = index(reply.body.start)..index(reply.body.end);
@@ -238,8 +266,8 @@ fn send(reply: Reply, common: HeaderMap, content: &Bytes) -> Response {
     let headers = response.headers_mut();
     headers.extend(common);
     headers.extend(reply.headers);
-    headers
-        .entry(HeaderName::from_static("cross-origin-resource-policy"))
-        .or_insert(HeaderValue::from_static("same-origin"));
+    if matches!(cache, Cache::Private | Cache::Never) {
+        response.extensions_mut().insert(Withheld);
+    }
     response
 }

@@ -126,7 +126,7 @@ pub fn status_page(
     let request_id = || context.request_id.to_str().ok().map(str::to_owned);
     let sign_in = || authorize_address(state, slug, &back_of(uri));
     let another_account = || account_address(state, slug, &back_of(uri));
-    let mut page = match refusal {
+    let page = match refusal {
         Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
         Refusal::NoApp => StatusPage::no_app(shell),
         Refusal::Deleted => StatusPage::deleted(shell),
@@ -144,10 +144,6 @@ pub fn status_page(
         }
         Refusal::Failed(_) => StatusPage::failed(shell, request_id()),
     };
-    if state.origins.is_path_mode() && page.status == http::StatusCode::UNAUTHORIZED {
-        // Without an origin of its own an app has no cookies, so signing in would lead back here.
-        page.action = None;
-    }
     let html = match render(&page) {
         Ok(html) => html,
         Err(error) => return ApiError::from(error).into_response(),

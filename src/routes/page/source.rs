@@ -28,6 +28,8 @@ const FILES_BYTES_MAX: u64 = 64 << 20;
 pub struct ReadyPages {
     /// The document with the SDK.
     pub document: Packed,
+    /// Where in it the SDK's script stands.
+    script_at: usize,
     /// What the version discloses.
     pub manifest: Manifest,
     assets: Vec<AssetInfo>,
@@ -130,11 +132,19 @@ impl PageCache {
 
 impl ReadyPages {
     fn new(source: PageSource, sdk_src: &str) -> Result<Self> {
+        let served = document::serve(&source.html, sdk_src)?;
         Ok(Self {
-            document: Packed::new(document::serve(&source.html, sdk_src)?),
+            document: Packed::new(served.html),
+            script_at: served.script_at,
             manifest: source.manifest,
             assets: source.assets,
         })
+    }
+
+    /// The document with the token of a participant.
+    #[must_use]
+    pub fn document_carrying(&self, token: &str) -> Bytes {
+        document::carrying(self.document.plain(), self.script_at, token).into()
     }
 
     /// The record of the asset stored under `path`.

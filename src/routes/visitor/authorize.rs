@@ -63,10 +63,10 @@ pub async fn authorize(
         return Ok(see_other(&sign_in(&query.app, &return_to)?)?);
     };
     let record = app.record();
-    let origins = &state.origins;
-    if record.status != AppStatus::Live || origins.is_path_mode() {
+    let url = state.app_url(record.id, &record.slug);
+    if record.status != AppStatus::Live {
         // Nobody is let in; its own page says why.
-        return lead(&state, &state.app_url(record.id, &record.slug));
+        return lead(&state, &url);
     }
     let directory = &state.rooms.directory;
     let grant = directory.create_session_grant(app.id(), human, session).await?;
@@ -74,8 +74,7 @@ pub async fn authorize(
         .append_pair("grant", grant.expose())
         .append_pair("return_to", return_to.as_str())
         .finish();
-    let origin = state.app_origin(record.id, &record.slug);
-    lead(&state, &format!("{origin}/s/callback?{parameters}"))
+    lead(&state, &format!("{url}s/callback?{parameters}"))
 }
 
 /// Sends the browser to an address of an app. Whoever has just signed in comes through a form of the

@@ -11,7 +11,7 @@ use super::{see_other, untouched};
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::Arriving, client::RequestContext, params::StrictQuery, participant_cookie,
+        auth::visitor::Following, client::RequestContext, params::StrictQuery, participant_cookie,
     },
     pages::paths::is_navigation,
     routes::{
@@ -37,7 +37,7 @@ pub struct Callback {
 /// `grant_invalid` for a missing, unknown, used or expired grant and for one of another app (to a
 /// browser as a page); `invalid_request` for a return path that leads elsewhere.
 pub async fn callback(
-    arriving: Arriving,
+    Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
     method: Method,
@@ -66,14 +66,11 @@ pub async fn callback(
         Err(error) => return Err(error.into()),
     };
     if let Some(before) = before.filter(|one| one.kind == ParticipantKind::Human) {
-        // Its token is overwritten in the only place that had it.
+        // Its token is overwritten where the browser kept it.
         directory.revoke_participant(before).await?;
     }
-    let base = state.origins.app_base_path(&arriving.app.record().slug);
-    let location = return_to.as_ref().map_or(base.as_str(), ReturnPath::as_str);
-    let mut response = see_other(location)?;
-    let now = state.clock.now();
-    let headers = response.headers_mut();
-    participant_cookie::set(headers, &visit.participant, &visit.token, now, state.is_https());
+    let slug = &arriving.app.record().slug;
+    let mut response = see_other(&state.origins.app_path(slug, &return_to.unwrap_or_default()))?;
+    participant_cookie::set(response.headers_mut(), &visit, slug, &state);
     Ok(response)
 }

@@ -15,7 +15,10 @@ use rookery_domain::{
 use super::{came_in, see_other, shown, untouched};
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{
+        auth::visitor::{Arriving, Following},
+        client::RequestContext,
+    },
     routes::auth::verify::is_prefetch,
     state::AppState,
 };
@@ -27,7 +30,7 @@ use crate::{
 /// `grant_invalid` for a link that is unknown, used up, expired, revoked, or of another app (to a
 /// browser as a page).
 pub async fn grant(
-    arriving: Arriving,
+    Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
     method: Method,
@@ -44,10 +47,6 @@ pub async fn grant(
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&record.slug);
-    if state.origins.is_path_mode() {
-        // Without an origin of its own an app has no cookies, so there is nobody to be.
-        return Ok(see_other(&base)?);
-    }
     if is_here_by(&arriving, &token).await {
         return Ok(see_other(&base)?);
     }

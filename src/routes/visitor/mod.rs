@@ -70,13 +70,12 @@ async fn came_in(
     let directory = &state.rooms.directory;
     let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
     if let Some(before) = before.filter(|_| arriving.by_cookie) {
-        // Its token is overwritten in the only place that had it.
+        // Its token is overwritten where the browser kept it.
         directory.revoke_participant(before).await?;
     }
     let mut response = see_other(location)?;
-    let (now, https) = (state.clock.now(), state.is_https());
-    let headers = response.headers_mut();
-    participant_cookie::set(headers, &visit.participant, &visit.token, now, https);
+    let slug = &arriving.app.record().slug;
+    participant_cookie::set(response.headers_mut(), visit, slug, state);
     Ok(response)
 }
 

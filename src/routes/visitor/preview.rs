@@ -18,7 +18,10 @@ use rookery_domain::{
 use super::{come_in, see_other, shown, untouched};
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{
+        auth::visitor::{Arriving, Following},
+        client::RequestContext,
+    },
     routes::auth::verify::is_prefetch,
     state::AppState,
 };
@@ -30,7 +33,7 @@ use crate::{
 /// `grant_invalid` for a token that is unknown, expired, revoked, or of another app, and while the
 /// app is not private (to a browser as a page).
 pub async fn preview(
-    arriving: Arriving,
+    Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
     method: Method,
@@ -52,8 +55,7 @@ pub async fn preview(
     let base = state.origins.app_base_path(&arriving.app.record().slug);
     let came_by = Some(preview.id.uuid().into_bytes());
     let is_here = arriving.participant().is_some_and(|visitor| visitor.via == came_by);
-    // Without an origin of its own an app has no cookies, so there is nobody to be.
-    if is_here || state.origins.is_path_mode() {
+    if is_here {
         return Ok(see_other(&base)?);
     }
     let arrival = Arrival::Preview { preview: preview.id, until: preview.expires_at };

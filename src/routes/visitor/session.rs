@@ -161,9 +161,8 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
     made.token = Some(visit.token.expose().to_owned());
     let mut response = Created { location: "/s/session".to_owned(), record: made }.into_response();
     if !state.origins.is_path_mode() {
-        let (now, https) = (state.clock.now(), state.is_https());
-        let headers = response.headers_mut();
-        participant_cookie::set(headers, &visit.participant, &visit.token, now, https);
+        let slug = &arriving.app.record().slug;
+        participant_cookie::set(response.headers_mut(), visit, slug, state);
     }
     response
 }
@@ -177,7 +176,7 @@ pub async fn delete(arriving: Arriving, State(state): State<AppState>) -> ApiRes
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     if arriving.by_cookie {
-        participant_cookie::clear(response.headers_mut(), state.is_https());
+        participant_cookie::clear(response.headers_mut(), &arriving.app.record().slug, &state);
     }
     Ok(response)
 }

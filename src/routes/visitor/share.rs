@@ -17,7 +17,7 @@ use rookery_domain::{
 use super::{come_in, see_other, shown, untouched};
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{auth::visitor::Following, client::RequestContext},
     pages::paths::is_navigation,
     routes::{
         auth::verify::is_prefetch,
@@ -32,7 +32,7 @@ use crate::{
 /// `unauthorized` for a token that is not the one in force; `soft_deleted`, `app_closed` (to a browser
 /// as a page).
 pub async fn share(
-    arriving: Arriving,
+    Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
     method: Method,
@@ -64,9 +64,8 @@ pub async fn share(
     let here_already =
         |visitor: &Participant| link.is_some_and(|link| visitor.via == Some(link.half()));
     // A public app needs no link any more, and a visitor that came by this one stays who it is.
-    // Without an origin of its own an app has no cookies, so there is nobody to be.
     let link = link.filter(|_| !arriving.participant().is_some_and(|v| here_already(v)));
-    let Some(link) = link.filter(|_| !state.origins.is_path_mode()) else {
+    let Some(link) = link else {
         return Ok(see_other(&base)?);
     };
     let signed_in = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);

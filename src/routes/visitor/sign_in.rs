@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignIn {
-    /// A path of this app; its start when absent.
+    /// A path of this app, in path mode also as the browser shows it; its start when absent.
     return_to: Option<String>,
 }
 
@@ -32,8 +32,9 @@ pub async fn sign_in(
     context: RequestContext,
     StrictQuery(query): StrictQuery<SignIn>,
 ) -> ApiResult<Response> {
-    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
-    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
     let slug = context.app.as_deref().unwrap_or_default();
+    let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
+    let return_to = return_to.map(|path| state.origins.path_in_app(slug, path));
+    let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
     Ok(see_other(&authorize_address(&state, slug, &return_to.unwrap_or_default()))?)
 }
