@@ -2,7 +2,8 @@
 //! to somebody who did not see it before.
 //!
 //! A pure function of the two manifests and of a few facts about live rows. Removing access is
-//! always compatible, and so is a new collection. A change of visibility is no break: the owner
+//! always compatible, and so is a new collection; one that comes back with rows stands in the old
+//! manifest as it was (decision 17). A change of visibility is no break: the owner
 //! sets it apart from the manifest as well. What is not here: carrying a forced deploy out, and
 //! `unique_backfill_conflict`, which no force overrides.
 

@@ -131,6 +131,10 @@ impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
             return Ok(Self(T::default()));
         }
         require_json(&parts.headers)?;
+        if bytes.trim_ascii() == b"null" {
+            // What many clients send for "no body".
+            return Ok(Self(T::default()));
+        }
         let value: T = parse(&bytes)?;
         value.check(&state.config.limits)?;
         Ok(Self(value))
