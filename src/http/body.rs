@@ -117,7 +117,7 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
     }
 }
 
-/// A JSON body that may be left out, or be `{}`, when everything in it may be.
+/// A JSON body that may be left out, or be `{}` or `null`, when everything in it may be.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionalJson<T>(pub T);
 
