@@ -117,7 +117,7 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
     }
 }
 
-/// A JSON body that may be left out, or be `{}` or `null`, when everything in it may be.
+/// A JSON body that may be left out, or be `{}`, when everything in it may be.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionalJson<T>(pub T);
 
@@ -131,10 +131,6 @@ impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
             return Ok(Self(T::default()));
         }
         require_json(&parts.headers)?;
-        if bytes.trim_ascii() == b"null" {
-            // What many clients send for "no body".
-            return Ok(Self(T::default()));
-        }
         let value: T = parse(&bytes)?;
         value.check(&state.config.limits)?;
         Ok(Self(value))

@@ -22,6 +22,7 @@ const POSITION_BYTES: usize = 24;
 #[into_params(parameter_in = Query)]
 pub struct Paging {
     /// Items on the page, 1 to 200; 50 when absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    ObjectBuilder, RefOr, ResponseBuilder, Schema, Type,
+    Content, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
     path::{Operation, ParameterBuilder, ParameterIn, PathItem},
     request_body::RequestBody,
     schema::SchemaType,
@@ -14,7 +14,7 @@ use utoipa::openapi::{
 };
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use super::error_content;
+use super::{PAGE, error_content};
 use crate::{
     http::{auth::permission::Permission, params::INCLUDE_DELETED},
     state::AppState,
@@ -70,8 +70,15 @@ where
         if let Some(get) = item.get.as_mut().filter(|_| T::Permission::READS_TRASH) {
             take_include_deleted(get);
         }
+        let reads = item.get.is_some();
+        if let Some(get) = &mut item.get {
+            may_be_unchanged(get);
+        }
         for operation in operations(item) {
-            complete::<T::Permission>(operation, errors);
+            // Only what changes something is asked where it comes from.
+            let checked = |code: &&ErrorCode| !reads || **code != ErrorCode::CsrfOriginMismatch;
+            let codes = COMMON.iter().chain(T::Permission::CODES).chain(errors).filter(checked);
+            complete::<T::Permission>(operation, codes);
             identify(operation, path);
         }
     }
@@ -105,6 +112,25 @@ fn take_include_deleted(operation: &mut Operation) {
     }
 }
 
+/// Pages of lists have an entity tag, and are not sent again to whoever has them.
+fn may_be_unchanged(get: &mut Operation) {
+    let page = Ref::from_schema_name(PAGE).ref_location;
+    let is_page = get.responses.responses.get("200").is_some_and(|answer| {
+        let RefOr::T(answer) = answer else { return false };
+        answer.content.values().any(|content| match content {
+            RefOr::T(Content { schema: Some(RefOr::Ref(schema)), .. }) => {
+                schema.ref_location.starts_with(&page)
+            }
+            _ => false,
+        })
+    });
+    if is_page {
+        let unchanged = ResponseBuilder::new().description("The page has not changed.").build();
+        let answers = &mut get.responses.responses;
+        answers.entry("304".to_owned()).or_insert_with(|| unchanged.into());
+    }
+}
+
 /// A body that may be left out is described as one that may be `null`, which is not the same.
 fn without_null(body: &mut RequestBody) {
     for content in body.content.values_mut() {
@@ -122,7 +148,10 @@ fn is_null(schema: &RefOr<Schema>) -> bool {
     object.schema_type == SchemaType::Type(Type::Null)
 }
 
-fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {
+fn complete<'a, P: Permission>(
+    operation: &mut Operation,
+    errors: impl Iterator<Item = &'a ErrorCode>,
+) {
     if let Some(RefOr::T(body)) = &mut operation.request_body {
         without_null(body);
     }
@@ -141,7 +170,7 @@ fn complete<P: Permission>(operation: &mut Operation, errors: &[ErrorCode]) {
     });
 
     let mut by_status = BTreeMap::<u16, Vec<ErrorCode>>::new();
-    for code in COMMON.iter().chain(P::CODES).chain(errors) {
+    for code in errors {
         let codes = by_status.entry(code.status()).or_default();
         if !codes.contains(code) {
             codes.push(*code);

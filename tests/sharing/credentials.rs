@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::world::{World, text};
 use crate::harness::Answer;
@@ -179,6 +179,6 @@ async fn a_credential_is_of_one_app_and_for_its_rows() {
     }
     site.delete("").await;
     ask(Method::GET, &site.path("/collections/board")).await.error(ErrorCode::SoftDeleted);
-    site.post("/purge", Value::Null).await;
+    site.post("/purge", json!({})).await;
     ask(Method::GET, &site.path("/collections/board")).await.error(ErrorCode::Unauthorized);
 }

@@ -26,6 +26,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 #[into_params(parameter_in = Query)]
 pub struct Query {
     /// Findings on the page, 1 to 200; 50 when left out.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// Where the page begins: `next_cursor` of the page before.
     cursor: Option<String>,

@@ -49,6 +49,7 @@ pub struct Query {
     #[serde(default)]
     include_deleted: bool,
     /// Apps on the page, 1 to 200; 50 when left out.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// Where the page begins: `next_cursor` of the page before.
     cursor: Option<String>,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// Destroys a deleted app and all its data, irreversibly.
 ///

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Brings an app back from the trash, with everything it had.
 ///

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{Json, extract::State};
+use axum::extract::State;
 use rookery_domain::{
     ErrorCode,
     access::Subject,
@@ -48,7 +48,7 @@ pub struct RoleBody {
 pub async fn roles(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
-) -> ApiResult<Json<Page<RoleBody>>> {
+) -> ApiResult<Page<RoleBody>> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let holders: BTreeMap<String, u64> =
         state.rooms.control().role_counts(&owner.app).await?.into_iter().collect();
@@ -59,7 +59,7 @@ pub async fn roles(
         collection_count: named_by(&manifest, name),
     };
     let items = manifest.roles.iter().map(role).collect();
-    Ok(Json(Page { items, next_cursor: None }))
+    Ok(Page { items, next_cursor: None })
 }
 
 fn named_by(manifest: &Manifest, role: &str) -> u64 {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// What waking did.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]

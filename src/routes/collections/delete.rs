@@ -20,6 +20,7 @@ use crate::{
 
 /// What the delete itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
     ErrorCode::CollectionNotFound,
     ErrorCode::CredentialScopeForbidden,
     ErrorCode::RowNotFound,

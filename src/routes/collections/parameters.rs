@@ -59,7 +59,7 @@ pub(crate) struct ListParams {
     #[param(example = "-created_at,title")]
     pub(crate) sort: Option<String>,
     /// Rows on the page, 1 to 200; 50 unless given.
-    #[param(value_type = Option<u16>)]
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     pub(crate) limit: Option<String>,
     /// `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct ListParams {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageParams {
     /// Rows on the page, 1 to 200; 50 unless given.
-    #[param(value_type = Option<u16>)]
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     pub(crate) limit: Option<String>,
     /// `next_cursor` of the page before.
     pub(crate) cursor: Option<String>,

@@ -24,6 +24,7 @@ use crate::{
 
 /// What the purge itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
     ErrorCode::CollectionNotFound,
     ErrorCode::CredentialScopeForbidden,
     ErrorCode::PurgeForbidden,

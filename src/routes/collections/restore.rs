@@ -14,6 +14,7 @@ use crate::{
 
 /// What the restore itself may answer.
 pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::PayloadTooLarge,
     ErrorCode::CollectionNotFound,
     ErrorCode::CredentialScopeForbidden,
     ErrorCode::Forbidden,

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What these routes themselves may answer.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::PayloadTooLarge];
 
 /// What changes, per axis: an absent one stays, null clears the owner's override.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]

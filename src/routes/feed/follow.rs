@@ -46,9 +46,10 @@ pub(crate) struct FeedParams {
     /// it the answer is the newest cursor, at once.
     since: Option<String>,
     /// Seconds to wait for an event, 0 to 60; 25 unless given.
+    #[param(minimum = 0, maximum = 60)]
     wait: Option<u64>,
     /// Events in the answer at most, 1 to 200; 50 unless given. Large events make it fewer.
-    #[param(value_type = Option<u16>)]
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     limit: Option<String>,
     /// Only rows of this collection.
     collection: Option<String>,

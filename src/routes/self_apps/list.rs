@@ -34,6 +34,7 @@ pub struct OwnApps {
     #[param(value_type = Option<String>)]
     org_id: Option<OrgId>,
     /// Apps on the page, 1 to 200; 50 when absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

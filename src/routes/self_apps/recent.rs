@@ -26,6 +26,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 #[into_params(parameter_in = Query)]
 pub struct Recent {
     /// Apps to show, 1 to 200; 50 when absent.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
 }
 
