@@ -48,6 +48,7 @@ fn both_accounts_count_what_is_theirs_however_the_commit_ends() {
         Fate::Commit,
         Fate::Refuse,
         Fate::Full,
+        Fate::OfferGone,
         Fate::Unknown { applied: true },
         Fate::Unknown { applied: false },
         Fate::Die { applied: true },
@@ -104,6 +105,39 @@ fn a_crash_between_decision_and_commit_leaves_both_accounts_right() {
             check(counted(&bench, to).await, stored(&bench, to), &format!("{applied}"));
         });
     }
+}
+
+#[test]
+fn an_acceptance_that_loses_its_race_takes_no_write_with_it() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let to = HumanId::new();
+        let app = bench.app().await;
+        bench.store.hold();
+        let writer = async {
+            let fates = [
+                (Fate::Commit, "the row before it"),
+                (Fate::OfferGone, "the acceptance"),
+                (Fate::Commit, "the row behind it"),
+            ];
+            for (fate, what) in fates {
+                held(&bench).await;
+                assert_eq!(app.record().owner, bench.owner, "nothing undecided is seen");
+                assert!(bench.store.end(fate), "{what} has a group of its own");
+            }
+        };
+        // Polled in this order, so they arrive in it.
+        let (first, accepted, last, ()) = tokio::join!(
+            bench.create(&app, "before"),
+            accept(&bench, &app, to),
+            bench.create(&app, "behind"),
+            writer,
+        );
+        first.expect("a row");
+        assert_eq!(accepted.expect_err("the offer is gone").code, ErrorCode::NotFound);
+        last.expect("decided only once the acceptance had ended");
+        assert_eq!(bench.store.violations(), Vec::<String>::new());
+    });
 }
 
 #[test]

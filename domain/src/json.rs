@@ -173,8 +173,8 @@ fn compact(text: &str) -> Cow<'_, str> {
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                let end = string_end(bytes, at);
-                if bytes[at..end].contains(&b'\\')
+                let (end, has_escapes) = string_end(bytes, at);
+                if has_escapes
                     && let Ok(string) = serde_json::from_str::<Cow<'_, str>>(&text[at..end])
                 {
                     out.push_str(&text[kept..at]);
@@ -200,15 +200,19 @@ fn compact(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The position behind the string whose opening quote is at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+/// The position behind the string whose opening quote is at `start`, and whether it has escapes.
+fn string_end(bytes: &[u8], start: usize) -> (usize, bool) {
     let mut at = start + 1;
+    let mut has_escapes = false;
     while let Some(&byte) = bytes.get(at) {
         match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
+            b'"' => return (at + 1, has_escapes),
+            b'\\' => {
+                has_escapes = true;
+                at += 2;
+            }
             _ => at += 1,
         }
     }
-    bytes.len()
+    (bytes.len(), has_escapes)
 }

@@ -54,7 +54,7 @@ pub(crate) struct App {
     in_flight: Option<InFlight>,
     groups: u64,
     seal_asked: bool,
-    /// Requests that wait because the open group is full.
+    /// Requests that wait because the open group takes no more.
     stash: VecDeque<Box<Request>>,
     /// It begins nothing more and leaves once what is begun has ended.
     leaving: bool,
@@ -126,7 +126,7 @@ impl App {
             // Dropped: it bounces to the next incarnation.
             return;
         }
-        if self.leaving || !self.stash.is_empty() || self.working.open.is_full() {
+        if self.leaving || !self.stash.is_empty() || !self.takes(&request) {
             self.stash.push_back(request);
             return;
         }
@@ -134,9 +134,20 @@ impl App {
         self.ask_seal(myself);
     }
 
+    /// Whether the open group takes `request` now. What storage may refuse for its own sake has a
+    /// group to itself, and nothing is decided behind it before it is known how that ended.
+    fn takes(&self, request: &Request) -> bool {
+        let open = &self.working.open;
+        if request.stands_alone() {
+            return self.in_flight.is_none() && !open.writes() && open.replies.is_empty();
+        }
+        !open.is_full() && !self.in_flight.as_ref().is_some_and(|in_flight| in_flight.alone)
+    }
+
     /// Decides one request. Its answer waits with the open group whenever anything that is not
     /// durable may have gone into it.
     fn begin(&mut self, request: Request) {
+        let alone = request.stands_alone();
         let Some((mut ask, mut port)) = request.begin() else { return };
         let began = Instant::now();
         let waited = began.saturating_duration_since(ask.queued_at);
@@ -151,6 +162,7 @@ impl App {
             return;
         }
         port.decided();
+        self.working.open.alone = alone;
         self.working.open.traces.extend(trace.map(|trace| *trace));
         self.working.open.replies.push((port, answer));
     }
@@ -300,13 +312,18 @@ impl App {
 
     /// Takes requests that waited for room into the open group, and goes on.
     fn unstash(&mut self, myself: &ActorRef<Message>) {
-        while !self.leaving
-            && !self.working.open.is_full()
-            && let Some(request) = self.stash.pop_front()
-        {
-            self.begin(*request);
+        loop {
+            while !self.leaving
+                && self.stash.front().is_some_and(|request| self.takes(request))
+                && let Some(request) = self.stash.pop_front()
+            {
+                self.begin(*request);
+            }
+            self.seal(myself);
+            if self.leaving || self.in_flight.is_some() || self.stash.is_empty() {
+                break;
+            }
         }
-        self.seal(myself);
         self.leave_if_done(myself);
     }
 
@@ -366,7 +383,6 @@ fn aborted(abort: &Abort, answer: &Result<Reply>, apps_max: u64) -> Error {
             rookery_domain::ErrorCode::SlugTaken,
             "another app has taken this slug meanwhile",
         ),
-        // What shared the group with an acceptance that failed can be tried again.
         Abort::OfferGone | Abort::AccountFull | Abort::Fenced | Abort::Refused(_) => {
             Error::unavailable("the write could not be made durable")
         }

@@ -40,6 +40,8 @@ pub(crate) struct Open {
     pub(crate) traces: Vec<Trace>,
     /// Answers that wait for what they were computed from, errors too.
     pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
+    /// Its only request stands alone.
+    pub(crate) alone: bool,
     /// Bytes of row data and payloads in it.
     bytes: usize,
 }
@@ -109,16 +111,12 @@ impl Open {
         self.journal.split_off(mark.journal)
     }
 
-    /// Writes the app's record, and keeps what an earlier operation of the group wrote with it.
+    /// Writes the app's record, and keeps the version that an earlier operation of the group
+    /// deployed with it.
     pub(crate) fn write_app(&mut self, write: AppWrite) {
         self.bytes += write.version.as_ref().map_or(0, content_bytes);
-        let before = self.app_write.take();
-        let (version, handover) = before.map_or((None, None), |w| (w.version, w.handover));
-        self.app_write = Some(Box::new(AppWrite {
-            version: write.version.or(version),
-            handover: write.handover.or(handover),
-            ..write
-        }));
+        let before = self.app_write.take().and_then(|before| before.version);
+        self.app_write = Some(Box::new(AppWrite { version: write.version.or(before), ..write }));
     }
 
     /// Whether there is anything to make durable.
@@ -133,7 +131,7 @@ impl Open {
 
     /// Whether it takes no more requests until it is sealed.
     pub(crate) fn is_full(&self) -> bool {
-        self.replies.len() >= GROUP_REQUESTS_MAX || self.bytes > GROUP_BYTES_MAX
+        self.alone || self.replies.len() >= GROUP_REQUESTS_MAX || self.bytes > GROUP_BYTES_MAX
     }
 }
 
@@ -149,6 +147,8 @@ pub(crate) struct InFlight {
     pub(crate) root: Arc<Root>,
     pub(crate) replies: Vec<(ReplyPort, Result<Reply>)>,
     pub(crate) journal: Vec<Undo>,
+    /// Its only request stands alone.
+    pub(crate) alone: bool,
 }
 
 /// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
@@ -173,6 +173,7 @@ pub(crate) fn seal(
         journal,
         traces,
         mut replies,
+        alone,
         bytes: _,
     } = open;
     for (port, _) in &mut replies {
@@ -194,7 +195,7 @@ pub(crate) fn seal(
         traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
-    (group, InFlight { number, root, replies, journal })
+    (group, InFlight { number, root, replies, journal, alone })
 }
 
 /// The last entry for each key, in order.

@@ -30,6 +30,8 @@ pub(crate) enum Fate {
     Commit,
     Refuse,
     Full,
+    /// The offer that it accepts is gone.
+    OfferGone,
     /// The outcome is unknown to the actor; whether it was applied is said here.
     Unknown {
         applied: bool,
@@ -196,7 +198,7 @@ impl State {
     ) -> (Box<dyn rookery_storage::commit::Ticket>, Outcome) {
         let applied = match fate {
             Fate::Commit => true,
-            Fate::Refuse | Fate::Full => false,
+            Fate::Refuse | Fate::Full | Fate::OfferGone => false,
             Fate::Unknown { applied } | Fate::Die { applied } => applied,
         };
         let fits = self.apps.get(&group.app).is_some_and(|app| {
@@ -210,6 +212,7 @@ impl State {
             Fate::Commit => Outcome::Committed,
             Fate::Refuse => Outcome::Aborted(Abort::Refused("injected".to_owned())),
             Fate::Full => Outcome::Aborted(Abort::Full),
+            Fate::OfferGone => Outcome::Aborted(Abort::OfferGone),
             Fate::Unknown { .. } | Fate::Die { .. } => Outcome::Unknown,
         };
         (group.ticket, outcome)

@@ -53,8 +53,9 @@ pub struct ParseContext<'a> {
     /// The visibility that holds when the manifest declares none: the request's, or the app's
     /// present one. `None` means private.
     pub visibility: Option<Visibility>,
-    /// Whether the manifest was admitted before. Its hosts are not judged anew then: which are the
-    /// app's own, and which are public, may have changed since.
+    /// Whether the manifest was admitted before. What depends on more than its text is not judged
+    /// anew then, because it may have changed since: which hosts are the app's own and which are
+    /// public, and whether the visibility admits its push rules.
     pub carried: bool,
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A schema comes from strangers and runs on every write, so its cost is bounded before it is
 //! compiled ([`inspect`]): patterns use the linear-time engine and share budgets of memory and of
-//! time (`pattern`), references do not exist, and there is no resolver that could open a file or a connection. What is not
-//! here: which collection has which schema (`manifest`), and the cache of compiled ones.
+//! time (`pattern`), references do not exist, and there is no resolver that could open a file or a
+//! connection. What is not here: which collection has which schema (`manifest`), and the cache of
+//! compiled ones.
 
 mod inspect;
 mod pattern;

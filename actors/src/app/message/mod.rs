@@ -83,6 +83,11 @@ impl Request {
         (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
     }
 
+    /// Whether storage may refuse its group for its sake: nothing else shares that group.
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.ask.as_ref().is_some_and(|ask| matches!(ask.op, Op::App(AppOp::HandOver(_))))
+    }
+
     /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.
     pub(crate) fn begin(mut self) -> Option<(Box<Ask>, ReplyPort)> {
         let ask = self.ask.take()?;
