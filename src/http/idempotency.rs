@@ -16,8 +16,15 @@ use rookery_domain::{
 };
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+use utoipa::{
+    IntoParams,
+    openapi::path::{Parameter, ParameterIn},
+};
 
-use super::reply::{self, Created};
+use super::{
+    params::optional_header,
+    reply::{self, Created},
+};
 use crate::{
     error::{ApiError, ApiResult},
     state::AppState,
@@ -33,6 +40,14 @@ const LEN_MAX: usize = 255;
 /// The caller's key for this request, if it sent one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(pub Option<String>);
+
+impl IntoParams for IdempotencyKey {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let what = "The same key and body within 24 hours answer as the first time, with \
+                    `Idempotent-Replayed: true`. Other bodies are `conflict`.";
+        vec![optional_header("Idempotency-Key", what)]
+    }
+}
 
 impl FromRequestParts<AppState> for IdempotencyKey {
     type Rejection = ApiError;

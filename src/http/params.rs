@@ -1,6 +1,6 @@
 //! Parameters in the path and in the query: typed ids that answer as unknown when malformed, and
-//! queries in which a misspelt name is refused instead of ignored. `include_deleted` belongs to every
-//! route that reads an app, so the permission takes it.
+//! queries in which a misspelt name is refused instead of ignored; and how the document tells of
+//! headers. `include_deleted` belongs to every route that reads an app, so the permission takes it.
 
 use std::{borrow::Cow, str::FromStr};
 
@@ -9,6 +9,10 @@ use http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::de::DeserializeOwned;
+use utoipa::openapi::{
+    ObjectBuilder, Required, Type,
+    path::{Parameter, ParameterBuilder, ParameterIn},
+};
 
 use crate::{error::ApiError, state::AppState};
 
@@ -30,6 +34,17 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for PageQuery<T> {
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         Ok(Self(query(parts.uri.query().unwrap_or_default())?))
     }
+}
+
+/// A header that a request may have, as the document describes it.
+pub fn optional_header(name: &str, what: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(what))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
 }
 
 /// Marks a request of which the permission has taken `include_deleted`.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::handler::Handler;
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
-    Content, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
+    Content, HeaderBuilder, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
     path::{Operation, ParameterBuilder, ParameterIn, PathItem},
     request_body::RequestBody,
     schema::SchemaType,
@@ -169,6 +169,10 @@ fn complete<'a, P: Permission>(
         None => who,
     });
 
+    if let Some(RefOr::T(created)) = operation.responses.responses.get_mut("201") {
+        let location = HeaderBuilder::new().description(Some("Where it is.")).build();
+        created.headers.insert("Location".to_owned(), location.into());
+    }
     let mut by_status = BTreeMap::<u16, Vec<ErrorCode>>::new();
     for code in errors {
         let codes = by_status.entry(code.status()).or_default();

@@ -102,6 +102,9 @@ impl Operation {
             let refused = status < 500 || status == 501;
             return (!known || !refused).then(|| format!("{status} {code}: {}", answer.text));
         }
+        if status == 201 && !answer.header("location").contains('/') {
+            return Some(format!("201 without Location: {}", answer.text));
+        }
         let Some(shape) = self.shapes.get(&status) else {
             return (!answer.text.is_empty() && answer.header("content-type").contains("json"))
                 .then(|| {

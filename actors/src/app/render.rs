@@ -106,7 +106,7 @@ pub fn event(event: &Event) -> String {
 }
 
 /// The answer to keep for an idempotency key. Created rows are found at `location_base` plus their
-/// key.
+/// key, events at `location_base`.
 #[must_use]
 pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
     let answer = |status, location, body| KeptAnswer { status, location, body };
@@ -117,7 +117,7 @@ pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
                 (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
             answer(status, location, body)
         }
-        Reply::Event(event) => answer(201, None, self::event(event)),
+        Reply::Event(event) => answer(201, Some(location_base.to_owned()), self::event(event)),
         Reply::Replayed(first) => first.clone(),
         // Any other operation that takes an idempotency key brings a renderer of its own.
         _ => answer(204, None, String::new()),

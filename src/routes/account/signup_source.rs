@@ -41,6 +41,7 @@ impl ShownOnce for SignupSource {
 /// Records how the human heard of the service. A second answer is `conflict`: the first stays.
 #[utoipa::path(
     post, path = "/v1/self/signup-source", tag = "Account", request_body = SignupSource,
+    params(IdempotencyKey),
     responses((status = 201, description = "Recorded", body = SignupSource)),
 )]
 pub async fn record_signup_source(

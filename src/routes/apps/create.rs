@@ -54,7 +54,7 @@ pub struct CreatedApp {
 /// `invalid_request`. `dry_run=true` runs every check, answers what would happen, and changes
 /// nothing.
 #[utoipa::path(
-    post, path = "/v1/apps", tag = "Apps", params(DeployQuery),
+    post, path = "/v1/apps", tag = "Apps", params(DeployQuery, IdempotencyKey),
     request_body(content(
         (DeployBody = "application/json"),
         (DeployBody = "multipart/form-data"),

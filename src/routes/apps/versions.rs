@@ -63,7 +63,7 @@ pub struct DeployedVersion {
 /// never deleted. `dry_run=true` runs every check, answers what would happen, and changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/versions", tag = "Apps",
-    params(("id" = String, Path, description = "The app's id or slug"), DeployQuery),
+    params(("id" = String, Path, description = "The app's id or slug"), DeployQuery, IdempotencyKey),
     request_body(content(
         (DeployBody = "application/json"),
         (DeployBody = "multipart/form-data"),

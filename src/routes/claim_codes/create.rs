@@ -40,6 +40,7 @@ impl ShownOnce for ClaimCodeView {
 /// Mints a claim code: good for one agent, for 10 minutes.
 #[utoipa::path(
     post, path = "/v1/self/claim-codes", tag = "Account", request_body = Option<Nothing>,
+    params(IdempotencyKey),
     responses((status = 201, description = "The code", body = ClaimCodeView)),
 )]
 pub async fn create(

@@ -10,7 +10,7 @@ use rookery_actors::app::{
     page::PageText,
     render,
 };
-use rookery_domain::{Error, Result, idempotency::KeptAnswer};
+use rookery_domain::{Error, Result, event::Event, idempotency::KeptAnswer};
 use serde::Deserialize;
 
 use crate::{http::idempotency::again, state::AppState};
@@ -84,6 +84,13 @@ pub(crate) fn created(reply: &RowReply, location_base: impl FnOnce() -> String) 
         }
         RowFate::Updated | RowFate::Deleted(_) | RowFate::Restored => {}
     }
+    response
+}
+
+/// A custom event that was sent; it is read in the feed at `location`.
+pub(crate) fn event(event: &Event, location: String) -> Response {
+    let mut response = json(StatusCode::CREATED, render::event(event));
+    put(response.headers_mut(), header::LOCATION, location);
     response
 }
 

@@ -94,6 +94,14 @@ impl Asked {
         }
     }
 
+    /// The path of the app's feed.
+    pub(crate) fn feed_path(&self) -> String {
+        match self.place {
+            Place::Api => format!("/v1/apps/{}/feed", self.app.id()),
+            Place::Origin => "/s/feed".to_owned(),
+        }
+    }
+
     /// Checks that whoever asked has not left meanwhile: for requests that wait.
     ///
     /// # Errors
@@ -136,7 +144,9 @@ impl Asked {
         let once = OnceInApp {
             once: Once::new(principal, &what, Sha256::digest(write.body).into()),
             collection: write.collection.map(Into::into),
-            location_base: write.collection.map_or_else(String::new, |name| self.rows_path(name)),
+            location_base: write
+                .collection
+                .map_or_else(|| self.feed_path(), |name| self.rows_path(name)),
             render: write.render,
         };
         self.app.apply_once(caller, op, once, bytes).await

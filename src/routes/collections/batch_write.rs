@@ -31,10 +31,7 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
-        ("Idempotency-Key" = Option<String>, Header,
-            description = "The same key and body within 24 hours answer as the first time."),
-        ("x-service-challenge-token" = Option<String>, Header,
-            description = "The answer to a challenge, where the collection asks for one."),
+        WriteHeaders,
     ),
     request_body = BatchWriteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord))

@@ -4,12 +4,20 @@ use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, request::Parts};
 use rookery_domain::{Error, Result};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{
+    IntoParams,
+    openapi::path::{Parameter, ParameterIn},
+};
 
 use super::answered::Answered;
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, conditional::IfMatch, idempotency::IdempotencyKey, params},
+    http::{
+        client::RequestContext,
+        conditional::IfMatch,
+        idempotency::IdempotencyKey,
+        params::{self, optional_header},
+    },
     state::AppState,
 };
 
@@ -127,6 +135,15 @@ pub(crate) struct WriteHeaders {
     pub(crate) idempotency: Option<String>,
     /// `x-service-challenge-token`.
     pub(crate) challenge: Answered,
+}
+
+impl IntoParams for WriteHeaders {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let mut all = IdempotencyKey::into_params(place);
+        let what = "The answer to a challenge, where the collection asks for one.";
+        all.push(optional_header(CHALLENGE_TOKEN.as_str(), what));
+        all
+    }
 }
 
 impl FromRequestParts<AppState> for WriteHeaders {

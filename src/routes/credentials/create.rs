@@ -154,7 +154,7 @@ impl NewCredentialBody {
 /// not declare is `collection_not_found`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials", tag = "Sharing", request_body = NewCredentialBody,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The credential", body = CredentialBody)),
 )]
 pub async fn create(

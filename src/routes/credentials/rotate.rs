@@ -66,6 +66,7 @@ impl RequestBody for Rotation {
     params(
         ("id" = String, Path, description = "The app's id or slug"),
         ("credential_id" = String, Path, description = "The credential's id"),
+        IdempotencyKey,
     ),
     responses((status = 200, description = "The credential with its token", body = CredentialBody)),
 )]

@@ -1,11 +1,7 @@
 //! `POST /v1/apps/:id/events`: sends a custom event.
 
 use axum::response::Response;
-use http::StatusCode;
-use rookery_actors::app::{
-    message::{Op, Reply},
-    render,
-};
+use rookery_actors::app::message::{Op, Reply};
 use rookery_domain::{Error, ErrorCode, Result, json::RawObject, limits::Limits};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -56,15 +52,14 @@ impl RequestBody for EventBody {
 
 /// Sends a custom event
 ///
-/// It appears in the feed as `event.<type>`.
+/// It appears in the feed, where `Location` leads, as `event.<type>`.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/events",
     tag = "Feed",
     params(
         ("id" = String, Path, description = "The app's id or slug."),
-        ("Idempotency-Key" = Option<String>, Header,
-            description = "The same key and body within 24 hours answer as the first time."),
+        IdempotencyKey,
     ),
     request_body = EventBody,
     responses((status = 201, description = "The event.", body = SentEvent))
@@ -93,7 +88,7 @@ pub(crate) async fn emit(
         render: None,
     };
     match asked.write(op, write).await? {
-        Reply::Event(event) => Ok(answer::json(StatusCode::CREATED, render::event(&event))),
+        Reply::Event(event) => Ok(answer::event(&event, asked.feed_path())),
         Reply::Replayed(first) => Ok(again(first)),
         _ => Err(Error::internal(true).into()),
     }

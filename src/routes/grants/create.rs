@@ -69,7 +69,7 @@ impl RequestBody for NewGrantBody {
 /// expires. An app that is unrestricted has no grant links: `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/grants", tag = "Sharing", request_body = NewGrantBody,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The link", body = GrantBody)),
 )]
 pub async fn create(

@@ -21,6 +21,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// Mints a sibling of the presented key.
 #[utoipa::path(
     post, path = "/v1/keys", tag = "Enrollment", request_body = Option<Nothing>,
+    params(IdempotencyKey),
     responses((status = 201, description = "The key, with its secret", body = NewKeyView)),
 )]
 pub async fn create(

@@ -56,7 +56,7 @@ impl RequestBody for NewMember {
 /// are `conflict`. An app has 20,000 members at most.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/members", tag = "Sharing", request_body = NewMember,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The member", body = MemberBody)),
 )]
 pub async fn add(

@@ -43,7 +43,7 @@ impl RequestBody for NewOrgMember {
 /// `conflict`. An organization has 1,000 members at most.
 #[utoipa::path(
     post, path = "/v1/orgs/{id}/members", tag = "Organizations", request_body = NewOrgMember,
-    params(("id" = String, Path, description = "The organization's id")),
+    params(("id" = String, Path, description = "The organization's id"), IdempotencyKey),
     responses((status = 201, description = "The member", body = OrgMemberBody)),
 )]
 pub async fn add(

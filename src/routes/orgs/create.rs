@@ -25,6 +25,7 @@ pub const ERRORS: &[ErrorCode] =
 /// organizations at most.
 #[utoipa::path(
     post, path = "/v1/orgs", tag = "Organizations", request_body = OrgNameBody,
+    params(IdempotencyKey),
     responses((status = 201, description = "The organization", body = OrgBody)),
 )]
 pub async fn create(

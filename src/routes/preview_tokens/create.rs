@@ -84,7 +84,7 @@ impl PreviewBody {
 /// previewed: `conflict` for any other.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreviewBody>,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The token", body = PreviewBody)),
 )]
 pub async fn create(

@@ -25,7 +25,7 @@ pub const ERRORS: &[ErrorCode] =
 /// A paused agent stays paused; one whose keys are all revoked is `conflict`.
 #[utoipa::path(
     post, path = "/v1/self/agents/{id}/rotate-key", tag = "Account", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The agent's id")),
+    params(("id" = String, Path, description = "The agent's id"), IdempotencyKey),
     responses((status = 201, description = "The new key, with its secret", body = NewKeyView)),
 )]
 pub async fn rotate_key(

@@ -37,7 +37,7 @@ pub struct ShareLinkBody {
 /// visibility `link` has one: `conflict` for any other.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/share-link/rotate", tag = "Sharing", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 200, description = "The new link", body = ShareLinkBody)),
 )]
 pub async fn rotate(

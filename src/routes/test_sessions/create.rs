@@ -42,7 +42,7 @@ impl ShownOnce for TestSessionBody {
 /// minutes. `Location` is where.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Option<Nothing>,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The token", body = TestSessionBody)),
 )]
 pub async fn create(

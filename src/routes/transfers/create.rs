@@ -44,7 +44,7 @@ impl RequestBody for NewTransfer {
 /// credentials stay, for the new owner to look through.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/transfer", tag = "Transfers", request_body = NewTransfer,
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
     responses((status = 201, description = "The offer", body = TransferBody)),
 )]
 pub async fn create(

@@ -51,8 +51,7 @@ pub(crate) async fn follow_feed(
 /// As `POST /v1/apps/{id}/events`.
 #[utoipa::path(post, path = "/s/events", tag = "Participants",
     operation_id = "participant_send_event",
-    params(("Idempotency-Key" = Option<String>, Header,
-        description = "The same key and body within 24 hours answer as the first time.")),
+    params(IdempotencyKey),
     request_body = EventBody,
     responses((status = 201, description = "The event.", body = SentEvent)))]
 pub(crate) async fn send_event(

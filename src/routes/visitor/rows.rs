@@ -53,10 +53,7 @@ pub(crate) async fn list_rows(
     operation_id = "participant_create_row",
     params(
         ("name" = String, Path, description = "The collection."),
-        ("Idempotency-Key" = Option<String>, Header,
-            description = "The same key and body within 24 hours answer as the first time."),
-        ("x-service-challenge-token" = Option<String>, Header,
-            description = "The answer to a challenge, where the collection asks for one."),
+        WriteHeaders,
     ),
     request_body = WriteBody,
     responses(
@@ -177,10 +174,7 @@ pub(crate) async fn restore_row(
     operation_id = "participant_write_batch",
     params(
         ("name" = String, Path, description = "The collection."),
-        ("Idempotency-Key" = Option<String>, Header,
-            description = "The same key and body within 24 hours answer as the first time."),
-        ("x-service-challenge-token" = Option<String>, Header,
-            description = "The answer to a challenge, where the collection asks for one."),
+        WriteHeaders,
     ),
     request_body = BatchWriteBody,
     responses((status = 200, description = "A result for each entry.", body = BatchRecord)))]
