@@ -114,8 +114,8 @@ fn kept(columns: &impl Columns) -> Read<Kept> {
     Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::row(columns, 1)? })
 }
 
-/// The detached rows of these collections, in the order of their keys, for a deploy that declares
-/// them again. As many as the app has: its quota bounds them.
+/// The detached rows of these collections, for a deploy that declares them again. Those changed last
+/// come first: of two rows with one value of a unique field, that is the one served last. As many as the app has: its quota bounds them.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -127,7 +127,8 @@ pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<K
                 concat!(
                     "select collection, ",
                     row_columns!(),
-                    " from rows where app_id = $1 and collection = $2 and state = 3 order by key"
+                    " from rows where app_id = $1 and collection = $2 and state = 3 \
+                     order by updated_at desc, key"
                 ),
                 args![app, *collection],
             )

@@ -3,6 +3,7 @@
 mod advisories;
 mod bundle;
 mod create;
+mod detached;
 mod disclosure;
 mod lifecycle;
 mod list;

@@ -1,4 +1,5 @@
-//! Redeploying: what carries over, the compatibility gate, and what force does.
+//! Redeploying: what carries over, the compatibility gate, and what force does. What becomes of rows
+//! that the new manifest does not fit is in `detached`.
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
@@ -11,7 +12,7 @@ use crate::harness::{
 };
 
 /// A manifest with one collection, `notes`, which is the owner's alone, and its schema.
-fn private_notes(schema: Option<Value>) -> Value {
+pub(super) fn private_notes(schema: Option<Value>) -> Value {
     let mut collection = json!({"permissions": {
         "read": ["owner"], "write": ["owner"], "update": ["owner"], "delete": ["owner"]}});
     let mut manifest = json!({});
@@ -23,17 +24,17 @@ fn private_notes(schema: Option<Value>) -> Value {
     manifest
 }
 
-fn with(mut manifest: Value, pointer: &str, value: Value) -> Value {
+pub(super) fn with(mut manifest: Value, pointer: &str, value: Value) -> Value {
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
     manifest.pointer_mut(parent).expect("the parent is there")[name] = value;
     manifest
 }
 
-async fn redeploy(server: &TestServer, owner: &Owner, app: &App, body: Value) -> Answer {
+pub(super) async fn redeploy(server: &TestServer, owner: &Owner, app: &App, body: Value) -> Answer {
     versioned(server, owner, app, "", body).await
 }
 
-async fn versioned(
+pub(super) async fn versioned(
     server: &TestServer,
     owner: &Owner,
     app: &App,
@@ -47,7 +48,7 @@ async fn versioned(
 }
 
 /// An app with three notes.
-async fn with_notes(server: &TestServer, owner: &Owner, manifest: Value) -> App {
+pub(super) async fn with_notes(server: &TestServer, owner: &Owner, manifest: Value) -> App {
     let rows: Vec<Value> =
         (1..=3).map(|n| json!({"key": format!("k{n}"), "data": {"n": n, "tag": "same"}})).collect();
     server.deploy(owner, json!({"manifest": manifest, "input_data": {"notes": rows}})).await
@@ -194,99 +195,6 @@ async fn every_kind_of_break_is_named_and_needs_force() {
         assert_eq!(&forced["breaks"][0], broken);
         Answer::of(server.call(Method::DELETE, &app.path(""), &owner)).await;
     }
-}
-
-#[tokio::test]
-async fn detached_rows_are_kept_and_come_back() {
-    let server = TestServer::start().await;
-    let owner = server.owner("ann").await;
-    let app = with_notes(&server, &owner, private_notes(None)).await;
-    let force = |manifest: Value| json!({"manifest": manifest, "force": true});
-    let count = |record: &Value| {
-        let notes = &record["collections"][0];
-        assert_eq!(notes["name"], "notes", "{record}");
-        (notes["row_count"].as_u64().unwrap(), notes["detached"].as_u64().unwrap())
-    };
-    // A narrowed collection keeps what fits.
-    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
-    let narrowed = redeploy(&server, &owner, &app, force(private_notes(Some(small)))).await;
-    let narrowed = narrowed.expect(201);
-    assert_eq!(count(&narrowed), (1, 2));
-    assert_eq!(narrowed["rows_detached"], 2);
-    assert_eq!(narrowed["usage"]["rows"], 3, "detached rows count");
-    // A removed one keeps all of it.
-    let removed = redeploy(&server, &owner, &app, force(json!({}))).await.expect(201);
-    assert_eq!(count(&removed), (0, 3));
-    // Declared again, they are back, and so they are after a restart of the app.
-    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
-    let again = again.expect(201);
-    assert_eq!(count(&again), (3, 0));
-    assert_eq!(again["rows_reattached"], 3);
-    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
-    assert_eq!(count(&shown), (3, 0));
-}
-
-#[tokio::test]
-async fn a_collection_that_comes_back_with_rows_is_held_against_what_it_was() {
-    let server = TestServer::start().await;
-    let owner = server.owner("ann").await;
-    let app = with_notes(&server, &owner, private_notes(None)).await;
-    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
-    let force = |manifest: &Value| json!({"manifest": manifest, "force": true});
-    let breaks = |answer: Answer| {
-        let error = answer.error(ErrorCode::ManifestIncompatibleRedeploy);
-        let list = error["details"]["breaks"].as_array().unwrap().clone();
-        list.into_iter()
-            .map(|one| (one["kind"].clone(), one["rows_affected"].clone()))
-            .collect::<Vec<_>>()
-    };
-    let widened = |rows: u64| [(json!("disclosure_widened"), json!(rows))];
-    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
-    for _ in 0..2 {
-        let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
-        assert_eq!(breaks(refused), widened(3));
-        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
-    }
-    let once = with(open.clone(), "/collections/notes/appendOnly", json!(true));
-    let once = redeploy(&server, &owner, &app, json!({"manifest": once})).await;
-    assert_eq!(breaks(once)[0].0, "append_only_added");
-    // As it was, it may come back; and what its owner has opened since counts.
-    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
-    redeploy(&server, &owner, &app, force(&open)).await.expect(201);
-    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
-    redeploy(&server, &owner, &app, json!({"manifest": open})).await.expect(201);
-    // Of one that no kept version declared, nobody knows how far it reached.
-    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
-    for _ in 0..20 {
-        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
-    }
-    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
-    assert_eq!(breaks(refused), widened(3));
-    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
-}
-
-#[tokio::test]
-async fn the_trash_of_a_removed_collection_is_still_told_of() {
-    let server = TestServer::start().await;
-    let owner = server.owner("ann").await;
-    let app = with_notes(&server, &owner, private_notes(None)).await;
-    let rows = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
-    for row in rows["items"].as_array().unwrap() {
-        let path = app.path(&format!("/collections/notes/{}", row["key"].as_str().unwrap()));
-        Answer::of(server.call(Method::DELETE, &path, &owner)).await.expect(200);
-    }
-    let removed = redeploy(&server, &owner, &app, json!({"manifest": {}, "force": true})).await;
-    let trash = json!([{"name": "notes", "row_count": 0, "deleted_count": 3, "detached": 0}]);
-    let removed = removed.expect(201);
-    assert_eq!((&removed["collections"], &removed["usage"]["rows"]), (&trash, &json!(3)));
-    let server = server.restart().await;
-    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
-    assert_eq!((&shown["collections"], &shown["dormant"]), (&trash, &json!(true)));
-    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
-    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
-    refused.error(ErrorCode::ManifestIncompatibleRedeploy);
-    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
-    assert_eq!(again.expect(201)["collections"], trash);
 }
 
 #[tokio::test]

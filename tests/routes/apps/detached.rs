@@ -1,0 +1,126 @@
+//! Rows that a forced deploy sets aside: they are kept, counted and told of, and come back with a
+//! manifest that they fit, if it reaches no further than the one that declared them last.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::versions::{private_notes, redeploy, with, with_notes};
+use crate::harness::{Answer, TestServer};
+
+#[tokio::test]
+async fn detached_rows_are_kept_and_come_back() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let force = |manifest: Value| json!({"manifest": manifest, "force": true});
+    let count = |record: &Value| {
+        let notes = &record["collections"][0];
+        assert_eq!(notes["name"], "notes", "{record}");
+        (notes["row_count"].as_u64().unwrap(), notes["detached"].as_u64().unwrap())
+    };
+    // A narrowed collection keeps what fits.
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let narrowed = redeploy(&server, &owner, &app, force(private_notes(Some(small)))).await;
+    let narrowed = narrowed.expect(201);
+    assert_eq!(count(&narrowed), (1, 2));
+    assert_eq!(narrowed["rows_detached"], 2);
+    assert_eq!(narrowed["usage"]["rows"], 3, "detached rows count");
+    // A removed one keeps all of it.
+    let removed = redeploy(&server, &owner, &app, force(json!({}))).await.expect(201);
+    assert_eq!(count(&removed), (0, 3));
+    // Declared again, they are back, and so they are after a restart of the app.
+    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    let again = again.expect(201);
+    assert_eq!(count(&again), (3, 0));
+    assert_eq!(again["rows_reattached"], 3);
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!(count(&shown), (3, 0));
+}
+
+#[tokio::test]
+async fn a_collection_that_comes_back_with_rows_is_held_against_what_it_was() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
+    let force = |manifest: &Value| json!({"manifest": manifest, "force": true});
+    let breaks = |answer: Answer| {
+        let error = answer.error(ErrorCode::ManifestIncompatibleRedeploy);
+        let list = error["details"]["breaks"].as_array().unwrap().clone();
+        list.into_iter()
+            .map(|one| (one["kind"].clone(), one["rows_affected"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let widened = |rows: u64| [(json!("disclosure_widened"), json!(rows))];
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    for _ in 0..2 {
+        let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+        assert_eq!(breaks(refused), widened(3));
+        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
+    }
+    let once = with(open.clone(), "/collections/notes/appendOnly", json!(true));
+    let once = redeploy(&server, &owner, &app, json!({"manifest": once})).await;
+    assert_eq!(breaks(once)[0].0, "append_only_added");
+    // As it was, it may come back; and what its owner has opened since counts.
+    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
+    redeploy(&server, &owner, &app, force(&open)).await.expect(201);
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    redeploy(&server, &owner, &app, json!({"manifest": open})).await.expect(201);
+    // Of one that no kept version declared, nobody knows how far it reached.
+    redeploy(&server, &owner, &app, force(&json!({}))).await.expect(201);
+    for _ in 0..20 {
+        redeploy(&server, &owner, &app, json!({"manifest": {}})).await.expect(201);
+    }
+    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+    assert_eq!(breaks(refused), widened(3));
+    redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await.expect(201);
+}
+
+#[tokio::test]
+async fn the_trash_of_a_removed_collection_is_still_told_of() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let rows = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
+    for row in rows["items"].as_array().unwrap() {
+        let path = app.path(&format!("/collections/notes/{}", row["key"].as_str().unwrap()));
+        Answer::of(server.call(Method::DELETE, &path, &owner)).await.expect(200);
+    }
+    let removed = redeploy(&server, &owner, &app, json!({"manifest": {}, "force": true})).await;
+    let trash = json!([{"name": "notes", "row_count": 0, "deleted_count": 3, "detached": 0}]);
+    let removed = removed.expect(201);
+    assert_eq!((&removed["collections"], &removed["usage"]["rows"]), (&trash, &json!(3)));
+    let server = server.restart().await;
+    let shown = server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!((&shown["collections"], &shown["dormant"]), (&trash, &json!(true)));
+    let open = with(private_notes(None), "/collections/notes/permissions/read", json!(["anyone"]));
+    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+    refused.error(ErrorCode::ManifestIncompatibleRedeploy);
+    let again = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    assert_eq!(again.expect(201)["collections"], trash);
+}
+
+#[tokio::test]
+async fn of_two_rows_with_one_unique_value_the_one_that_was_served_last_comes_back() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let unique = |manifest| with(manifest, "/collections/notes/unique", json!(["tag"]));
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let (wide, narrow) = (unique(private_notes(None)), unique(private_notes(Some(small))));
+    let app = server.deploy(&owner, json!({"manifest": wide})).await;
+    let rows = app.path("/collections/notes");
+    let create = async |key: &str, n: u32| {
+        let row = json!({"key": key, "data": {"n": n, "tag": "one"}});
+        server.send(Method::POST, &owner, &rows, &row).await.expect(201);
+    };
+    create("a-first", 2).await;
+    redeploy(&server, &owner, &app, json!({"manifest": narrow, "force": true})).await.expect(201);
+    create("b-last", 1).await;
+    redeploy(&server, &owner, &app, json!({"manifest": {}, "force": true})).await.expect(201);
+    let again = redeploy(&server, &owner, &app, json!({"manifest": wide})).await.expect(201);
+    assert_eq!(again["rows_reattached"], 1);
+    let served = server.get_as(&owner, &rows).await.expect(200);
+    assert_eq!(served["items"][0]["key"], "b-last", "{served}");
+    assert_eq!(again["collections"][0]["detached"], 1, "the other one is kept: {again}");
+}
