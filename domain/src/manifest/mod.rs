@@ -20,7 +20,7 @@
 //!
 //! `details.path` is the JSON pointer of the first violation (of the place where a missing member
 //! belongs), `details.violations` lists the violations of that kind, at most
-//! [`VIOLATIONS_MAX`].
+//! [`VIOLATIONS_MAX`]; `details.left_out` counts the others, if there are any.
 //!
 //! What is not here: whether a new manifest may replace an old one (`compat`), and who may do what
 //! under it (`access`).

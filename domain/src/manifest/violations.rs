@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{Error, ErrorCode, Result};
 
-/// Violations that one answer lists; a manifest with more of them is told about the first.
+/// Violations that one answer lists. Of a manifest with more it lists the first, and how many it left
+/// out stands in `details.left_out`.
 pub const VIOLATIONS_MAX: usize = 100;
 /// Characters of an offending value that a message quotes.
 const QUOTED_CHARS_MAX: usize = 64;
@@ -18,16 +19,19 @@ const QUOTED_CHARS_MAX: usize = 64;
 pub(super) struct Violations {
     code: ErrorCode,
     list: Vec<(String, String)>,
+    left_out: usize,
 }
 
 impl Violations {
     pub(super) const fn new(code: ErrorCode) -> Self {
-        Self { code, list: Vec::new() }
+        Self { code, list: Vec::new(), left_out: 0 }
     }
 
     pub(super) fn push(&mut self, path: impl Into<String>, message: impl Into<String>) {
         if self.list.len() < VIOLATIONS_MAX {
             self.list.push((path.into(), message.into()));
+        } else {
+            self.left_out += 1;
         }
     }
 
@@ -41,8 +45,11 @@ impl Violations {
             .iter()
             .map(|(path, message)| json!({"path": path, "message": message}))
             .collect();
-        Err(Error::new(self.code, format!("{place}: {message}"))
-            .with_details(json!({"path": path, "violations": violations})))
+        let mut details = json!({"path": path, "violations": violations});
+        if self.left_out > 0 {
+            details["left_out"] = json!(self.left_out);
+        }
+        Err(Error::new(self.code, format!("{place}: {message}")).with_details(details))
     }
 }
 

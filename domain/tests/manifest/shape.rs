@@ -167,6 +167,7 @@ fn the_answer_is_bounded_however_many_violations_there_are() {
     let error = parse(&json!({"capabilities": list})).expect_err("5,000 violations");
     let details = error.details.expect("details");
     assert_eq!(details["violations"].as_array().map(Vec::len), Some(VIOLATIONS_MAX));
+    assert_eq!(details["left_out"], 5_000 - VIOLATIONS_MAX);
     let error = parse(&json!({"capabilities": ["y".repeat(100_000)]})).expect_err("a long value");
     assert!(error.message.len() < 400, "{}", error.message.len());
 }

@@ -63,7 +63,7 @@ pub(crate) struct ListParams {
     /// "prefix" | "exists": ...}`; `and`, `or`, `not`.
     #[param(example = r#"{"status": "open", "n": {"gte": 3}}"#)]
     pub(crate) filter: Option<String>,
-    /// Fields in order, `-` for descending; ties go by key.
+    /// Fields in order, `-` for descending; ties go by key. Of a text the first 256 bytes count.
     #[param(example = "-created_at,title")]
     pub(crate) sort: Option<String>,
     /// Rows on the page, 1 to 200; 50 unless given.
