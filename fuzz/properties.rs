@@ -1,6 +1,6 @@
 //! What holds for whatever bytes strangers send: one function for each fuzz target. None may panic,
-//! run away or contradict itself; each asserts a little more than that. What must be refused, and with
-//! which code, is in the tests of the rules themselves. Each says whether it read the input as
+//! run away or contradict itself; each asserts a little more than that. What must be refused, and
+//! with which code, is in the tests of the rules themselves. Each says whether it read the input as
 //! what it looks for.
 
 use std::cmp::Ordering;
@@ -44,8 +44,8 @@ pub(crate) fn manifest(data: &[u8]) -> bool {
     }
 }
 
-/// The first line is a filter, the second a sort. A compiled query is total: it places or leaves out
-/// every row, its order is one, and its normal text means the same.
+/// The first line is a filter, the second a sort. A compiled query is total: it places or leaves
+/// out every row, its order is one, and its normal text means the same.
 pub(crate) fn filter(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let (filter, sort) = text.split_once('\n').unwrap_or((text, ""));

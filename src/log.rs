@@ -19,8 +19,8 @@ pub fn filter(directives: &str) -> Option<EnvFilter> {
     EnvFilter::builder().parse(directives).ok()
 }
 
-/// Starts logging for the whole process, panics included. Lines that still wait are written when the guard drops.
-/// A second call changes nothing: the first subscriber stays.
+/// Starts logging for the whole process, panics included. Lines that still wait are written when
+/// the guard drops. A second call changes nothing: the first subscriber stays.
 pub fn start(settings: &Log) -> WorkerGuard {
     let (writer, guard) = NonBlockingBuilder::default()
         .buffered_lines_limit(QUEUED_LINES_MAX)

@@ -1,6 +1,7 @@
 //! Challenges by a provider: its widget gives the page a token, and its `siteverify` endpoint says
 //! whether the token is good. Turnstile, hCaptcha and reCAPTCHA share this protocol: a form with
-//! `secret`, `response` and `remoteip`, answered by JSON with `success`, `hostname` and `error-codes`.
+//! `secret`, `response` and `remoteip`, answered by JSON with `success`, `hostname` and
+//! `error-codes`.
 //!
 //! What is not here: which writes need a challenge, and in which order a refusal is told. Those are
 //! the app's; it hears what was found here ([`Evidence`]).

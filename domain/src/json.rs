@@ -164,7 +164,8 @@ impl<'de> Deserialize<'de> for RawObject {
 }
 
 /// `text` without whitespace between its tokens, and with no character escaped that need not be, so
-/// that one document has one length whoever wrote it; borrowed when it is so already. `text` is JSON.
+/// that one document has one length whoever wrote it; borrowed when it is so already. `text` is
+/// JSON.
 fn compact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();

@@ -6,8 +6,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Top-level names that are nobody's on the public internet (RFC 2606, 6761, 6762, 7686, 8375, 9476,
-/// and what private networks use).
+/// Top-level names that are nobody's on the public internet (RFC 2606, 6761, 6762, 7686, 8375,
+/// 9476, and what private networks use).
 const RESERVED: &[&str] = &[
     "alt",
     "arpa",

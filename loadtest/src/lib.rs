@@ -6,7 +6,8 @@
 //! [`report`] its pictures, [`compare`] the judgement between two of them. [`target`], [`server`],
 //! [`enroll`] and [`api`] get a run onto a server and off it again.
 //!
-//! Nothing here knows the server's insides: no crate of it but `rookery-domain`, and of that the ids.
+//! Nothing here knows the server's insides: no crate of it but `rookery-domain`, and of that the
+//! ids.
 
 pub mod api;
 pub mod cli;

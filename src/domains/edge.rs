@@ -1,6 +1,7 @@
 //! The edge provider: a client of Cloudflare's custom-hostnames API
-//! (<https://developers.cloudflare.com/api/resources/custom_hostnames/>), as far as it is needed here.
-//! What the provider says of a name is shown to the name's owner; the token never leaves the request.
+//! (<https://developers.cloudflare.com/api/resources/custom_hostnames/>), as far as it is needed
+//! here. What the provider says of a name is shown to the name's owner; the token never leaves the
+//! request.
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use rookery_domain::{Error, Result, domains::DomainName};

@@ -1,8 +1,8 @@
-//! Custom domains towards the outside: the DNS proves whose they are, the edge provider ends TLS for
-//! them and hands their requests on. Which app a name leads to is in `rookery_actors::domains`.
+//! Custom domains towards the outside: the DNS proves whose they are, the edge provider ends TLS
+//! for them and hands their requests on. Which app a name leads to is in `rookery_actors::domains`.
 //!
-//! A name is given to the provider only once control over it is proven, so that nobody fills the zone
-//! with names of others.
+//! A name is given to the provider only once control over it is proven, so that nobody fills the
+//! zone with names of others.
 
 mod dns;
 mod edge;

@@ -1,4 +1,5 @@
-//! Request bodies: bounded in bytes, alone and together, and in time; strict JSON, unknown members refused by name.
+//! Request bodies: bounded in bytes, alone and together, and in time; strict JSON, unknown members
+//! refused by name.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Codings of a request's body. None is undone here, so a body in one is refused before it is read as
-//! something that it is not.
+//! Codings of a request's body. None is undone here, so a body in one is refused before it is read
+//! as something that it is not.
 
 use http::{
     HeaderMap,

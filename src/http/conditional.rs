@@ -12,8 +12,8 @@ use rookery_domain::Error;
 use super::reply::RawJson;
 use crate::{error::ApiError, pages::assets::strong_etag, state::AppState};
 
-/// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked at
-/// by the boundary ([`IfNoneMatch::settle`]).
+/// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked
+/// at by the boundary ([`IfNoneMatch::settle`]).
 pub fn tagged(body: String) -> Response {
     let etag = strong_etag(body.as_bytes());
     IfNoneMatch::default().answer(&etag, || RawJson(body).into_response())

@@ -1,5 +1,5 @@
-//! Whom the operators' listener lets in: whoever bears its token, and without one whoever is on this
-//! machine. What is not here: any rule of the public listener.
+//! Whom the operators' listener lets in: whoever bears its token, and without one whoever is on
+//! this machine. What is not here: any rule of the public listener.
 
 use std::net::IpAddr;
 

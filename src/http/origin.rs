@@ -72,8 +72,8 @@ impl Origin {
     }
 }
 
-/// Makes `Host` name the one host that the request is for (RFC 9112, section 3.2): that of its target,
-/// where the target names one. Before HTTP/1.1 a request need not name any.
+/// Makes `Host` name the one host that the request is for (RFC 9112, section 3.2): that of its
+/// target, where the target names one. Before HTTP/1.1 a request need not name any.
 ///
 /// # Errors
 /// What is wrong with the host that it names.

@@ -1,6 +1,6 @@
-//! The participant cookie as it is read, set and cleared: bound to the app's origin, in path mode to
-//! its path; out of reach of scripts, sent along from other sites only when somebody follows a link
-//! here.
+//! The participant cookie as it is read, set and cleared: bound to the app's origin, in path mode
+//! to its path; out of reach of scripts, sent along from other sites only when somebody follows a
+//! link here.
 
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::directory::Visit;

@@ -45,8 +45,8 @@ struct Takes {
 }
 
 impl RouteTable {
-    /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages` (path and verb), which
-    /// are no part of it.
+    /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages`
+    /// (path and verb), which are no part of it.
     #[must_use]
     pub fn new(
         name: &'static str,

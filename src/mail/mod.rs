@@ -1,6 +1,6 @@
 //! Mail: what is said (`letter`), and how it leaves: over SMTP (`smtp`, `relay`), or into the
-//! development mailbox (`mailbox`) where no server is set. Sending never holds a request up, and a request
-//! learns nothing from it about the address.
+//! development mailbox (`mailbox`) where no server is set. Sending never holds a request up, and a
+//! request learns nothing from it about the address.
 
 pub mod letter;
 pub mod mailbox;

@@ -75,7 +75,8 @@ fn read(text: &str) -> Result<(Url, Security), &'static str> {
     Ok((url, security))
 }
 
-/// The host of an address. Numbers are names to the parser, because the scheme is none of the web's.
+/// The host of an address. Numbers are names to the parser, because the scheme is none of the
+/// web's.
 fn bare_host(url: &Url) -> Option<&str> {
     let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']');
     (!host.is_empty()).then_some(host)

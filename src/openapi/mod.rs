@@ -140,8 +140,8 @@ pub fn serve_from_app_origin(document: &mut OpenApi) {
     }
 }
 
-/// Has the document name the addresses of a running server: that of the `site`, and that of an `app`,
-/// with `{slug}` in it.
+/// Has the document name the addresses of a running server: that of the `site`, and that of an
+/// `app`, with `{slug}` in it.
 pub(crate) fn name_addresses(document: &mut OpenApi, site: &str, app: &str) {
     document.servers = Some(vec![Server::new(site)]);
     for path in document.paths.paths.values_mut() {

@@ -54,8 +54,8 @@ extractors!(A B C D E);
 extractors!(A B C D E F);
 extractors!(A B C D E F G);
 
-/// Completes the operations in `routes` with the permission of `handler`, its `errors`, and an id that
-/// no other one has; `path` is how the router names it.
+/// Completes the operations in `routes` with the permission of `handler`, its `errors`, and an id
+/// that no other one has; `path` is how the router names it.
 pub fn describe<H, T>(
     _handler: &H,
     path: &str,

@@ -25,8 +25,8 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Renders everything that follows from `document` and the error table. `app_url` is the address
-    /// of an app, with `{slug}` for its slug.
+    /// Renders everything that follows from `document` and the error table. `app_url` is the
+    /// address of an app, with `{slug}` for its slug.
     #[must_use]
     pub fn render(document: &OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
         let mut document = document.clone();

@@ -58,8 +58,8 @@ fn by_extension(path: &str) -> String {
     }
 }
 
-/// Whether `value` is a `type/subtype` of token characters (RFC 9110 section 8.3.1), with parameters
-/// of visible ASCII, and short enough to be taken over.
+/// Whether `value` is a `type/subtype` of token characters (RFC 9110 section 8.3.1), with
+/// parameters of visible ASCII, and short enough to be taken over.
 #[must_use]
 pub fn is_media_type(value: &str) -> bool {
     let essence = value.split(';').next().unwrap_or_default().trim_end();
@@ -158,8 +158,8 @@ pub fn reply(method: &Method, request: &HeaderMap, what: &Representation<'_>) ->
     Reply { status, headers, body }
 }
 
-/// The answer to a GET or HEAD of what is one visitor's alone: it has no tag and no parts, and nobody
-/// keeps it.
+/// The answer to a GET or HEAD of what is one visitor's alone: it has no tag and no parts, and
+/// nobody keeps it.
 #[must_use]
 pub fn unkept(method: &Method, content_type: &str, len: u64) -> Reply {
     let mut headers = HeaderMap::new();

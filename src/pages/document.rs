@@ -108,7 +108,8 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
     Ok(Served { script_at: bom.len() + at, html: format!("{bom}{rewritten}") })
 }
 
-/// The document `served`, whose SDK's script stands at `script_at`, with the token of a participant.
+/// The document `served`, whose SDK's script stands at `script_at`, with the token of a
+/// participant.
 #[must_use]
 pub fn carrying(served: &[u8], script_at: usize, token: &str) -> Vec<u8> {
     let (before, after) = served.split_at(script_at + TAG_NAME.len());

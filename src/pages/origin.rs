@@ -130,7 +130,8 @@ impl Origins {
         format!("{}{path}", self.app_base_path(slug).trim_end_matches('/'))
     }
 
-    /// The path of the app that a browser shows as `shown`; in path mode `shown` may be one already.
+    /// The path of the app that a browser shows as `shown`; in path mode `shown` may be one
+    /// already.
     #[must_use]
     pub fn path_in_app<'p>(&self, slug: &str, shown: &'p str) -> &'p str {
         let base = self.app_base_path(slug);

@@ -44,7 +44,8 @@ pub const TYPESCRIPT: &str = "text/plain; charset=utf-8";
 /// The largest size of the SDK, gzip-compressed, in bytes. A test holds the file to it.
 pub const SDK_GZIP_BYTES_MAX: usize = 8 * 1024;
 
-/// A file of the SDK. Every app has the same ones, so they are public even where the app is private.
+/// A file of the SDK. Every app has the same ones, so they are public even where the app is
+/// private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SdkFile {
     /// The SDK.

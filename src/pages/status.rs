@@ -105,9 +105,9 @@ impl StatusPage {
         page.with_action("Sign in", sign_in)
     }
 
-    /// The app is private, and the account that is signed in may not open it: `another` leads to the
-    /// site's sign-in and back. Whose account it is, the site alone says: an app's own script could
-    /// read it here.
+    /// The app is private, and the account that is signed in may not open it: `another` leads to
+    /// the site's sign-in and back. Whose account it is, the site alone says: an app's own script
+    /// could read it here.
     #[must_use]
     pub fn not_let_in(shell: Shell, another: String) -> Self {
         let text = "You are signed in, but your account has not been let in. Ask the app's owner, or \

@@ -1,7 +1,7 @@
 //! A headless Chromium that looks at one page and ends. It has no network at all: every request of
-//! the page is answered here or fails ([`PageSource`]), names resolve to nothing, and the proxy that
-//! everything else would take does not exist. So a page reaches less than it would in any visitor's
-//! browser, and nothing inside this network.
+//! the page is answered here or fails ([`PageSource`]), names resolve to nothing, and the proxy
+//! that everything else would take does not exist. So a page reaches less than it would in any
+//! visitor's browser, and nothing inside this network.
 
 use std::{io, path::PathBuf, pin::Pin, process::Stdio, sync::Arc, time::Duration};
 
@@ -121,7 +121,8 @@ impl Browser {
             return Err(io::Error::other("the browser has no pipes"));
         };
         let taken = look(Devtools::new(ear, mouth), source, size).await;
-        // Its pipes are closed, so it ends by itself; but not always soon. If it has ended, so be it.
+        // Its pipes are closed, so it ends by itself; but not always soon. If it has ended, so be
+        // it.
         let _ = child.kill().await;
         taken
     }

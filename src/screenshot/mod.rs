@@ -1,5 +1,5 @@
-//! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise. There
-//! is always one.
+//! Pictures of apps: taken by a headless browser where the settings name one, drawn otherwise.
+//! There is always one.
 //!
 //! A picture is kept by version. How many are taken at once, how many may wait, how long one takes
 //! and how many bytes it costs are bounded; what is beyond them is drawn.

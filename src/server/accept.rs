@@ -33,8 +33,8 @@ const HEADERS_MAX: usize = 100;
 /// several MiB for a client that does not read.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 128 << 10;
-/// Connections that the system keeps until they are accepted; it may have a lower bound of its own. A
-/// client beyond that is not refused, but tries again after a second.
+/// Connections that the system keeps until they are accepted; it may have a lower bound of its own.
+/// A client beyond that is not refused, but tries again after a second.
 const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -195,8 +195,8 @@ async fn http(
     .await;
 }
 
-/// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one that
-/// is opened and never used costs a tenth of one that speaks.
+/// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one
+/// that is opened and never used costs a tenth of one that speaks.
 async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
     // Readiness alone may be told of a socket that has nothing.
     let mut byte = [0; 1];

@@ -1,5 +1,5 @@
-//! A connection's socket, with a deadline for clients that do not read; and what the connection still
-//! owes its client, so that a drain knows whom it need not wait for.
+//! A connection's socket, with a deadline for clients that do not read; and what the connection
+//! still owes its client, so that a drain knows whom it need not wait for.
 
 use std::{
     future::Future as _,
@@ -140,11 +140,13 @@ impl AsyncWrite for Stream {
         });
         ready!(stalled.deadline.as_mut().poll(cx));
         this.stalled = None;
-        // The system wakes a writer only when much has been taken: a slow client may have taken less.
+        // The system wakes a writer only when much has been taken: a slow client may have taken
+        // less.
         let socket = SockRef::from(&this.socket);
         let written = socket.send_vectored(bufs).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => {
-                // What is unsent goes with the connection. If the system refuses, it stays for a while.
+                // What is unsent goes with the connection. If the system refuses, it stays for a
+                // while.
                 let _ = socket.set_linger(Some(Duration::ZERO));
                 io::ErrorKind::TimedOut.into()
             }

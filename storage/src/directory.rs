@@ -1,5 +1,6 @@
 //! What the directory in memory is filled with at start: every account, agent, key and
-//! organization, and the sessions that are still open. Page by page, so that a large directory needs no large answer.
+//! organization, and the sessions that are still open. Page by page, so that a large directory
+//! needs no large answer.
 
 use rookery_domain::Timestamp;
 

@@ -10,9 +10,9 @@ use crate::{
 /// Rows that one statement deletes at most.
 pub const CHUNK: u32 = 500;
 
-/// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app, participants and
-/// rotated-out tokens of credentials that ended before this.
-/// One chunk of each; `true` when more may be left.
+/// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app,
+/// participants and rotated-out tokens of credentials that ended before this. One chunk of each;
+/// `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

@@ -28,7 +28,8 @@ impl Default for Offload {
 }
 
 impl Offload {
-    /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any more.
+    /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any
+    /// more.
     ///
     /// # Errors
     /// When it panicked, or the runtime ends.

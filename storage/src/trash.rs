@@ -114,8 +114,9 @@ fn kept(columns: &impl Columns) -> Read<Kept> {
     Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::row(columns, 1)? })
 }
 
-/// The detached rows of these collections, for a deploy that declares them again. Those changed last
-/// come first: of two rows with one value of a unique field, that is the one served last. As many as the app has: its quota bounds them.
+/// The detached rows of these collections, for a deploy that declares them again. Those changed
+/// last come first: of two rows with one value of a unique field, that is the one served last. As
+/// many as the app has: its quota bounds them.
 ///
 /// # Errors
 /// Any [`StorageError`].

@@ -36,8 +36,8 @@ use utoipa_axum::router::OpenApiRouter;
 /// Where a test's clock begins: 2026-01-31T12:00:00Z.
 pub const START: Timestamp = Timestamp(1_769_860_800_000_000);
 
-/// How often a race is run: `shipped` times, or as often as `ROOKERY_ROUNDS` says. What shows only now
-/// and then needs its chance; every run of the tests gives it a small one.
+/// How often a race is run: `shipped` times, or as often as `ROOKERY_ROUNDS` says. What shows only
+/// now and then needs its chance; every run of the tests gives it a small one.
 pub fn rounds(shipped: usize) -> usize {
     std::env::var("ROOKERY_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(shipped)
 }

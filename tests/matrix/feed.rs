@@ -1,5 +1,5 @@
-//! What everybody hears of the walk: the feed of each caller from before it, as JSON and the last of
-//! it as a stream, and custom events.
+//! What everybody hears of the walk: the feed of each caller from before it, as JSON and the last
+//! of it as a stream, and custom events.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Visitors of an app that cannot start at once. Only whoever has to be known by it waits; the others
-//! see its page, or that it is private, meanwhile.
+//! Visitors of an app that cannot start at once. Only whoever has to be known by it waits; the
+//! others see its page, or that it is private, meanwhile.
 
 use rookery_domain::manifest::Visibility;
 use serde_json::json;

@@ -68,7 +68,8 @@ pub fn batch(
     body
 }
 
-/// The members of an error that belong to one item of a batch: the request id belongs to the request.
+/// The members of an error that belong to one item of a batch: the request id belongs to the
+/// request.
 fn item_error(error: &Error, docs_url: String) -> Value {
     let code: ErrorCode = error.code;
     let mut item = json!({

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rookery_domain::event::Event;
 
-/// Events kept in memory at most, and half of them at least when there were so many of small content.
+/// Events kept in memory at most, and half of them at least when there were so many of small
+/// content.
 const EVENTS_MAX: usize = 128;
 /// Events that a wake brings: enough for who followed the app until it slept. Most apps that wake
 /// are not followed at all.

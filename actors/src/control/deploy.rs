@@ -29,7 +29,8 @@ use crate::{
     registry::{AppHandle, failed},
 };
 
-/// Versions that a deploy is prepared on before it gives way to another server of the same database.
+/// Versions that a deploy is prepared on before it gives way to another server of the same
+/// database.
 const ATTEMPTS_MAX: usize = 4;
 
 /// A request to deploy a version.

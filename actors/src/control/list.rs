@@ -58,7 +58,8 @@ pub struct AppList {
 }
 
 impl Control {
-    /// At most `limit` apps of an account or an organization, newest first, and whether there are more behind them.
+    /// At most `limit` apps of an account or an organization, newest first, and whether there are
+    /// more behind them.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.

@@ -32,8 +32,8 @@ impl Drop for Ending {
 }
 
 impl Directory {
-    /// What is cancelled when an agent's key or a session may have ended: it is to be looked at once
-    /// more. `None` when it has ended already. What opens nothing here never ends here.
+    /// What is cancelled when an agent's key or a session may have ended: it is to be looked at
+    /// once more. `None` when it has ended already. What opens nothing here never ends here.
     ///
     /// # Errors
     /// `unavailable`.

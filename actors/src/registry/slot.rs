@@ -324,7 +324,8 @@ impl Slot {
         self.floor.fetch_max(seq, Ordering::AcqRel);
     }
 
-    /// Whether somebody is on the way to the app, waits in it, or follows it: it does not rest then.
+    /// Whether somebody is on the way to the app, waits in it, or follows it: it does not rest
+    /// then.
     pub(crate) fn is_needed(&self) -> bool {
         self.queued() > 0 || self.hub.present() > 0
     }

@@ -79,8 +79,8 @@ pub fn parse(
     build(value, limits, context, schemas::Mode::Check)
 }
 
-/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since do not turn a
-/// running app away, and no schema is compiled.
+/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since do not turn
+/// a running app away, and no schema is compiled.
 ///
 /// # Errors
 /// `manifest_invalid` and its siblings if the stored text is not what was admitted.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{Error, ErrorCode, Result};
 
-/// Violations that one answer lists. Of a manifest with more it lists the first, and how many it left
-/// out stands in `details.left_out`.
+/// Violations that one answer lists. Of a manifest with more it lists the first, and how many it
+/// left out stands in `details.left_out`.
 pub const VIOLATIONS_MAX: usize = 100;
 /// Characters of an offending value that a message quotes.
 const QUOTED_CHARS_MAX: usize = 64;

@@ -1,5 +1,6 @@
 //! Cursors: opaque, signed positions. A row page's is bound to app, collection, caller, the rows
-//! that it reads there, filter and sort, so it is of no use anywhere else; a feed's holds where its client has read to.
+//! that it reads there, filter and sort, so it is of no use anywhere else; a feed's holds where its
+//! client has read to.
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;

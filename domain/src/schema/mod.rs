@@ -74,8 +74,8 @@ impl CompiledSchema {
         Self::build(&schema, patterns.len(), &source.text, sizes).map_err(refuse)
     }
 
-    /// Compiles an inspected schema. `patterns` is how many [`inspect`] found and `text` the schema's
-    /// own text. Each pattern may take the first of these `sizes` that suffices for all.
+    /// Compiles an inspected schema. `patterns` is how many [`inspect`] found and `text` the
+    /// schema's own text. Each pattern may take the first of these `sizes` that suffices for all.
     pub(crate) fn build(
         schema: &Value,
         patterns: usize,

@@ -104,8 +104,8 @@ struct Count {
 }
 
 impl Count {
-    /// Counts the steps of `hir`, which begins within `span`, and answers where it may end. Gives up
-    /// once there are too many.
+    /// Counts the steps of `hir`, which begins within `span`, and answers where it may end. Gives
+    /// up once there are too many.
     fn walk(&mut self, hir: &Hir, span: Span) -> Span {
         self.steps += 1;
         if self.steps > PATTERN_STEPS_MAX {

@@ -12,8 +12,9 @@ use std::fmt::Write as _;
 use self::text::quoted;
 use crate::manifest::{Manifest, SchemaSource};
 
-/// Declares the collections, events and roles of `manifest` as members of the SDK's interfaces. What
-/// is declared without a schema holds any object. The same manifest always gives the same text.
+/// Declares the collections, events and roles of `manifest` as members of the SDK's interfaces.
+/// What is declared without a schema holds any object. The same manifest always gives the same
+/// text.
 #[must_use]
 pub fn declarations(manifest: &Manifest) -> String {
     let mut out = String::from("declare namespace Rookery {\n");

@@ -1,8 +1,8 @@
 //! The type that a JSON Schema (2020-12) describes.
 //!
 //! A schema refuses, a type describes: keywords that only refuse (bounds, patterns, `not`, `if`,
-//! `contains`, `dependent...`) are left out, so the type admits at least what the schema does. Where a
-//! schema names members or items but no `type`, an object or an array is meant.
+//! `contains`, `dependent...`) are left out, so the type admits at least what the schema does.
+//! Where a schema names members or items but no `type`, an object or an array is meant.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

@@ -79,8 +79,8 @@ mod precise {
     pub(super) struct Timer(AsyncFd<Fd>);
 
     impl Timer {
-        // tokio deprecates it for what might hand out a descriptor that it does not own. `Fd` owns its
-        // descriptor for as long as it lives, and the replacement is an unsafe function.
+        // tokio deprecates it for what might hand out a descriptor that it does not own. `Fd` owns
+        // its descriptor for as long as it lives, and the replacement is an unsafe function.
         #[allow(deprecated, reason = "sound for an owned descriptor, see above")]
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;

@@ -1,6 +1,6 @@
 //! What an open operators' console costs: many live apps are worked on, with every page of the
-//! console open and live, and without, in turns. The figure is the share of throughput that is left,
-//! and what the server's CPU costs per request.
+//! console open and live, and without, in turns. The figure is the share of throughput that is
+//! left, and what the server's CPU costs per request.
 
 use std::sync::{
     Arc,

@@ -40,10 +40,10 @@ pub struct ScreenshotParams {
 
 /// A picture of the app's current version
 ///
-/// Taken by a headless browser where the operator has set one up, and kept for the version: the page
-/// as somebody who is not signed in would see it, without anything from other hosts. Where there is
-/// none, or it fails, a picture with the app's slug is drawn instead; `x-service-screenshot-source`
-/// says which it is (`browser`, `drawn`).
+/// Taken by a headless browser where the operator has set one up, and kept for the version: the
+/// page as somebody who is not signed in would see it, without anything from other hosts. Where
+/// there is none, or it fails, a picture with the app's slug is drawn instead;
+/// `x-service-screenshot-source` says which it is (`browser`, `drawn`).
 #[utoipa::path(
     get, path = "/v1/apps/{id}/screenshot", tag = "Apps", operation_id = "app_screenshot",
     params(("id" = String, Path, description = "The app's id or slug"), ScreenshotParams),

@@ -25,9 +25,9 @@ pub const ERRORS: &[ErrorCode] = &[];
 
 /// The app's types for TypeScript
 ///
-/// One file of declarations: those of the SDK (`window.app`), and the types of the current version's
-/// collections, events and roles, made from its schemas. With it `app.collection("...")` knows its
-/// rows. What only refuses (bounds, patterns, conditions) has no type.
+/// One file of declarations: those of the SDK (`window.app`), and the types of the current
+/// version's collections, events and roles, made from its schemas. With it `app.collection("...")`
+/// knows its rows. What only refuses (bounds, patterns, conditions) has no type.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/types.d.ts", tag = "Apps", operation_id = "app_types",
     params(("id" = String, Path, description = "The app's id or slug")),

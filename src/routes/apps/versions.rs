@@ -58,10 +58,10 @@ pub struct DeployedVersion {
 /// Deploys a new version.
 ///
 /// A manifest or assets that the body leaves out carry over, and so does the visibility; a zip is a
-/// whole folder, so the assets that it lacks are gone. What would strand rows or widen disclosure is
-/// `manifest_incompatible_redeploy` with `details.breaks`; `force` goes on all the same, and then
-/// rows without a place are detached, never deleted. `dry_run=true` runs every check, answers what
-/// would happen, and changes nothing.
+/// whole folder, so the assets that it lacks are gone. What would strand rows or widen disclosure
+/// is `manifest_incompatible_redeploy` with `details.breaks`; `force` goes on all the same, and
+/// then rows without a place are detached, never deleted. `dry_run=true` runs every check, answers
+/// what would happen, and changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/versions", tag = "Apps",
     params(("id" = String, Path, description = "The app's id or slug"), DeployQuery, IdempotencyKey),

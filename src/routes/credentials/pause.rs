@@ -1,5 +1,5 @@
-//! `POST /v1/apps/:id/credentials/:credentialId/pause` and `.../resume`: stops a credential, and lets
-//! it work again.
+//! `POST /v1/apps/:id/credentials/:credentialId/pause` and `.../resume`: stops a credential, and
+//! lets it work again.
 
 use axum::{Json, extract::State};
 use rookery_actors::app::access_ops::AccessOp;
@@ -22,8 +22,8 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Stops a credential.
 ///
-/// Its tokens are `unauthorized` on their very next request, until it is resumed. A second time changes
-/// nothing; a revoked one is `conflict`.
+/// Its tokens are `unauthorized` on their very next request, until it is resumed. A second time
+/// changes nothing; a revoked one is `conflict`.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/credentials/{credential_id}/pause", tag = "Sharing",
     request_body = Option<Nothing>,

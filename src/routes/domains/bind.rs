@@ -47,12 +47,12 @@ impl RequestBody for NewDomain {
 
 /// Binds a custom domain
 ///
-/// The answer names the DNS records to set: a TXT record that proves control, with a value drawn anew
-/// for each binding, and the CNAME record that leads requests here. `GET` of the same path looks for
-/// the TXT record, and with it the domain is the app's. The oldest proven domain serves the app, the
-/// others redirect to it. Before it is proven a binding keeps nobody else away; whoever proves control
-/// first has the name, and then it is `domain_taken` for every other app. The same domain again is
-/// `domain_exists`. An app has at most 20 domains (`conflict`).
+/// The answer names the DNS records to set: a TXT record that proves control, with a value drawn
+/// anew for each binding, and the CNAME record that leads requests here. `GET` of the same path
+/// looks for the TXT record, and with it the domain is the app's. The oldest proven domain serves
+/// the app, the others redirect to it. Before it is proven a binding keeps nobody else away;
+/// whoever proves control first has the name, and then it is `domain_taken` for every other app.
+/// The same domain again is `domain_exists`. An app has at most 20 domains (`conflict`).
 #[utoipa::path(
     post, path = "/v1/apps/{id}/domain", tag = "Domains", request_body = NewDomain,
     operation_id = "bind_domain",

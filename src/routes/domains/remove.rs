@@ -31,9 +31,9 @@ pub struct WhichDomain {
 
 /// Removes a custom domain, or all of them
 ///
-/// From then on the name leads nowhere, and may be bound by anybody who proves control over it. When
-/// the serving one goes, the next oldest that is proven serves the app. An app without domains, or
-/// without this one, is `domain_not_found`.
+/// From then on the name leads nowhere, and may be bound by anybody who proves control over it.
+/// When the serving one goes, the next oldest that is proven serves the app. An app without
+/// domains, or without this one, is `domain_not_found`.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "remove_domain",
     params(("id" = String, Path, description = "The app's id or slug"), WhichDomain),

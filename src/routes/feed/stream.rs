@@ -111,8 +111,8 @@ impl Stream {
 }
 
 /// The events of a page, whose JSON is one line: newlines inside texts are escaped in it. The place
-/// behind them follows where the client has `caught_up` with that, and, with a comment, in a silence,
-/// so that its `Last-Event-ID` moves on.
+/// behind them follows where the client has `caught_up` with that, and, with a comment, in a
+/// silence, so that its `Last-Event-ID` moves on.
 fn frames(page: &FeedPage, caught_up: &mut bool) -> String {
     let mut out = String::new();
     for event in &page.events {

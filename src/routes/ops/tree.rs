@@ -34,7 +34,8 @@ pub struct TreeQuery {
     pub limit: Option<usize>,
 }
 
-/// The tree: below the root are the writer, the directory, the shards with the live apps, and the workers.
+/// The tree: below the root are the writer, the directory, the shards with the live apps, and the
+/// workers.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Tree {
     /// The writer.

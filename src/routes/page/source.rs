@@ -1,6 +1,6 @@
 //! The pages of versions, ready to be sent, and their files, plain and compressed; each kept within
-//! a bound of bytes. A version never changes, so nothing here is ever out of date; what is not asked for
-//! goes.
+//! a bound of bytes. A version never changes, so nothing here is ever out of date; what is not
+//! asked for goes.
 
 use std::sync::Arc;
 

@@ -43,8 +43,8 @@ pub struct OwnApps {
 /// Lists the apps that the human owns, has joined, or acts for as an admin of their organization,
 /// newest first; those in the trash have a list of their own.
 ///
-/// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's apps
-/// for its admins.
+/// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's
+/// apps for its admins.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(OwnApps),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),

@@ -1,9 +1,9 @@
 //! The API as the site's pages use it: the same routes, called inside the process.
 //!
 //! A page is a client of the API. What it asks for goes through the very handlers, permissions and
-//! checks that a request from outside goes through, with the session and the `Origin` of the request
-//! that the page is made for; so there is no second set of rules, and nothing that a page may do and
-//! its human may not. What is not here: what the answers look like on a page.
+//! checks that a request from outside goes through, with the session and the `Origin` of the
+//! request that the page is made for; so there is no second set of rules, and nothing that a page
+//! may do and its human may not. What is not here: what the answers look like on a page.
 
 use axum::{Router, body::Body, extract::FromRequestParts, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header, request::Parts};

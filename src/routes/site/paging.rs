@@ -1,6 +1,6 @@
-//! Turning the pages of a list. The API's cursors lead on only; so the address of a later page keeps
-//! the cursors that led to it, and there is a way back without script. A page with several lists
-//! has a trail for each, and turning one leaves the others where they are.
+//! Turning the pages of a list. The API's cursors lead on only; so the address of a later page
+//! keeps the cursors that led to it, and there is a way back without script. A page with several
+//! lists has a trail for each, and turning one leaves the others where they are.
 
 use url::form_urlencoded::{self, Serializer, byte_serialize};
 

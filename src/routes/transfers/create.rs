@@ -80,7 +80,8 @@ pub async fn create(
     Creation { key, principal, route: &route }.answer(&state, &body, make).await
 }
 
-/// Mails the addressee, and tells its browsers. The link is of this site, whatever the request says.
+/// Mails the addressee, and tells its browsers. The link is of this site, whatever the request
+/// says.
 fn tell(state: &Shared, email: &Email, offer: &TransferBody) -> Result<()> {
     let by = state.rooms.directory.human(offer.offered_by.id)?;
     let by = by.map(|human| human.name.clone().or_else(|| human.email.clone()));

@@ -77,8 +77,8 @@ pub async fn authorize(
     lead(&state, &format!("{url}s/callback?{parameters}"))
 }
 
-/// Sends the browser to an address of an app. Whoever has just signed in comes through a form of the
-/// site, whose policy names the apps' own hosts only; a page leads on to any other.
+/// Sends the browser to an address of an app. Whoever has just signed in comes through a form of
+/// the site, whose policy names the apps' own hosts only; a page leads on to any other.
 fn lead(state: &AppState, address: &str) -> ApiResult<Response> {
     let host = Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned));
     let is_own = |host: &str| state.origins.classify(host) != HostMatch::Unknown;

@@ -65,9 +65,9 @@ pub(crate) async fn send_event(
 /// Gives a challenge
 ///
 /// A proof of work as `GET /v1/apps/{id}/challenge` gives it; or, where the operator has chosen a
-/// provider, what its widget is shown with. The widget's token goes into `x-service-challenge-token`
-/// as the answer to a proof of work does, must have been given out on this app's own host, and is
-/// spent by being checked, whether or not the write then succeeds.
+/// provider, what its widget is shown with. The widget's token goes into
+/// `x-service-challenge-token` as the answer to a proof of work does, must have been given out on
+/// this app's own host, and is spent by being checked, whether or not the write then succeeds.
 #[utoipa::path(get, path = "/s/challenge", tag = "Participants",
     operation_id = "participant_challenge", params(ChallengeParams),
     responses((status = 200, description = "The task.", body = VisitorChallenge)))]

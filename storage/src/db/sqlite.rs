@@ -48,8 +48,8 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// Waits for a lock this long; with the baton only a backup or a foreign tool ever holds one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins anew:
-/// a little above what the writer lets it reach.
+/// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins
+/// anew: a little above what the writer lets it reach.
 pub(crate) const JOURNAL_SIZE_LIMIT_BYTES: &str = "12582912";
 
 /// Page cache of a connection in KiB, negative as SQLite wants it. Small: behind it is the system's
@@ -95,8 +95,8 @@ impl SqliteDb {
         let lock = LockFile::take(&options.data_dir)?;
         let path = options.data_dir.join(DATABASE_FILE);
         create_file(&path)?;
-        // First by a connection that changes nothing: one of ours makes any file a database with a log.
-        // What it cannot read, ours can tell more of.
+        // First by a connection that changes nothing: one of ours makes any file a database with a
+        // log. What it cannot read, ours can tell more of.
         let looking = SqliteConnectOptions::new().filename(&path).read_only(true);
         if let Ok(mut looking) = looking.connect().await
             && let Ok(false) = is_ours(&mut looking).await

@@ -13,7 +13,8 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::kit::{Draft, deploy, keys, load, picture, start, start_with_pages};
 use crate::support::{TestDb, on_sqlite, row};
 
-/// Rows of 4 KiB, each of which is also in its event: more than twice the writer's page cache (8 MiB).
+/// Rows of 4 KiB, each of which is also in its event: more than twice the writer's page cache (8
+/// MiB).
 const ROWS: usize = 2_500;
 
 fn large(number: usize) -> Arc<Row> {

@@ -4,8 +4,9 @@
 //! `ROOKERY_FAULTS_COMMIT` names what goes wrong in commits: `<point>,<nth time>,<fault>` as
 //! `rookery_storage::faults` spells them. `ROOKERY_FAULTS_SYNCHRONOUS=normal` opens SQLite without
 //! an fsync at each commit: the control that has to lose something. `ROOKERY_FAULTS_ORDERS=on`
-//! takes orders on standard input, one a line: `panic <app>`, `check <app>` (whether it is there) and
-//! `clock <seconds>` (how far the server's clock is from the system's). Each is answered by a line: `done` or `no`.
+//! takes orders on standard input, one a line: `panic <app>`, `check <app>` (whether it is there)
+//! and `clock <seconds>` (how far the server's clock is from the system's). Each is answered by a
+//! line: `done` or `no`.
 
 use std::{
     io::{BufRead as _, Write as _},

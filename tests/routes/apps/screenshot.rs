@@ -1,4 +1,5 @@
-//! Pictures of apps: drawn without a browser; taken by a real one, which reaches nothing but the app.
+//! Pictures of apps: drawn without a browser; taken by a real one, which reaches nothing but the
+//! app.
 
 use std::{
     path::Path,

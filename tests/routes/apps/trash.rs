@@ -1,5 +1,5 @@
-//! `include_deleted=true` on everything that reads an app: its owner sees it in the trash, nobody else
-//! does, and nothing is changed there.
+//! `include_deleted=true` on everything that reads an app: its owner sees it in the trash, nobody
+//! else does, and nothing is changed there.
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;

@@ -1,5 +1,5 @@
-//! Redeploying: what carries over, the compatibility gate, and what force does. What becomes of rows
-//! that the new manifest does not fit is in `detached`.
+//! Redeploying: what carries over, the compatibility gate, and what force does. What becomes of
+//! rows that the new manifest does not fit is in `detached`.
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;

@@ -2,8 +2,8 @@
 //!
 //! SQLite writes each page of the log with two calls, one for the frame's header and one for the
 //! page: 140 calls for a commit that touches 70 pages. Here they are gathered and written together,
-//! before anything that could miss them: a sync, a read, a question about the file, a write anywhere
-//! else, and always at the frame that ends a transaction, because SQLite shows it to other
+//! before anything that could miss them: a sync, a read, a question about the file, a write
+//! anywhere else, and always at the frame that ends a transaction, because SQLite shows it to other
 //! connections next. What is gathered is thus never part of a commit that anybody has seen, and a
 //! write that fails later than SQLite meant it fails the same transaction.
 //!

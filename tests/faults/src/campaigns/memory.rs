@@ -55,7 +55,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     verdict.violations.unless(all.live == apps as u64, || format!("{} are live", all.live));
     super::kill::stop(server).await?;
 
-    // A setting is read at the start: the budget is lowered by a restart, and everybody asked again.
+    // A setting is read at the start: the budget is lowered by a restart, and everybody asked
+    // again.
     let budget = all.bytes / BUDGET_PART;
     let server = launch.set(BUDGET, budget).start().await?;
     let api = api.at(&server.url);

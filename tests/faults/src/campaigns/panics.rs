@@ -91,8 +91,8 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Gives each app the order as often as it may panic, and writes to it after each time; how often the
-/// order was carried out, and which writes failed.
+/// Gives each app the order as often as it may panic, and writes to it after each time; how often
+/// the order was carried out, and which writes failed.
 async fn visit(
     server: &mut Server,
     api: &Api,

@@ -1,5 +1,5 @@
-//! Our own OpenAPI document, taken at its word: Schemathesis draws requests from it, right and wrong
-//! ones. No answer may be a 5xx, and each has to be as the document says.
+//! Our own OpenAPI document, taken at its word: Schemathesis draws requests from it, right and
+//! wrong ones. No answer may be a 5xx, and each has to be as the document says.
 
 use std::net::SocketAddr;
 

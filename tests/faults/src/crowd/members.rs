@@ -1,5 +1,5 @@
-//! `rookery-faults crowd`: the client process that holds a crowd's connections. It prints a line when
-//! they are open, and one when the last of them has ended.
+//! `rookery-faults crowd`: the client process that holds a crowd's connections. It prints a line
+//! when they are open, and one when the last of them has ended.
 
 use std::{
     io::{Read as _, Write as _},
@@ -25,8 +25,8 @@ pub const NAME: &str = "crowd";
 /// The line that says that all are connected.
 pub const OPENED: &str = "opened";
 
-/// Between two connections: 2,000 come in a second. As fast as they can be opened they would take all
-/// processors of the machine that they share with the server.
+/// Between two connections: 2,000 come in a second. As fast as they can be opened they would take
+/// all processors of the machine that they share with the server.
 const EVERY: Duration = Duration::from_micros(500);
 /// Who has neither an answer nor an end by then never gets one.
 const PATIENCE: Duration = Duration::from_secs(60);
