@@ -153,6 +153,7 @@ const onFrame = async (frame, changes) => {
 
 const onEvent = async (event, changes) => {
   if (typeof event.type !== 'string') return;
+  if (event.type === 'app.deployed') await onDeployed();
   if (event.type.startsWith('event.')) {
     for (const { callback } of listeners.get(event.type.slice(6)) || []) {
       report(callback, event.data, event);
@@ -165,6 +166,16 @@ const onEvent = async (event, changes) => {
     if (!changes.has(subscription)) changes.set(subscription, []);
     changes.get(subscription).push(change);
   }
+};
+
+// What may be read and done may have changed. To others a cursor ends with what they may read; the
+// owner's goes on, so the owner's rows are listed anew.
+const onDeployed = async () => {
+  abilities = null;
+  const me = await session;
+  if (!stream || !me || me.role !== 'owner') return;
+  const { signal } = stream;
+  for (const subscription of Array.from(subscriptions)) inOrder(() => subscription.begin(signal));
 };
 
 const resync = (signal) => inOrder(async () => {

@@ -31,6 +31,7 @@ export class FakeService {
     this.spent = new Set();
     this.replays = new Map();    // idempotency key -> answer
     this.access = {};            // what visitors may do, by collection
+    this.role = 'anyone';        // of whoever has a session
     this.floor = 0;              // cursors below it are forgotten
     this.html = '<!doctype html><title>t</title><script src="/s/sdk.js"></script>';
     this.prefix = '';
@@ -163,7 +164,7 @@ export class FakeService {
     if (path === 'session' && method === 'POST') {
       const made = randomBytes(8).toString('hex');
       this.sessions.add(made);
-      return [201, { kind: 'anonymous', id: `anon_${made}`, role: 'anyone', token: made },
+      return [201, { kind: 'anonymous', id: `anon_${made}`, role: this.role, token: made },
         { 'set-cookie': `service_participant=${made}; HttpOnly; SameSite=Lax; Path=/` }];
     }
     if (path === 'session' && method === 'DELETE') {
@@ -174,7 +175,7 @@ export class FakeService {
     // Nobody may read what everybody may, and change nothing.
     if (!token && method !== 'GET') return this.refuse(401, 'unauthorized');
     const me = { kind: 'anonymous', id: token ? `anon_${token}` : null };
-    if (path === 'session') return [200, { ...me, role: 'anyone' }];
+    if (path === 'session') return [200, { ...me, role: this.role }];
     if (path === 'access') return [200, { collections: this.access }];
     if (path === 'challenge') return [200, this.task()];
     if (path === 'feed') return this.feed(request, res);
