@@ -18,7 +18,7 @@ pub mod registry;
 mod runtime;
 pub mod store;
 pub mod supervision;
-mod task;
+pub mod task;
 #[cfg(feature = "faults")]
 #[doc(hidden)]
 pub mod testing;

@@ -9,7 +9,7 @@ use rookery_storage::trace;
 ///
 /// # Errors
 /// Those of `work`; `internal` with an unknown outcome, when it panicked.
-pub(crate) async fn to_the_end<T: Send + 'static>(
+pub async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
     match tokio::spawn(trace::carried(work)).await {

@@ -98,6 +98,47 @@ async fn an_unknown_address_is_invited_and_is_the_member_once_it_is_proven() {
 }
 
 #[tokio::test]
+async fn who_is_added_is_invited_though_nobody_waits_for_the_answer() {
+    const LEAVING: usize = 32;
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let ask = async |email: String| {
+        let body = json!({"email": email}).to_string();
+        let path = site.path("/members");
+        let key = &world.agent.key;
+        let mut client = world.server.raw().await;
+        client
+            .send(&format!(
+                "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            ))
+            .await;
+        client
+    };
+    let mut stays = ask("m@example.com".to_owned()).await;
+    let answered = tokio::spawn(async move { stays.read_some(1).await });
+    let mut whole = 0;
+    while !answered.is_finished() {
+        tokio::task::yield_now().await;
+        whole += 1;
+    }
+    for n in 0..LEAVING {
+        let leaves = ask(format!("m{n}@example.com")).await;
+        for _ in 0..whole * n / LEAVING {
+            tokio::task::yield_now().await;
+        }
+        drop(leaves);
+    }
+    let listed = site.get("/members?limit=200").await.expect(200);
+    for member in &listed["items"].as_array().expect("items")[1..] {
+        while world.server.mails(&text(member, "email")).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn who_is_in_already_and_what_is_no_address_is_refused_by_name() {
     let world = World::start().await;
     let site = world.site("private").await;

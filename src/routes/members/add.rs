@@ -8,7 +8,7 @@ use rookery_actors::app::{
     access_ops::{AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
-use rookery_actors::directory::Invited;
+use rookery_actors::{directory::Invited, task::to_the_end};
 use rookery_domain::{
     Error, ErrorCode, Result, app::AppRecord, email::Email, idempotency::Answered,
 };
@@ -89,16 +89,24 @@ pub async fn add(
     };
     let record = app.record();
     let making = Making { app, caller, route: "POST members".to_owned(), key };
-    let made = making.create(Op::App(AppOp::Access(op)), &body, kept.clone()).await?;
-    let reply = match made {
-        Answered::Again(kept) => return Ok(again(kept)),
-        Answered::First(reply) => reply,
-    };
-    if let Err(error) = tell(&state, &invited, &email, &record) {
-        // The member is there all the same; its address finds the app without the mail too.
-        tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
-    }
-    Ok(kept(&reply).ok_or_else(|| Error::internal(true))?.into_response())
+    let answer = kept.clone();
+    // Who is a member hears of it, also where whoever asked does not wait for the answer.
+    let made = to_the_end(async move {
+        let made = making.create(Op::App(AppOp::Access(op)), &body, kept).await?;
+        if let Answered::First(_) = made
+            && let Err(error) = tell(&state, &invited, &email, &record)
+        {
+            // The member is there all the same; its address finds the app without the mail too.
+            tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
+        }
+        Ok(made)
+    });
+    Ok(match made.await? {
+        Answered::Again(kept) => again(kept),
+        Answered::First(reply) => {
+            answer(&reply).ok_or_else(|| Error::internal(true))?.into_response()
+        }
+    })
 }
 
 /// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this

@@ -6,7 +6,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use rookery_actors::AppHandle;
+use rookery_actors::{AppHandle, task::to_the_end};
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -113,8 +113,8 @@ pub async fn act(
         return Err(Error::invalid(message).into());
     }
     let app = state.rooms.apps().find(&id).await?;
-    // It runs to its end, and is written down, whatever becomes of whoever asked.
-    let task = tokio::spawn(async move {
+    // Also written down where whoever asked does not wait for the answer.
+    let line = to_the_end(async move {
         let done = perform(&app, action).await;
         state.ops.audit.record(audit::Action {
             at: state.clock.now(),
@@ -124,8 +124,9 @@ pub async fn act(
             outcome: done.as_ref().err().map_or("done", |error| error.code.as_str()),
         });
         done.map(|()| AppLine::of(&app))
-    });
-    Ok(Json(task.await.map_err(|_| Error::internal(true))??))
+    })
+    .await?;
+    Ok(Json(line))
 }
 
 async fn perform(app: &AppHandle, action: Action) -> Result<()> {
