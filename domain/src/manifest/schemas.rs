@@ -14,7 +14,7 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
-    schema::{CompiledSchema, admits_field, check_patterns, inspect},
+    schema::{CompiledSchema, admits_field, check_form, check_patterns, inspect},
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -95,9 +95,18 @@ fn check_definition(
         return violations.push(path, format!("must be an object, not {}", quoted(schema)));
     }
     let compiled = inspect(schema, row_bytes_max).and_then(|patterns| {
-        let largest = check_patterns(&patterns, row_bytes_max)?;
-        let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
-        built.map_err(|fault| vec![fault])
+        let form = check_form(schema, source.text.len());
+        match (check_patterns(&patterns, row_bytes_max), form) {
+            (Ok(largest), Ok(())) => {
+                let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
+                built.map_err(|fault| vec![fault])
+            }
+            (patterns, form) => {
+                let mut faults = patterns.err().unwrap_or_default();
+                faults.extend(form.err().into_iter().flatten());
+                Err(faults)
+            }
+        }
     });
     for fault in compiled.err().into_iter().flatten() {
         violations.push(format!("{path}{}", fault.pointer), fault.message);

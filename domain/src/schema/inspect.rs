@@ -18,8 +18,8 @@ pub const SCHEMA_DEPTH_MAX: usize = 64;
 /// grows exponentially with such nesting: 18 levels were measured at 3 s for a one-member object.
 /// Closed objects inside the `properties` of closed objects do not count.
 pub const UNEVALUATED_NESTING_MAX: usize = 4;
-/// Faults that one walk reports.
-const FAULTS_MAX: usize = 20;
+/// Faults of one schema that are told.
+pub const FAULTS_MAX: usize = 20;
 
 /// Keywords whose subschemas an unevaluated keyword beside them runs again.
 const RUNS_AGAIN: [&str; 9] =

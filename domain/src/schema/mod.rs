@@ -17,8 +17,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use inspect::{
-    Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX, UNEVALUATED_NESTING_MAX,
-    admits_field, inspect,
+    FAULTS_MAX, Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
+    UNEVALUATED_NESTING_MAX, admits_field, inspect,
 };
 pub use pattern::check as check_patterns;
 
@@ -28,6 +28,9 @@ use crate::manifest::SchemaSource;
 pub const VIOLATIONS_MAX: usize = 20;
 /// Characters of a violation's message, and of its path, that are kept.
 pub const VIOLATION_CHARS_MAX: usize = 240;
+/// Bytes of a schema of which all faults of form are told; of a longer one it is the first. All are
+/// in memory before the first is read, up to one for each byte.
+const ALL_FAULTS_BYTES_MAX: usize = 8 << 10;
 /// Compiled bytes that the patterns of a schema may take, each and together.
 pub const PATTERN_BYTES_MAX: usize = 4 << 20;
 /// Steps that matching all patterns of a schema may take, each against the longest text that a row
@@ -158,13 +161,36 @@ fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validat
         .with_pattern_options(engine)
         .offline()
         .build(schema)
-        .map_err(|error| Fault {
-            pointer: shorten(error.instance_path().as_str()),
-            message: shorten(&format!(
-                "not a JSON Schema 2020-12 that can be compiled: {}",
-                error.masked_with("the value")
-            )),
-        })
+        .map_err(|error| fault_of(&error))
+}
+
+/// How an inspected schema of `text_bytes` is none by the metaschema of draft 2020-12.
+///
+/// # Errors
+/// The first [`FAULTS_MAX`] faults; never an empty list.
+pub(crate) fn check_form(schema: &Value, text_bytes: usize) -> Result<(), Vec<Fault>> {
+    let metaschema = jsonschema::draft202012::meta::validator();
+    if text_bytes > ALL_FAULTS_BYTES_MAX {
+        return metaschema.validate(schema).map_err(|error| vec![fault_of(&error)]);
+    }
+    let mut faults: Vec<Fault> = Vec::new();
+    // Each vocabulary has its own say of what a schema is, so that one fault comes several times.
+    for fault in metaschema.iter_errors(schema).map(|error| fault_of(&error)) {
+        if faults.len() < FAULTS_MAX && !faults.contains(&fault) {
+            faults.push(fault);
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn fault_of(error: &jsonschema::ValidationError<'_>) -> Fault {
+    Fault {
+        pointer: shorten(error.instance_path().as_str()),
+        message: shorten(&format!(
+            "not a JSON Schema 2020-12 that can be compiled: {}",
+            error.masked_with("the value")
+        )),
+    }
 }
 
 /// Measured on schemas from 74 bytes to 22 KB: 14 to 30 times the text, plus scratch space for each

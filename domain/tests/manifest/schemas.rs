@@ -60,6 +60,38 @@ fn a_definition_that_breaks_a_rule_is_collection_schema_invalid_also_when_unused
 }
 
 #[test]
+fn each_fault_of_a_schema_is_told_once_at_its_place() {
+    let faulty = json!({
+        "type": "strin",
+        "required": "name",
+        "properties": {
+            "a": {"minLength": -1, "pattern": "("},
+            "b": 5,
+            "c": {"enum": 1, "items": [{}]},
+        },
+    });
+    let Err(error) = parse(&json!({"$defs": {"Entry": faulty}})) else { panic!("admitted") };
+    let violations = error.details.expect("details")["violations"].clone();
+    let violations = violations.as_array().expect("a list");
+    let mut places: Vec<_> = violations.iter().map(|it| it["path"].as_str().unwrap()).collect();
+    places.sort_unstable();
+    let expected = [
+        "/properties/a/minLength",
+        "/properties/a/pattern",
+        "/properties/b",
+        "/properties/c/enum",
+        "/properties/c/items",
+        "/required",
+        "/type",
+    ];
+    assert_eq!(places, expected.map(|below| format!("/$defs/Entry{below}")), "{violations:#?}");
+    // Of a long one the first.
+    let long = json!({"type": "strin", "required": "name", "$comment": "x".repeat(9_000)});
+    let Err(error) = parse(&json!({"$defs": {"Entry": long}})) else { panic!("admitted") };
+    assert_eq!(error.details.expect("details")["violations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn event_schemas_obey_the_same_rule() {
     let inline = json!({"events": {"move": {"schema": {"type": "object"}}}});
     assert_refused(&inline, "collection_schema_invalid", "/events/move/schema");
