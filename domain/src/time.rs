@@ -19,6 +19,9 @@ pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
+    /// The end of the year 9999, the last that RFC 3339 can write.
+    pub const LAST: Self = Self(253_402_300_799_999_999);
+
     /// The point `seconds` later (earlier when negative); saturates at the ends.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
@@ -83,9 +86,23 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        let instant: jiff::Timestamp = text.parse().map_err(serde::de::Error::custom)?;
-        Ok(Self(instant.as_microsecond()))
+        match text.parse::<jiff::Timestamp>() {
+            Ok(instant) => Ok(Self(instant.as_microsecond())),
+            Err(error) => on_the_last_day(&text).ok_or_else(|| serde::de::Error::custom(error)),
+        }
     }
+}
+
+/// A time close to [`Timestamp::LAST`], where people mean that something never ends: jiff's instants
+/// stop 26 hours before, so that each has a date in every time zone.
+fn on_the_last_day(text: &str) -> Option<Timestamp> {
+    let pieces = jiff::fmt::temporal::Pieces::parse(text).ok()?;
+    let offset = pieces.to_numeric_offset()?;
+    let local = pieces.date().to_datetime(pieces.time()?);
+    let since = local.duration_since(jiff::civil::date(1970, 1, 1).at(0, 0, 0, 0));
+    let micros = i64::try_from(since.as_micros()).ok()?;
+    let at = Timestamp(micros - i64::from(offset.seconds()) * MICROS_PER_SECOND);
+    (at <= Timestamp::LAST).then_some(at)
 }
 
 /// Where the present comes from: the system's clock, or one that a test moves.

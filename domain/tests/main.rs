@@ -21,6 +21,7 @@ mod retention;
 mod schema;
 mod secret;
 mod slug;
+mod time;
 mod trace;
 mod transfers;
 mod typescript;

@@ -78,6 +78,7 @@ fn every_operator_holds_where_it_should() {
         (json!({"created_at": "2026-01-01T00:00:00.123Z"}), true),
         (json!({"created_at": {"gt": "2026-01-01T00:00:00.123Z"}}), false),
         (json!({"updated_at": {"gte": "2026-01-01T01:01:00+01:00"}}), true),
+        (json!({"created_at": {"lt": "9999-12-31T23:59:59.999Z"}}), true),
     ] {
         assert_eq!(matches(&filter, &data), expected, "{filter}");
     }

@@ -114,9 +114,6 @@ pub async fn save_push_subscription(
 
 fn at_millis(millis: u64) -> rookery_domain::Result<Timestamp> {
     let micros = i64::try_from(millis).ok().and_then(|millis| millis.checked_mul(1_000));
-    let at = micros.map(Timestamp).filter(|at| *at <= LAST);
+    let at = micros.map(Timestamp).filter(|at| *at <= Timestamp::LAST);
     at.ok_or_else(|| Error::invalid("`expirationTime`: must be milliseconds since 1970"))
 }
-
-/// The end of the year 9999, the last that RFC 3339 can write.
-const LAST: Timestamp = Timestamp(253_402_300_799_999_999);
