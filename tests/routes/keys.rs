@@ -52,6 +52,34 @@ async fn revoking_a_key_leaves_its_siblings_working() {
 }
 
 #[tokio::test]
+async fn keys_that_come_and_go_do_not_pile_up() {
+    let server = TestServer::start().await;
+    let agent = server.unclaimed_agent().await;
+    let mut last = String::new();
+    for _ in 0..103 {
+        let minted = Answer::of(server.by_agent(&agent, Method::POST, "/v1/keys")).await;
+        let minted = minted.expect(201);
+        last = minted["id"].as_str().unwrap().to_owned();
+        let passing = Agent {
+            key: minted["secret"].as_str().unwrap().to_owned(),
+            key_id: last.clone(),
+            id: agent.id.clone(),
+        };
+        let own = format!("/v1/keys/{last}");
+        let gone = Answer::of(server.by_agent(&passing, Method::DELETE, &own)).await;
+        assert_eq!(gone.status, 204);
+        let refused = Answer::of(server.by_agent(&passing, Method::GET, "/v1/keys")).await;
+        refused.error(ErrorCode::Unauthorized);
+    }
+    let listed = keys(&server, &agent).await;
+    let listed = listed["keys"].as_array().unwrap();
+    let is_revoked = |key: &&serde_json::Value| key["state"] == "revoked";
+    assert_eq!(listed.iter().filter(is_revoked).count(), 101, "a new key lets the oldest go");
+    assert_eq!(listed[0]["id"], agent.key_id);
+    assert_eq!(listed.last().unwrap()["id"], last);
+}
+
+#[tokio::test]
 async fn a_foreign_a_siblings_and_a_random_key_id_have_the_same_answer() {
     let server = TestServer::start().await;
     let agent = server.unclaimed_agent().await;

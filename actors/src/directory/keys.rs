@@ -80,11 +80,13 @@ impl Directory {
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }
             let (secret, new) = draw();
+            let fresh = new.id;
             let minted = keys::mint(&core.db, agent, by, new, core.now()).await?;
             let gone = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
-            let key = minted.ok_or_else(gone)?;
-            core.write(|memory| memory.add_key(key.clone()));
-            Ok(MintedKey { key, secret })
+            let keys = minted.ok_or_else(gone)?;
+            let key = keys.iter().find(|key| key.id == fresh).cloned();
+            core.write(|memory| memory.put_keys(agent, keys));
+            Ok(MintedKey { key: key.ok_or_else(|| Error::internal(true))?, secret })
         })
         .await
     }

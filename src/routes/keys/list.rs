@@ -20,7 +20,7 @@ pub const ERRORS: &[ErrorCode] = &[];
 pub struct Keys {
     /// The caller.
     agent: AgentView,
-    /// Its keys, oldest first.
+    /// Its keys, oldest first: all that are good, and at least the last 100 that were revoked.
     keys: Vec<OwnKey>,
 }
 

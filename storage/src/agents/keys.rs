@@ -17,6 +17,10 @@ use crate::{
 /// Keys whose last use one [`touch`] records at most.
 pub const TOUCH_MAX: usize = 500;
 
+/// Revoked keys of an agent that are kept, the newest: they are there to be looked at, and a key
+/// that is forgotten is refused as one that is revoked.
+pub const REVOKED_KEPT_MAX: usize = 100;
+
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
@@ -114,6 +118,7 @@ impl Key {
     }
 }
 
+/// Adds a key to its agent, for which the oldest of too many revoked ones are forgotten.
 pub(crate) async fn insert(
     tx: &mut Tx,
     agent: AgentId,
@@ -125,6 +130,14 @@ pub(crate) async fn insert(
         "insert into agent_keys (id, agent, hash, prefix, state, created_at)
          values ($1, $2, $3, $4, $5, $6)",
         args![key.id, agent, key.hash, &key.prefix, state.code(), now],
+    )
+    .await?;
+    let kept = i64::try_from(REVOKED_KEPT_MAX).unwrap_or(i64::MAX);
+    tx.execute(
+        "delete from agent_keys where agent = $1 and state = 2 and id not in
+             (select id from agent_keys where agent = $1 and state = 2
+              order by created_at desc, id desc limit $2)",
+        args![agent, kept],
     )
     .await?;
     Ok(Key {
@@ -173,8 +186,8 @@ pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
     .collect()
 }
 
-/// Makes another key for the agent, on the word of its key `by`; `None` when that one is no
-/// longer active.
+/// Makes another key for the agent, on the word of its key `by`: all its keys as they are then,
+/// oldest first. `None` when that one is no longer active.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -184,7 +197,7 @@ pub async fn mint(
     by: KeyId,
     key: NewKey,
     now: Timestamp,
-) -> Result<Option<Key>> {
+) -> Result<Option<Vec<Key>>> {
     db.transaction((agent, by, key, now), |tx, (agent, by, key, now)| {
         Box::pin(async move {
             if super::lock(tx, *agent).await?.is_none() {
@@ -194,7 +207,8 @@ pub async fn mint(
             if !keys.iter().any(|key| key.id == *by && key.state == KeyState::Active) {
                 return Ok(None);
             }
-            insert(tx, *agent, key, KeyState::Active, *now).await.map(Some)
+            insert(tx, *agent, key, KeyState::Active, *now).await?;
+            in_tx(tx, *agent).await.map(Some)
         })
     })
     .await

@@ -45,12 +45,36 @@ contract! {
         let db = &test.db;
         let (agent, first) =
             agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
-        let second = keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
+        let second = new_key();
+        let minted = keys::mint(db, agent.id, first.id, second.clone(), NOW).await.unwrap();
+        assert_eq!(minted, Some(keys::list(db, agent.id).await.unwrap()));
         assert!(keys::revoke(db, agent.id, first.id).await.unwrap());
         assert_eq!(keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap(), None);
         let listed = keys::list(db, agent.id).await.unwrap();
         let expected = [(first.id, KeyState::Revoked), (second.id, KeyState::Active)];
         assert_eq!(listed.iter().map(|k| (k.id, k.state)).collect::<Vec<_>>(), expected);
+    }
+
+    async fn of_the_revoked_keys_the_newest_are_kept(test: &TestDb) {
+        let db = &test.db;
+        let (agent, first) =
+            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+        let (_, other) =
+            agents::register(db, AgentId::new(), "wren".into(), new_key(), NOW).await.unwrap();
+        keys::revoke(db, other.agent, other.id).await.unwrap();
+        let mut revoked = Vec::new();
+        for second in 1..=keys::REVOKED_KEPT_MAX as i64 + 3 {
+            let (key, at) = (new_key(), NOW.plus_seconds(second));
+            keys::mint(db, agent.id, first.id, key.clone(), at).await.unwrap().unwrap();
+            keys::revoke(db, agent.id, key.id).await.unwrap();
+            revoked.push(key.id);
+        }
+        let newest = new_key();
+        let at = NOW.plus_seconds(3_600);
+        let kept = keys::mint(db, agent.id, first.id, newest.clone(), at).await.unwrap().unwrap();
+        let expected = [&[first.id], &revoked[3..], &[newest.id]].concat();
+        assert_eq!(kept.iter().map(|key| key.id).collect::<Vec<_>>(), expected);
+        assert_eq!(keys::list(db, other.agent).await.unwrap().len(), 1, "another agent's stay");
     }
 
     async fn revoking_a_key_of_another_agent_changes_nothing(test: &TestDb) {
@@ -72,7 +96,8 @@ contract! {
         let owner = human(db, "ada@example.com").await.id;
         let (agent, first) = claimed(test, owner).await;
         keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
-        let gone = keys::mint(db, agent.id, first.id, new_key(), NOW).await.unwrap().unwrap();
+        let gone = new_key();
+        keys::mint(db, agent.id, first.id, gone.clone(), NOW).await.unwrap().unwrap();
         keys::revoke(db, agent.id, gone.id).await.unwrap();
 
         let paused = states(keys::pause_all(db, agent.id, owner).await.unwrap());
