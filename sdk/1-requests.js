@@ -71,6 +71,17 @@ const report = (callback, ...args) => {
 let token = (script && script.dataset.participant) || null;
 if (token) delete script.dataset.participant;
 
+// Where the files of such a page are not everybody's, its base is the address of those files
+// (src/pages/files_pass.rs), and a link to a place in the page would lead there.
+if (token && script.previousElementSibling?.localName === 'base') {
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[href^="#"]:not([target])');
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    location.hash = link.getAttribute('href');
+  });
+}
+
 const address = (path, query) => {
   const url = new URL(path, BASE);
   for (const [name, value] of Object.entries(query || {})) {

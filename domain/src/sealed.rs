@@ -37,6 +37,8 @@ pub enum TokenPurpose {
     ListPage = 2,
     /// A position in an app's feed.
     Feed = 3,
+    /// The files of an app, for the page of one visitor.
+    Files = 4,
 }
 
 /// 32 secret bytes of this installation. Losing it loses sealed texts, open cursors and the

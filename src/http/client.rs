@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, request::Parts};
 use ipnet::IpNet;
 use rookery_domain::{Error, Result};
 
-use crate::{error::ApiError, state::AppState};
+use crate::{error::ApiError, pages::files_pass::FilesPass, state::AppState};
 
 /// What the boundary knows of a request before any handler runs; every request carries one.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct RequestContext {
     pub app: Option<Box<str>>,
     /// The custom domain that the host names.
     pub domain: Option<Box<str>>,
+    /// The pass in the address by which a sandboxed page asks for a file.
+    pub pass: Option<FilesPass>,
     /// What the request brings that the route does not take, by the API's own document, in words: a
     /// parameter of the query, or a condition.
     pub stray: Option<Box<str>>,

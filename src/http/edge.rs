@@ -176,7 +176,7 @@ impl Edge {
     ) -> (Response, Option<AppHandle>) {
         let Passing { routes, method, uri, address, by_proxy, .. } = passing;
         let (mut parts, body) = request.into_parts();
-        let (app, domain) = origin.into_parts();
+        let (app, domain, pass) = origin.into_parts();
         let if_match = parts.headers.contains_key(header::IF_MATCH);
         parts.extensions.insert(RequestContext {
             request_id: passing.request_id.clone(),
@@ -184,6 +184,7 @@ impl Edge {
             by_proxy: *by_proxy,
             app,
             domain,
+            pass,
             stray: routes.stray(method, uri.path(), uri.query(), if_match),
         });
         if !passing.is_api() && !passing.is_app {

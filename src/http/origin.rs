@@ -8,6 +8,7 @@ use rookery_actors::domains::Place;
 
 use crate::{
     pages::{
+        files_pass::FilesPass,
         origin::{HostMatch, Origins},
         paths::WITHOUT_SLASH,
     },
@@ -18,8 +19,8 @@ use crate::{
 pub(super) enum Origin {
     /// The site's: that of every host that is no app's.
     Site,
-    /// The app's with this slug.
-    App(Box<str>),
+    /// The app's with this slug, and by what pass its files were asked for.
+    App { slug: Box<str>, pass: Option<FilesPass> },
     /// The app's with this id, by the custom domain that serves it.
     Domain { app: Box<str>, domain: Box<str> },
     /// An app's, by a domain that redirects to the one that serves it.
@@ -33,7 +34,9 @@ impl Origin {
         let origins = &state.origins;
         let host = parts.headers.get(header::HOST).and_then(|value| value.to_str().ok());
         match host.map(|authority| (authority, origins.classify(authority))) {
-            Some((_, HostMatch::App(slug))) => return Self::App(slug.into()),
+            Some((_, HostMatch::App(slug))) => {
+                return Self::App { slug: slug.into(), pass: None };
+            }
             Some((authority, HostMatch::Unknown)) => {
                 if let Some(origin) = Self::custom(authority, state) {
                     return origin;
@@ -41,15 +44,18 @@ impl Origin {
             }
             Some((_, HostMatch::Site)) | None => {}
         }
-        let below = origins.split_path(parts.uri.path()).and_then(|(slug, path)| {
-            let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let Some((slug, path)) = origins.split_path(parts.uri.path()) else { return Self::Site };
+        let (pass, path) = match FilesPass::split(path) {
+            Some((pass, below)) => (Some(pass), below),
             // Without the slash the app's own relative addresses would lead out of it.
-            let path = if path.is_empty() { WITHOUT_SLASH } else { path };
-            Some((Box::from(slug), format!("{path}{query}").parse::<Uri>().ok()?))
-        });
-        let Some((slug, uri)) = below else { return Self::Site };
+            None if path.is_empty() => (None, WITHOUT_SLASH),
+            None => (None, path),
+        };
+        let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let Ok(uri) = format!("{path}{query}").parse::<Uri>() else { return Self::Site };
+        let slug = slug.into();
         parts.uri = uri;
-        Self::App(slug)
+        Self::App { slug, pass }
     }
 
     /// The app whose custom domain the authority names, if it is one that is proven.
@@ -62,12 +68,12 @@ impl Origin {
         })
     }
 
-    /// The app's slug or id, and the custom domain.
-    pub(super) fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>) {
+    /// The app's slug or id, the custom domain, and the pass.
+    pub(super) fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>, Option<FilesPass>) {
         match self {
-            Self::Site | Self::Alias { .. } => (None, None),
-            Self::App(slug) => (Some(slug), None),
-            Self::Domain { app, domain } => (Some(app), Some(domain)),
+            Self::Site | Self::Alias { .. } => (None, None, None),
+            Self::App { slug, pass } => (Some(slug), None, pass),
+            Self::Domain { app, domain } => (Some(app), Some(domain), None),
         }
     }
 }

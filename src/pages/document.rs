@@ -14,7 +14,7 @@ use lol_html::{
 };
 use rookery_domain::{Error, Result};
 
-use super::sdk::SDK_PATH;
+use super::{files_pass::FilesPass, sdk::SDK_PATH};
 
 /// The `id` of the script that may hold the manifest.
 pub const MANIFEST_ELEMENT_ID: &str = "x-service-manifest";
@@ -70,8 +70,9 @@ impl Injector {
 }
 
 /// Puts `<script src="{sdk_src}"></script>` where the browser will find it as the first element of
-/// the head, whatever the document leaves out, and takes away authored copies of the same script:
-/// a document that was saved from a browser and deployed again still has one.
+/// the head, whatever the document leaves out, and takes away authored copies of the same script
+/// and of a visitor's `<base>`: a document that was saved from a browser and deployed again still
+/// has them.
 ///
 /// # Errors
 /// `invalid_request` when the tokenizer gives the document up.
@@ -86,7 +87,12 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
         .with_strict(false)
         .append_element_content_handler(element!("*", move |el| {
             at_element.borrow_mut().at_element(el);
-            if el.tag_name() == "script" && is_sdk_script(el, sdk_src) {
+            let is_copy = match el.tag_name().as_str() {
+                "script" => is_sdk_script(el, sdk_src),
+                "base" => el.get_attribute("href").is_some_and(|href| FilesPass::is_in(&href)),
+                _ => false,
+            };
+            if is_copy {
                 el.remove();
             }
             Ok(())
@@ -109,12 +115,16 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
 }
 
 /// The document `served`, whose SDK's script stands at `script_at`, with the token of a
-/// participant.
+/// participant. `files` is the address that the document's own are relative to, if it is not that
+/// of the document: its `<base>` comes before any that was authored, so it is the one that counts.
 #[must_use]
-pub fn carrying(served: &[u8], script_at: usize, token: &str) -> Vec<u8> {
-    let (before, after) = served.split_at(script_at + TAG_NAME.len());
+pub fn carrying(served: &[u8], script_at: usize, token: &str, files: Option<&str>) -> Vec<u8> {
+    let (before, script) = served.split_at(script_at);
+    let (name, after) = script.split_at(TAG_NAME.len());
+    let base = files.map(|files| format!("<base href=\"{}\">", escape_attribute(files)));
+    let base = base.unwrap_or_default();
     let attribute = format!(" {PARTICIPANT_ATTRIBUTE}=\"{}\"", escape_attribute(token));
-    [before, attribute.as_bytes(), after].concat()
+    [before, base.as_bytes(), name, attribute.as_bytes(), after].concat()
 }
 
 fn is_sdk_script(el: &Element<'_, '_>, sdk_src: &str) -> bool {

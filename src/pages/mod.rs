@@ -7,6 +7,7 @@
 pub mod assets;
 pub mod disclosure;
 pub mod document;
+pub mod files_pass;
 pub mod origin;
 pub mod packed;
 pub mod paths;

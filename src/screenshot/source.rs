@@ -73,6 +73,7 @@ impl AppSource {
             by_proxy: false,
             app: Some(self.app.id.to_string().into()),
             domain: None,
+            pass: None,
             stray: None,
         });
         let mut response = self.participants.clone().call(request).await.ok()?;

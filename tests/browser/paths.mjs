@@ -14,8 +14,6 @@ after(async () => { await browser.close(); });
 test('its owner signs in, its page knows them, and other pages learn nothing', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
-  const files = [];
-  page.on('request', (it) => { if (it.url() === `${APP_URL}site.css`) files.push(it.allHeaders()); });
   await page.goto(APP_URL);
   await page.getByText('This app is private').waitFor();
   await page.getByRole('link', { name: 'Sign in' }).click();
@@ -36,9 +34,24 @@ test('its owner signs in, its page knows them, and other pages learn nothing', a
   await page.getByRole('link', { name: 'Again' }).click();
   await page.waitForURL(`${APP_URL}?again`);
   assert.equal(await page.evaluate(async () => (await app.me).role), 'owner');
-  // The files of a private app do not reach its page (docs/OPERATING.md).
-  assert.deepEqual((await Promise.all(files)).map((sent) => sent.cookie), [undefined, undefined]);
-  assert.notEqual(await page.locator('h1').evaluate((it) => getComputedStyle(it).color), 'rgb(255, 0, 0)');
+  // The files of a private app reach its page alone, and the page keeps its address.
+  const shown = await page.evaluate(async () => {
+    const color = getComputedStyle(document.querySelector('h1')).color;
+    const read = await (await fetch('notes.txt')).text();
+    const { value } = await import('./module.js');
+    return { color, read, value, width: document.querySelector('img').naturalWidth };
+  });
+  assert.deepEqual(shown, { color: 'rgb(255, 0, 0)', read: 'kept', value: 7, width: 5 });
+  const files = await page.evaluate(() => document.baseURI);
+  assert.match(files, new RegExp(`^${APP_URL}s/as/[\\w-]{64}/$`));
+  await page.evaluate(() => { window.stays = true; });
+  await page.getByRole('link', { name: 'Below' }).click();
+  assert.deepEqual([page.url(), await page.evaluate(() => window.stays)], [`${APP_URL}?again#below`, true]);
+  // Whoever opens that address is sent to the page itself, and shown nothing.
+  const stranger = await (await browser.newContext()).newPage();
+  await stranger.goto(`${files}?x#y`);
+  await stranger.getByText('This app is private').waitFor();
+  assert.equal(stranger.url(), `${APP_URL}?x#y`);
 
   const [cookie] = (await context.cookies(APP_URL)).filter((it) => it.name === 'service_participant');
   assert.deepEqual([cookie.path, cookie.httpOnly, cookie.sameSite], ['/a/diary/', true, 'Lax']);
@@ -66,5 +79,6 @@ test('its owner signs in, its page knows them, and other pages learn nothing', a
   await page.evaluate(async () => app.signOut());
   await page.goto(APP_URL);
   await page.getByText('This app is private').waitFor();
+  assert.equal((await fetch(`${files}site.css`)).status, 401, 'the files go with the visit');
   await context.close();
 });

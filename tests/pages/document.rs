@@ -60,6 +60,10 @@ fn a_document_that_was_served_before_still_has_one_script() {
     let again = served(&served("<head><title>x</title></head>"));
     assert_eq!(again, format!("<head>{TAG}<title>x</title></head>"));
     assert_eq!(served("<SCRIPT defer SRC=' /s/sdk.js '></SCRIPT><p>x"), format!("{TAG}<p>x"));
+    let copy = carrying(again.as_bytes(), "<head>".len(), "rk_part_1", Some("/a/x/s/as/1/"));
+    assert_eq!(served(&String::from_utf8(copy).unwrap()), again);
+    let own = "<base href=/docs/>";
+    assert_eq!(served(own), format!("{TAG}{own}"));
     let kept = "<script src=/s/sdk.js.bak></script>";
     assert_eq!(served(kept), format!("{TAG}{kept}"));
 }
@@ -93,11 +97,15 @@ proptest! {
         html in r#"\x{feff}?([a-zä \n]{0,4}|<!--[ <>a-z]{0,6}-->|</?(html|head|body|title|script|p|svg)( a="[<>a-z]*")?/?>|<script src="/s/sdk.js"></script>|<!-- <script src="/s/sdk.js"></script> -->|<!doctype html>){0,24}"#
     ) {
         let served = serve(&html, "/s/sdk.js").unwrap();
-        let carried = carrying(served.html.as_bytes(), served.script_at, "rk_part_1");
+        let carried = carrying(served.html.as_bytes(), served.script_at, "rk_part_1", None);
         let carried = String::from_utf8(carried).unwrap();
         let tag = r#"<script data-participant="rk_part_1" src="/s/sdk.js"></script>"#;
         prop_assert_eq!(carried.replacen(tag, TAG, 1), served.html.as_str());
         prop_assert_eq!(carried.find(tag), Some(served.script_at));
+        let files = "/a/x/s/as/1/";
+        let based = carrying(served.html.as_bytes(), served.script_at, "rk_part_1", Some(files));
+        let base = format!("<base href=\"{files}\">{tag}");
+        prop_assert_eq!(carried.replacen(tag, &base, 1), String::from_utf8(based).unwrap());
     }
 }
 

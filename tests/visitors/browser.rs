@@ -92,8 +92,18 @@ async fn a_real_browser_opens_a_private_app_at_a_path() {
     let manifest = json!({"collections": {"notes": {"permissions": {
         "read": ["owner"], "write": ["owner"], "update": ["owner"], "delete": ["owner"]}}}});
     let page = "<!doctype html><link rel=stylesheet href=site.css><title>Private</title>\
-                <h1>For my eyes</h1><a href=./?again>Again</a>";
-    let assets = [("site.css", "text/css", "h1 { color: red }")];
+                <h1>For my eyes</h1><img src=dot.svg><a href=./?again>Again</a>\
+                <a href=#below>Below</a><p id=below>The end";
+    let assets = [
+        ("site.css", "text/css", "h1 { color: red }"),
+        ("notes.txt", "text/plain", "kept"),
+        ("module.js", "text/javascript", "export const value = 7;"),
+        (
+            "dot.svg",
+            "image/svg+xml",
+            "<svg xmlns='http://www.w3.org/2000/svg' width='5' height='5'/>",
+        ),
+    ];
     let world = TestServer::builder().set("ROOKERY__APPS_MODE", "path");
     let world = World::start_with(world).await;
     world.deploy("diary", Visibility::Private, manifest, page, &assets).await;

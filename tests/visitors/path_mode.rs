@@ -278,3 +278,83 @@ async fn over_https_the_cookie_is_secure_and_says_so_in_its_name() {
     let planted = cookie.trim_start_matches("__Secure-");
     assert_eq!(open(site.server, &base(&site), planted).await.status, 401);
 }
+
+/// The address below which the page has its files.
+fn files_of(page: &Answer) -> &str {
+    let (_, base) = page.text.split_once("<base href=\"").expect("a base");
+    base.split_once('"').expect("its end").0
+}
+
+#[tokio::test]
+async fn the_files_of_an_app_that_is_not_public_come_by_a_pass_of_the_visit() {
+    let world = world().await;
+    let assets = [("css/site.css", "text/css", "body{}"), ("about.html", "text/html", "<p>us")];
+    for (slug, visibility) in [("diary", Visibility::Private), ("other", Visibility::Private)] {
+        world.deploy(slug, visibility, json!({}), HTML, &assets).await;
+    }
+    let server = &world.server;
+    let enter = async |slug: &str| {
+        let request = server.by(&world.owner, Method::GET, "/authorize").query(&[("app", slug)]);
+        let location = Answer::of(request).await.header("location").to_owned();
+        let callback = location.strip_prefix(server.public_url()).expect("the site's origin");
+        cookie_of(&server.get(callback).await)
+    };
+    let cookie = enter("diary").await;
+    let page = open(server, "/a/diary/", &cookie).await;
+    let files = files_of(&page);
+    let pass = files.strip_prefix("/a/diary/s/as/").and_then(|rest| rest.strip_suffix('/'));
+    let pass = pass.expect("an address below the app's");
+    assert!(page.text.contains(&format!("<base href=\"{files}\"><script data-participant=")));
+    assert_eq!(files_of(&open(server, "/a/diary/x", &cookie).await), files, "it is kept");
+
+    let css = server.get(&format!("{files}css/site.css")).await;
+    assert_eq!((css.status, css.text.as_str()), (200, "body{}"));
+    assert_eq!(css.header("access-control-allow-origin"), "*");
+    assert_eq!(css.header("cross-origin-resource-policy"), "cross-origin");
+    assert!(css.header("cache-control").starts_with("private"), "{}", css.header("cache-control"));
+    assert_eq!(server.get(&format!("{files}css/none.css")).await.status, 404);
+    let document = server.get(files).await;
+    assert_eq!(document.status, 200);
+    document.hides("data-participant").hides("<base");
+
+    // It opens files, and nothing that the token opens.
+    for path in ["session", "collections/safe", "access"] {
+        server.get(&format!("{files}s/{path}")).await.error(ErrorCode::Unauthorized);
+    }
+    // Whoever follows a link there is sent to the app's own address.
+    for (below, location) in
+        [("", ""), ("about.html?x=1", "about.html?x=1"), ("/evil.example", "evil.example")]
+    {
+        let followed = open(server, &format!("{files}{below}"), &cookie).await;
+        assert_eq!(followed.status, 307);
+        assert_eq!(followed.header("location"), format!("/a/diary/{location}"));
+    }
+    // It is good for its own app, as it was made.
+    let mut forged = pass.to_owned();
+    forged.replace_range(..1, if pass.starts_with('A') { "B" } else { "A" });
+    for address in [
+        format!("/a/other/s/as/{pass}/css/site.css"),
+        format!("/a/diary/s/as/{forged}/css/site.css"),
+        "/a/diary/s/as//css/site.css".to_owned(),
+        "/a/diary/css/site.css".to_owned(),
+    ] {
+        assert_eq!(server.get(&address).await.status, 401, "{address}");
+    }
+    assert_eq!(server.get(&format!("/a/diary/s/as/{pass}")).await.status, 404);
+    // It ends with the visit.
+    let (_, token) = cookie.split_once('=').expect("a cookie");
+    let leave = server.request(Method::DELETE, "/a/diary/s/session");
+    let left = Answer::of(leave.header("x-service-participant-token", token)).await;
+    assert_eq!(left.status, 204);
+    assert_eq!(server.get(&format!("{files}css/site.css")).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_public_page_has_its_files_where_everybody_has_them() {
+    let world = Shared::start_with(builder()).await;
+    let site = world.site("public").await;
+    let cookie = owner(&site, "/").await;
+    let page = open(site.server, &base(&site), &cookie).await;
+    carried(&page, &cookie);
+    page.hides("<base");
+}

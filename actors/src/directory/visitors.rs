@@ -7,6 +7,7 @@ use rookery_domain::{
     grants::{Grant, GrantState},
     id::{AppId, GrantId, HumanId, ParticipantId, PreviewId},
     principal::Caller,
+    sealed::TokenPurpose,
     secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::participants::{self, Participant, ParticipantKind};
@@ -77,7 +78,38 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn participant(&self, app: AppId, token: &str) -> Result<Option<Arc<Participant>>> {
         let Some(secret) = Secret::parse(SecretKind::Participant, token) else { return Ok(None) };
-        let hash = secret.hash();
+        self.participant_of_hash(app, secret.hash()).await
+    }
+
+    /// What opens the files of its app to the page of `visitor`, for as long as its token is good,
+    /// and nothing else: the token cannot be told from it. Always the same, so that files can be
+    /// kept.
+    #[must_use]
+    pub fn files_pass(&self, visitor: &Participant) -> String {
+        self.core.key.sign_within(TokenPurpose::Files, visitor.app.uuid().as_bytes(), &visitor.hash)
+    }
+
+    /// The visitor of `app` with this pass; `None` as for [`participant`](Self::participant).
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn participant_by_pass(
+        &self,
+        app: AppId,
+        pass: &str,
+    ) -> Result<Option<Arc<Participant>>> {
+        let payload = self.core.key.verify_within(TokenPurpose::Files, app.uuid().as_bytes(), pass);
+        let Some(hash) = payload.and_then(|payload| payload.try_into().ok()) else {
+            return Ok(None);
+        };
+        self.participant_of_hash(app, SecretHash(hash)).await
+    }
+
+    async fn participant_of_hash(
+        &self,
+        app: AppId,
+        hash: SecretHash,
+    ) -> Result<Option<Arc<Participant>>> {
         let now = self.core.now();
         let found = match self.core.participants.get(hash) {
             Some(seen) => Some(seen),

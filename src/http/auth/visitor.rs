@@ -4,7 +4,8 @@
 //! In the order of precedence: the app that the host names, the token, CSRF, whether the app is
 //! open to this visitor, its state. What a visitor may do with rows is the app's to decide. In
 //! path mode a browser sends the cookie when it loads a page or follows a link, and a sandboxed
-//! page's own calls never carry it: there they present the header, and no cookie is looked at.
+//! page's own calls never carry it: there they present the header, and no cookie is looked at. A
+//! file that is not everybody's it loads by a pass in the address.
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use super::permission::{Permission, Scheme};
 use crate::{
     error::ApiError,
     http::{client::RequestContext, csrf, metering, participant_cookie},
+    pages::files_pass::FilesPass,
     state::AppState,
 };
 
@@ -50,6 +52,12 @@ pub enum Presented {
     Unknown,
     /// The token of this participant.
     Participant(Arc<Participant>),
+}
+
+impl From<Option<Arc<Participant>>> for Presented {
+    fn from(found: Option<Arc<Participant>>) -> Self {
+        found.map_or(Self::Unknown, Self::Participant)
+    }
 }
 
 /// Who sends a request.
@@ -116,19 +124,40 @@ impl Arriving {
         state: &AppState,
     ) -> Result<Self> {
         let app = state.rooms.apps().find(slug).await?;
-        metering::credit(&app);
         let (token, by_cookie) = token(headers, sender, state);
         let presented = match token {
             None => Presented::Nothing,
             Some(None) => Presented::Unknown,
-            Some(Some(text)) => match state.rooms.directory.participant(app.id(), text).await? {
-                Some(participant) => Presented::Participant(participant),
-                None => Presented::Unknown,
-            },
+            Some(Some(text)) => state.rooms.directory.participant(app.id(), text).await?.into(),
         };
+        Ok(Self::at(app, presented, by_cookie, context, state))
+    }
+
+    /// Looks at a request for a file of the app `slug`, whose address has this pass.
+    ///
+    /// # Errors
+    /// `app_not_found`, `unavailable`.
+    pub async fn with_pass(
+        slug: &str,
+        context: &RequestContext,
+        pass: &FilesPass,
+        state: &AppState,
+    ) -> Result<Self> {
+        let app = state.rooms.apps().find(slug).await?;
+        let found = state.rooms.directory.participant_by_pass(app.id(), pass.expose()).await?;
+        Ok(Self::at(app, found.into(), false, context, state))
+    }
+
+    fn at(
+        app: AppHandle,
+        presented: Presented,
+        by_cookie: bool,
+        context: &RequestContext,
+        state: &AppState,
+    ) -> Self {
+        metering::credit(&app);
         let network = state.rooms.key.network(context.address);
-        let domain = context.domain.clone();
-        Ok(Self { app, presented, by_cookie, domain, network })
+        Self { app, presented, by_cookie, domain: context.domain.clone(), network }
     }
 
     /// The participant, if its token is good.

@@ -14,6 +14,7 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use rookery_actors::directory::Participant;
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -30,6 +31,7 @@ use crate::{
     },
     pages::{
         assets::{self, Cache, Reply, Representation},
+        files_pass::FilesPass,
         packed,
         paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
         policy::{PagePolicy, base_headers},
@@ -81,11 +83,8 @@ pub async fn page(
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
-    if uri.path() == WITHOUT_SLASH && state.origins.is_path_mode() {
-        let slug = context.app.as_deref().unwrap_or_default();
-        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let there = format!("{}{query}", state.origins.app_base_path(slug));
-        return Redirect::permanent(&there).into_response();
+    if let Some(redirect) = elsewhere(&state, &context, &uri, &headers) {
+        return redirect.into_response();
     }
     if uri.path().strip_prefix('/').and_then(|path| path.split('/').next()) == Some(RESERVED_DIR) {
         return ApiError::unknown_path().into_response();
@@ -96,6 +95,24 @@ pub async fn page(
     }
 }
 
+/// Where a request is sent that came to no page's own address in path mode: without the slash
+/// behind the slug; or through a page's `<base>`, which is for files.
+fn elsewhere(
+    state: &AppState,
+    context: &RequestContext,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Option<Redirect> {
+    let base = state.origins.app_base_path(context.app.as_deref()?);
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    if uri.path() == WITHOUT_SLASH && state.origins.is_path_mode() {
+        return Some(Redirect::permanent(&format!("{base}{query}")));
+    }
+    let is_link = context.pass.is_some() && paths::is_navigation(headers);
+    let path = uri.path().trim_start_matches('/');
+    is_link.then(|| Redirect::temporary(&format!("{base}{path}{query}")))
+}
+
 async fn find(
     state: &AppState,
     context: &RequestContext,
@@ -104,7 +121,10 @@ async fn find(
     headers: &HeaderMap,
 ) -> Result<Response, Refusal> {
     let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
-    let arriving = Arriving::of(slug, context, headers, Sender::Browser, state).await?;
+    let arriving = match &context.pass {
+        Some(pass) => Arriving::with_pass(slug, context, pass, state).await?,
+        None => Arriving::of(slug, context, headers, Sender::Browser, state).await?,
+    };
     let record = arriving.app.record();
     refusal::check_state(record.status)?;
     refusal::check_visit(&arriving, record.visibility).await?;
@@ -112,25 +132,34 @@ async fn find(
         state.pages.get(state.rooms.control(), &record, &state.origins.sdk_src(slug)).await?;
     let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;
     let exists = |path: &str| pages.asset(path).is_some();
-    match paths::resolve(&path, paths::is_navigation(headers), exists) {
+    let (mut sent, is_page) = match paths::resolve(&path, paths::is_navigation(headers), exists) {
         Target::Document => {
             let sent = match carried(state, &arriving, headers) {
-                Some(token) => personal_document(state, &record, &pages, method, token),
+                Some((token, visitor)) => {
+                    let files = files_base(state, &record, visitor);
+                    let html = pages.document_carrying(token, files.as_deref());
+                    personal_document(state, &record, &pages, method, &html)
+                }
                 None => document(state, &record, &pages, method, headers),
             };
-            view::count(state, &arriving.app, context, method, headers, sent.status()).await;
-            Ok(sent)
+            (sent, true)
         }
         Target::Asset(path) => {
             let info = pages.asset(&path).ok_or(Refusal::NothingHere)?;
             let sent = asset(state, &record, &pages, info, method, headers).await?;
-            if assets::content_type(&info.path, Some(&info.content_type)).starts_with(HTML_TYPE) {
-                view::count(state, &arriving.app, context, method, headers, sent.status()).await;
-            }
-            Ok(sent)
+            let content_type = assets::content_type(&info.path, Some(&info.content_type));
+            (sent, content_type.starts_with(HTML_TYPE))
         }
-        Target::NotFound => Err(Refusal::NothingHere),
+        Target::NotFound => return Err(Refusal::NothingHere),
+    };
+    if is_page {
+        view::count(state, &arriving.app, context, method, headers, sent.status()).await;
     }
+    if context.pass.is_some() {
+        // It depends on nothing but its address, which only the visitor's own page knows.
+        sent.extensions_mut().remove::<Withheld>();
+    }
+    Ok(sent)
 }
 
 /// What an app has at `uri`, for the service's own eyes: no visitor, no gate, no view counted.
@@ -172,11 +201,25 @@ fn document(
     send(reply, common(state, app, pages, chosen.is_gzip), what.cache, &chosen.bytes)
 }
 
-/// The token that the document is to carry: the calls of a sandboxed page come without the cookie.
-fn carried<'a>(state: &AppState, arriving: &Arriving, request: &'a HeaderMap) -> Option<&'a str> {
-    let is_known = arriving.by_cookie && arriving.participant().is_some();
+/// The token that the document is to carry, and whose it is: the calls of a sandboxed page come
+/// without the cookie.
+fn carried<'a>(
+    state: &AppState,
+    arriving: &'a Arriving,
+    request: &'a HeaderMap,
+) -> Option<(&'a str, &'a Participant)> {
+    let visitor = arriving.participant().filter(|_| arriving.by_cookie)?;
     let token = participant_cookie::read(request, state);
-    token.filter(|_| is_known && state.origins.is_path_mode())
+    Some((token.filter(|_| state.origins.is_path_mode())?, visitor))
+}
+
+/// Below which address the page of `visitor` finds its files, where they are not everybody's.
+fn files_base(state: &AppState, app: &AppRecord, visitor: &Participant) -> Option<String> {
+    if app.visibility == Visibility::Public {
+        return None;
+    }
+    let pass = state.rooms.directory.files_pass(visitor);
+    Some(FilesPass::base(&state.origins.app_base_path(&app.slug), &pass))
 }
 
 /// The document with a participant's token: nobody keeps it, and it is not compressed.
@@ -185,11 +228,10 @@ fn personal_document(
     app: &AppRecord,
     pages: &ReadyPages,
     method: &Method,
-    token: &str,
+    html: &Bytes,
 ) -> Response {
-    let html = pages.document_carrying(token);
     let reply = assets::unkept(method, HTML, html.len() as u64);
-    send(reply, common(state, app, pages, false), Cache::Never, &html)
+    send(reply, common(state, app, pages, false), Cache::Never, html)
 }
 
 async fn asset(

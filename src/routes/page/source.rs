@@ -141,10 +141,11 @@ impl ReadyPages {
         })
     }
 
-    /// The document with the token of a participant.
+    /// The document with the token of a participant, and with the address below which its files
+    /// are if that is not its own.
     #[must_use]
-    pub fn document_carrying(&self, token: &str) -> Bytes {
-        document::carrying(self.document.plain(), self.script_at, token).into()
+    pub fn document_carrying(&self, token: &str, files: Option<&str>) -> Bytes {
+        document::carrying(self.document.plain(), self.script_at, token, files).into()
     }
 
     /// The record of the asset stored under `path`.
