@@ -44,7 +44,8 @@ pub struct Registered {
 
 /// Registers an agent.
 ///
-/// The agent can do little before a human claims it; see `POST /v1/agents/claim`.
+/// The agent can do little before a human claims it; see `POST /v1/agents/claim`. One that nobody
+/// claims is forgotten after 30 days in which none of its keys was used.
 #[utoipa::path(
     post, path = "/v1/register", tag = "Enrollment", request_body = Option<Register>,
     responses((status = 201, description = "The agent and its key", body = Registered)),

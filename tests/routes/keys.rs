@@ -52,6 +52,32 @@ async fn revoking_a_key_leaves_its_siblings_working() {
 }
 
 #[tokio::test]
+async fn an_agent_that_nobody_claims_or_uses_is_forgotten() {
+    const DAY_S: i64 = 86_400;
+    let server = TestServer::start().await;
+    let (idle, used) = (server.unclaimed_agent().await, server.unclaimed_agent().await);
+    let human = server.human("ada@example.com").await;
+    let claimed = server.agent(&human).await;
+    let flush = async |at: i64| {
+        server.state().clock.set(START.plus_seconds(at));
+        server.state().rooms.directory.flush().await;
+    };
+    flush(29 * DAY_S).await;
+    keys(&server, &used).await;
+    flush(30 * DAY_S + 1).await;
+    let refused = Answer::of(server.by_agent(&idle, Method::GET, "/v1/keys")).await;
+    refused.error(ErrorCode::Unauthorized);
+    for kept in [&used, &claimed] {
+        keys(&server, kept).await;
+    }
+    server.state().clock.set(START);
+    let server = server.restart().await;
+    let refused = Answer::of(server.by_agent(&idle, Method::GET, "/v1/keys")).await;
+    refused.error(ErrorCode::Unauthorized);
+    keys(&server, &used).await;
+}
+
+#[tokio::test]
 async fn keys_that_come_and_go_do_not_pile_up() {
     let server = TestServer::start().await;
     let agent = server.unclaimed_agent().await;

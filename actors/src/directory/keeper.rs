@@ -11,6 +11,7 @@ use rookery_domain::{Error, Result};
 use tracing::{error, info};
 
 use super::{
+    Directory,
     core::Core,
     memory::Memory,
     mutation::{Mutation, Verdict},
@@ -144,7 +145,7 @@ async fn flush_forever(core: Weak<Core>, every: Duration) {
     loop {
         ticks.tick().await;
         let Some(core) = core.upgrade() else { return };
-        core.flush().await;
+        Directory { core }.flush().await;
     }
 }
 

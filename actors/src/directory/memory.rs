@@ -96,6 +96,13 @@ impl Memory {
             .or_insert_with(|| AgentEntry { agent, keys: Vec::new() });
     }
 
+    /// Forgets an agent that nobody has claimed, with its keys.
+    pub(super) fn remove_unclaimed(&mut self, agent: AgentId) {
+        for gone in self.agents.remove(&agent).into_iter().flat_map(|entry| entry.keys) {
+            self.keys.remove(&SecretHash(gone.key.hash));
+        }
+    }
+
     /// Adds a key to its agent, which must be here.
     pub(super) fn add_key(&mut self, key: Key) {
         self.keep_key(key, Arc::default());

@@ -106,9 +106,10 @@ impl Directory {
     }
 
     /// Writes down the uses of keys and sessions that are only in memory yet, and forgets what
-    /// has expired. Done by itself every `flush_every`, and by [`Self::stop`].
+    /// has expired. Done by itself every `flush_every`; [`Self::stop`] writes down as well.
     pub async fn flush(&self) {
         self.core.flush().await;
+        self.forget_unclaimed().await;
     }
 
     /// Whether accounts can be looked up; not while they are loaded anew after a crash.

@@ -14,6 +14,9 @@ use crate::{
 };
 use keys::{Key, KeyState, NewKey};
 
+/// Agents that [`unclaimed`] finds at most.
+pub const FORGET_CHUNK: u32 = 100;
+
 /// A programmatic agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
@@ -93,6 +96,45 @@ pub(crate) async fn lock(tx: &mut Tx, id: AgentId) -> Result<Option<Agent>> {
     .await?
     .map(Agent::decode)
     .transpose()
+}
+
+/// Agents that nobody has claimed, that registered before `unused_since`, and of whose keys none
+/// was made or used since: the oldest, [`FORGET_CHUNK`] at most.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn unclaimed(db: &Db, unused_since: Timestamp) -> Result<Vec<AgentId>> {
+    let found: Vec<(Vec<u8>,)> = db
+        .all(
+            "select id from agents where owner is null and created_at < $1
+               and not exists (select 1 from agent_keys where agent = agents.id
+                 and (agent_keys.created_at >= $1 or agent_keys.last_used_at >= $1))
+             order by created_at, id limit $2",
+            args![unused_since, FORGET_CHUNK],
+        )
+        .await?;
+    found.into_iter().map(|(id,)| decode::id("agents.id", &id)).collect()
+}
+
+/// Forgets those of these agents that nobody has claimed, with their keys; which.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forget_unclaimed(db: &Db, agents: Vec<AgentId>) -> Result<Vec<AgentId>> {
+    db.transaction(agents, |tx, agents| {
+        Box::pin(async move {
+            let mut gone = Vec::with_capacity(agents.len());
+            for id in agents {
+                if lock(tx, *id).await?.is_some_and(|agent| agent.owner.is_none()) {
+                    tx.execute("delete from agent_keys where agent = $1", args![*id]).await?;
+                    tx.execute("delete from agents where id = $1", args![*id]).await?;
+                    gone.push(*id);
+                }
+            }
+            Ok(gone)
+        })
+    })
+    .await
 }
 
 /// The agent with this id.

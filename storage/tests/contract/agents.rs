@@ -55,6 +55,37 @@ contract! {
         assert_eq!(listed.iter().map(|k| (k.id, k.state)).collect::<Vec<_>>(), expected);
     }
 
+    async fn agents_that_nobody_claims_or_uses_are_forgotten(test: &TestDb) {
+        let db = &test.db;
+        let day = |days: i64| NOW.plus_seconds(days * 86_400);
+        let at = async |at| {
+            agents::register(db, AgentId::new(), "robin".into(), new_key(), at).await.unwrap()
+        };
+        let (idle, idle_key) = at(day(0)).await;
+        let (older, _) = at(day(-1)).await;
+        let (used, used_key) = at(day(0)).await;
+        let (renewed, renewed_key) = at(day(0)).await;
+        at(day(5)).await;
+        claimed(test, human(db, "ada@example.com").await.id).await;
+        keys::touch(db, vec![(used_key.id, day(6))]).await.unwrap();
+        keys::mint(db, renewed.id, renewed_key.id, new_key(), day(5)).await.unwrap().unwrap();
+
+        assert_eq!(agents::unclaimed(db, day(-1)).await.unwrap(), []);
+        let found = agents::unclaimed(db, day(5)).await.unwrap();
+        assert_eq!(found, [older.id, idle.id]);
+        // Of what was found one may be claimed meanwhile, and one be gone.
+        let owner = human(db, "bob@example.com").await.id;
+        let (taken, _) = claimed(test, owner).await;
+        let asked = vec![idle.id, taken.id, AgentId::new()];
+        assert_eq!(agents::forget_unclaimed(db, asked).await.unwrap(), [idle.id]);
+        assert_eq!(agents::by_id(db, idle.id).await.unwrap(), None);
+        assert_eq!(keys::by_hash(db, idle_key.hash).await.unwrap(), None);
+        assert_eq!(agents::by_id(db, taken.id).await.unwrap(), Some(taken));
+        assert_eq!(agents::unclaimed(db, day(5)).await.unwrap(), [older.id]);
+        let rest = agents::unclaimed(db, day(7)).await.unwrap();
+        assert!(rest.contains(&used.id) && rest.contains(&renewed.id), "{rest:?}");
+    }
+
     async fn of_the_revoked_keys_the_newest_are_kept(test: &TestDb) {
         let db = &test.db;
         let (agent, first) =
