@@ -3,6 +3,7 @@
 //!
 //! What is not here: the rows that a page asks for, and how a visitor comes in (`visitor`).
 
+mod personal;
 mod refusal;
 mod source;
 mod view;
@@ -14,7 +15,6 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
-use rookery_actors::directory::Participant;
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -27,11 +27,9 @@ use crate::{
         auth::visitor::{Arriving, Sender},
         client::RequestContext,
         headers::Withheld,
-        participant_cookie,
     },
     pages::{
         assets::{self, Cache, Reply, Representation},
-        files_pass::FilesPass,
         packed,
         paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
         policy::{PagePolicy, base_headers},
@@ -134,15 +132,8 @@ async fn find(
     let exists = |path: &str| pages.asset(path).is_some();
     let (mut sent, is_page) = match paths::resolve(&path, paths::is_navigation(headers), exists) {
         Target::Document => {
-            let sent = match carried(state, &arriving, headers) {
-                Some((token, visitor)) => {
-                    let files = files_base(state, &record, visitor);
-                    let html = pages.document_carrying(token, files.as_deref());
-                    personal_document(state, &record, &pages, method, &html)
-                }
-                None => document(state, &record, &pages, method, headers),
-            };
-            (sent, true)
+            let personal = personal::document(state, &record, &arriving, &pages, method, headers);
+            (personal.unwrap_or_else(|| document(state, &record, &pages, method, headers)), true)
         }
         Target::Asset(path) => {
             let info = pages.asset(&path).ok_or(Refusal::NothingHere)?;
@@ -199,39 +190,6 @@ fn document(
     };
     let reply = assets::reply(method, request, &what);
     send(reply, common(state, app, pages, chosen.is_gzip), what.cache, &chosen.bytes)
-}
-
-/// The token that the document is to carry, and whose it is: the calls of a sandboxed page come
-/// without the cookie.
-fn carried<'a>(
-    state: &AppState,
-    arriving: &'a Arriving,
-    request: &'a HeaderMap,
-) -> Option<(&'a str, &'a Participant)> {
-    let visitor = arriving.participant().filter(|_| arriving.by_cookie)?;
-    let token = participant_cookie::read(request, state);
-    Some((token.filter(|_| state.origins.is_path_mode())?, visitor))
-}
-
-/// Below which address the page of `visitor` finds its files, where they are not everybody's.
-fn files_base(state: &AppState, app: &AppRecord, visitor: &Participant) -> Option<String> {
-    if app.visibility == Visibility::Public {
-        return None;
-    }
-    let pass = state.rooms.directory.files_pass(visitor);
-    Some(FilesPass::base(&state.origins.app_base_path(&app.slug), &pass))
-}
-
-/// The document with a participant's token: nobody keeps it, and it is not compressed.
-fn personal_document(
-    state: &AppState,
-    app: &AppRecord,
-    pages: &ReadyPages,
-    method: &Method,
-    html: &Bytes,
-) -> Response {
-    let reply = assets::unkept(method, HTML, html.len() as u64);
-    send(reply, common(state, app, pages, false), Cache::Never, html)
 }
 
 async fn asset(

@@ -1,0 +1,50 @@
+//! The document of a visitor in path mode, whom the browser's cookie names with the document alone:
+//! it carries the token for what the SDK asks, and the address of the files where they are not
+//! everybody's (`docs/decisions/0042-an-app-at-a-path-has-a-cookie-of-its-path.md`).
+//!
+//! What is not here: who is let in (`refusal`), and how the two get into the HTML
+//! (`pages::document`).
+
+use axum::response::Response;
+use http::{HeaderMap, Method};
+use rookery_actors::directory::Participant;
+use rookery_domain::{app::AppRecord, manifest::Visibility};
+
+use super::{HTML, common, send, source::ReadyPages};
+use crate::{
+    http::{auth::visitor::Arriving, participant_cookie},
+    pages::{
+        assets::{self, Cache},
+        files_pass::FilesPass,
+    },
+    state::AppState,
+};
+
+/// The document for whoever comes with a good cookie in path mode; `None` for anybody else. Nobody
+/// keeps it, and it is not compressed.
+pub(super) fn document(
+    state: &AppState,
+    app: &AppRecord,
+    arriving: &Arriving,
+    pages: &ReadyPages,
+    method: &Method,
+    request: &HeaderMap,
+) -> Option<Response> {
+    if !state.origins.is_path_mode() || !arriving.by_cookie {
+        return None;
+    }
+    let (visitor, token) = (arriving.participant()?, participant_cookie::read(request, state)?);
+    let files = files_base(state, app, visitor);
+    let html = pages.document_carrying(token, files.as_deref());
+    let reply = assets::unkept(method, HTML, html.len() as u64);
+    Some(send(reply, common(state, app, pages, false), Cache::Never, &html))
+}
+
+/// Below which address the page of `visitor` finds its files, where they are not everybody's.
+fn files_base(state: &AppState, app: &AppRecord, visitor: &Participant) -> Option<String> {
+    if app.visibility == Visibility::Public {
+        return None;
+    }
+    let pass = state.rooms.directory.files_pass(visitor);
+    Some(FilesPass::base(&state.origins.app_base_path(&app.slug), &pass))
+}
