@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::json;
 
 use super::world::{World, text};
-use crate::harness::Answer;
+use crate::harness::{Answer, forged};
 
 #[tokio::test]
 async fn a_credential_is_shown_with_its_token_once() {
@@ -172,7 +172,7 @@ async fn a_credential_is_of_one_app_and_for_its_rows() {
     for path in ["/v1/apps", "/v1/keys", "/v1/orgs", "/v1/self/apps"] {
         ask(Method::GET, path).await.error(ErrorCode::Forbidden);
     }
-    let forged = format!("{}0", &token[..token.len() - 1]);
+    let forged = forged(&token);
     for wrong in [forged.as_str(), "rk_cred_short", &token[..30]] {
         let answer = world.server.get_as(wrong, &site.path("/collections/board")).await;
         answer.error(ErrorCode::Unauthorized);

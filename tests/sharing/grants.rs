@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::world::{World, manifest, text, token_of};
-use crate::harness::{Answer, START};
+use crate::harness::{Answer, START, forged};
 
 #[tokio::test]
 async fn a_link_is_shown_once_and_listed_without_its_token() {
@@ -139,7 +139,7 @@ async fn looking_ahead_uses_nothing_up_and_what_is_no_link_opens_nothing() {
     for answer in [head, Answer::of(ahead).await] {
         assert!(answer.status < 300 && !answer.headers.contains_key("set-cookie"));
     }
-    let forged = format!("{}x", &path[..path.len() - 1]);
+    let forged = forged(&path);
     for wrong in ["/s/grant/nonsense", &forged, &path[..20]] {
         let refused = site.open(wrong).await;
         refused.error(ErrorCode::GrantInvalid);

@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::json;
 
 use super::world::{Site, World, text};
-use crate::harness::{Answer, START};
+use crate::harness::{Answer, START, forged};
 
 async fn mint(site: &Site<'_>) -> String {
     text(&site.post("/test-session-tokens", json!({})).await.expect(201), "token")
@@ -43,7 +43,7 @@ async fn a_token_ends_after_ten_minutes_and_is_of_one_app() {
     redeem(&site, &foreign).await.error(ErrorCode::GrantInvalid);
     world.pass_seconds(600);
     redeem(&site, &late).await.error(ErrorCode::GrantInvalid);
-    let forged = format!("{}0", &late[..late.len() - 1]);
+    let forged = forged(&late);
     for wrong in ["nonsense", &forged, &world.agent.key] {
         redeem(&site, wrong).await.error(ErrorCode::GrantInvalid);
     }
