@@ -74,8 +74,9 @@ if (token) delete script.dataset.participant;
 // Where the files of such a page are not everybody's, its base is the address of those files
 // (src/pages/files_pass.rs), and a link to a place in the page would lead there.
 if (token && script.previousElementSibling?.localName === 'base') {
-  document.addEventListener('click', (event) => {
-    const link = event.target.closest('a[href^="#"]:not([target])');
+  // Behind all listeners of the page: what one of them has dealt with is not ours.
+  window.addEventListener('click', (event) => {
+    const link = event.target.closest?.('a[href^="#"]:not([target])');
     if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     location.hash = link.getAttribute('href');

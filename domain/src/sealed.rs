@@ -1,5 +1,5 @@
 //! The server's own key and what is derived from it: sealing of texts that must be shown again,
-//! signing of cursors and challenges, keyed hashes of network addresses and typed codes.
+//! signing of cursors, passes and challenges, keyed hashes of network addresses and typed codes.
 //!
 //! Every purpose has its own sub-key, so nothing made for one passes for another. What is not
 //! here: where the key is kept, and what a cursor says (`query`).
@@ -41,8 +41,8 @@ pub enum TokenPurpose {
     Files = 4,
 }
 
-/// 32 secret bytes of this installation. Losing it loses sealed texts, open cursors and the
-/// day's anonymous budgets; nothing else.
+/// 32 secret bytes of this installation. Losing it loses sealed texts, open cursors, the files of
+/// open pages in path mode and the day's anonymous budgets; nothing else.
 #[derive(Clone)]
 pub struct ServerKey {
     cipher: XChaCha20Poly1305,

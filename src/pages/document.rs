@@ -89,7 +89,7 @@ pub fn serve(authored: &str, sdk_src: &str) -> Result<Served> {
             at_element.borrow_mut().at_element(el);
             let is_copy = match el.tag_name().as_str() {
                 "script" => is_sdk_script(el, sdk_src),
-                "base" => el.get_attribute("href").is_some_and(|href| FilesPass::is_in(&href)),
+                "base" => el.get_attribute("href").is_some_and(|href| FilesPass::is_base(&href)),
                 _ => false,
             };
             if is_copy {

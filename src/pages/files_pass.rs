@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use super::origin::APPS_PATH;
+
 /// Where on an app's origin such addresses begin. It belongs to the service, so no asset lies there.
 const PREFIX: &str = "/s/as/";
 
@@ -32,8 +34,10 @@ impl FilesPass {
     /// Whether an address in an app's document is such a base: it names a visitor, whichever app it
     /// was for.
     #[must_use]
-    pub fn is_in(address: &str) -> bool {
-        address.contains(PREFIX)
+    pub fn is_base(address: &str) -> bool {
+        let Some((app, pass)) = address.trim_ascii().split_once(PREFIX) else { return false };
+        let below = app.rfind('/').map_or("", |slash| &app[..=slash]);
+        below.ends_with(APPS_PATH) && pass.find('/').is_some_and(|end| end + 1 == pass.len())
     }
 
     /// Its text.

@@ -9,7 +9,7 @@ use url::{Host as UrlHost, Url};
 /// Bytes of a host name (RFC 1035), the port not counted.
 const HOST_BYTES_MAX: usize = 253;
 /// Where apps live when each has a path instead of an origin.
-const APPS_PATH: &str = "/a/";
+pub(super) const APPS_PATH: &str = "/a/";
 
 /// Where the site and its apps live.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -62,8 +62,13 @@ fn a_document_that_was_served_before_still_has_one_script() {
     assert_eq!(served("<SCRIPT defer SRC=' /s/sdk.js '></SCRIPT><p>x"), format!("{TAG}<p>x"));
     let copy = carrying(again.as_bytes(), "<head>".len(), "rk_part_1", Some("/a/x/s/as/1/"));
     assert_eq!(served(&String::from_utf8(copy).unwrap()), again);
-    let own = "<base href=/docs/>";
-    assert_eq!(served(own), format!("{TAG}{own}"));
+    let saved = "<base href=\"https://apps.example/a/x/s/as/1/\">";
+    assert_eq!(served(saved), TAG);
+    for own in ["/docs/", "docs/s/as/x/", "/s/as/x/", "/a/x/s/as/1/css/", "/a/x/s/as/1", "/a/x/s/"]
+    {
+        let own = format!("<base href={own}>");
+        assert_eq!(served(&own), format!("{TAG}{own}"));
+    }
     let kept = "<script src=/s/sdk.js.bak></script>";
     assert_eq!(served(kept), format!("{TAG}{kept}"));
 }

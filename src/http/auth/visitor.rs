@@ -123,7 +123,7 @@ impl Arriving {
         sender: Sender,
         state: &AppState,
     ) -> Result<Self> {
-        let app = state.rooms.apps().find(slug).await?;
+        let app = found(slug, state).await?;
         let (token, by_cookie) = token(headers, sender, state);
         let presented = match token {
             None => Presented::Nothing,
@@ -143,7 +143,7 @@ impl Arriving {
         pass: &FilesPass,
         state: &AppState,
     ) -> Result<Self> {
-        let app = state.rooms.apps().find(slug).await?;
+        let app = found(slug, state).await?;
         let found = state.rooms.directory.participant_by_pass(app.id(), pass.expose()).await?;
         Ok(Self::at(app, found.into(), false, context, state))
     }
@@ -155,7 +155,6 @@ impl Arriving {
         context: &RequestContext,
         state: &AppState,
     ) -> Self {
-        metering::credit(&app);
         let network = state.rooms.key.network(context.address);
         Self { app, presented, by_cookie, domain: context.domain.clone(), network }
     }
@@ -266,6 +265,13 @@ impl Arriving {
         let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
         Self::of(slug, context, &parts.headers, sender, state).await
     }
+}
+
+/// The app `slug`, which the request counts for from here on.
+async fn found(slug: &str, state: &AppState) -> Result<AppHandle> {
+    let app = state.rooms.apps().find(slug).await?;
+    metering::credit(&app);
+    Ok(app)
 }
 
 /// The token that a request presents, and whether it came in a cookie: `None` for none at all,

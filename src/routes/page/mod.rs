@@ -101,14 +101,19 @@ fn elsewhere(
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Option<Redirect> {
+    let is_bare = uri.path() == WITHOUT_SLASH && state.origins.is_path_mode();
+    let is_link = context.pass.is_some() && paths::is_navigation(headers);
+    if !is_bare && !is_link {
+        return None;
+    }
     let base = state.origins.app_base_path(context.app.as_deref()?);
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    if uri.path() == WITHOUT_SLASH && state.origins.is_path_mode() {
-        return Some(Redirect::permanent(&format!("{base}{query}")));
-    }
-    let is_link = context.pass.is_some() && paths::is_navigation(headers);
-    let path = uri.path().trim_start_matches('/');
-    is_link.then(|| Redirect::temporary(&format!("{base}{path}{query}")))
+    Some(if is_bare {
+        Redirect::permanent(&format!("{base}{query}"))
+    } else {
+        let path = uri.path().trim_start_matches('/');
+        Redirect::temporary(&format!("{base}{path}{query}"))
+    })
 }
 
 async fn find(

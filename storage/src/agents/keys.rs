@@ -19,7 +19,7 @@ pub const TOUCH_MAX: usize = 500;
 
 /// Revoked keys of an agent that are kept, the newest: they are there to be looked at, and a key
 /// that is forgotten is refused as one that is revoked.
-pub const REVOKED_KEPT_MAX: usize = 100;
+pub const REVOKED_KEPT_MAX: u32 = 100;
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,12 +132,11 @@ pub(crate) async fn insert(
         args![key.id, agent, key.hash, &key.prefix, state.code(), now],
     )
     .await?;
-    let kept = i64::try_from(REVOKED_KEPT_MAX).unwrap_or(i64::MAX);
     tx.execute(
         "delete from agent_keys where agent = $1 and state = 2 and id not in
              (select id from agent_keys where agent = $1 and state = 2
               order by created_at desc, id desc limit $2)",
-        args![agent, kept],
+        args![agent, REVOKED_KEPT_MAX],
     )
     .await?;
     Ok(Key {

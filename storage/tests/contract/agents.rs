@@ -1,18 +1,28 @@
 //! Agents and their keys.
 
-use rookery_domain::id::{AgentId, HumanId, KeyId};
-use rookery_storage::agents::{
-    self,
-    keys::{self, KeyState, KeysOutcome},
+use rookery_domain::{
+    Timestamp,
+    id::{AgentId, HumanId, KeyId},
+};
+use rookery_storage::{
+    Db,
+    agents::{
+        self,
+        keys::{self, KeyState, KeysOutcome},
+    },
 };
 
 use crate::support::{NOW, TestDb, at_once, contract, hash, human, new_key, new_session};
 
+/// An agent that nobody has claimed, with one key.
+async fn registered(db: &Db, at: Timestamp) -> (agents::Agent, keys::Key) {
+    agents::register(db, AgentId::new(), "robin".into(), new_key(), at).await.unwrap()
+}
+
 /// An agent that `human` has claimed, with one key.
 pub(super) async fn claimed(db: &TestDb, owner: HumanId) -> (agents::Agent, keys::Key) {
     let db = &db.db;
-    let (agent, key) =
-        agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+    let (agent, key) = registered(db, NOW).await;
     let code = hash();
     rookery_storage::claims::mint(db, code, owner, NOW.plus_seconds(600), NOW).await.unwrap();
     rookery_storage::claims::redeem(db, code, agent.id, NOW).await.unwrap();
@@ -43,8 +53,7 @@ contract! {
 
     async fn a_sibling_key_is_minted_by_an_active_key_only(test: &TestDb) {
         let db = &test.db;
-        let (agent, first) =
-            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+        let (agent, first) = registered(db, NOW).await;
         let second = new_key();
         let minted = keys::mint(db, agent.id, first.id, second.clone(), NOW).await.unwrap();
         assert_eq!(minted, Some(keys::list(db, agent.id).await.unwrap()));
@@ -58,14 +67,11 @@ contract! {
     async fn agents_that_nobody_claims_or_uses_are_forgotten(test: &TestDb) {
         let db = &test.db;
         let day = |days: i64| NOW.plus_seconds(days * 86_400);
-        let at = async |at| {
-            agents::register(db, AgentId::new(), "robin".into(), new_key(), at).await.unwrap()
-        };
-        let (idle, idle_key) = at(day(0)).await;
-        let (older, _) = at(day(-1)).await;
-        let (used, used_key) = at(day(0)).await;
-        let (renewed, renewed_key) = at(day(0)).await;
-        at(day(5)).await;
+        let (idle, idle_key) = registered(db, day(0)).await;
+        let (older, _) = registered(db, day(-1)).await;
+        let (used, used_key) = registered(db, day(0)).await;
+        let (renewed, renewed_key) = registered(db, day(0)).await;
+        registered(db, day(5)).await;
         claimed(test, human(db, "ada@example.com").await.id).await;
         keys::touch(db, vec![(used_key.id, day(6))]).await.unwrap();
         keys::mint(db, renewed.id, renewed_key.id, new_key(), day(5)).await.unwrap().unwrap();
@@ -88,13 +94,11 @@ contract! {
 
     async fn of_the_revoked_keys_the_newest_are_kept(test: &TestDb) {
         let db = &test.db;
-        let (agent, first) =
-            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
-        let (_, other) =
-            agents::register(db, AgentId::new(), "wren".into(), new_key(), NOW).await.unwrap();
+        let (agent, first) = registered(db, NOW).await;
+        let (_, other) = registered(db, NOW).await;
         keys::revoke(db, other.agent, other.id).await.unwrap();
         let mut revoked = Vec::new();
-        for second in 1..=keys::REVOKED_KEPT_MAX as i64 + 3 {
+        for second in 1..=i64::from(keys::REVOKED_KEPT_MAX) + 3 {
             let (key, at) = (new_key(), NOW.plus_seconds(second));
             keys::mint(db, agent.id, first.id, key.clone(), at).await.unwrap().unwrap();
             keys::revoke(db, agent.id, key.id).await.unwrap();
@@ -110,10 +114,8 @@ contract! {
 
     async fn revoking_a_key_of_another_agent_changes_nothing(test: &TestDb) {
         let db = &test.db;
-        let (agent, key) =
-            agents::register(db, AgentId::new(), "a".into(), new_key(), NOW).await.unwrap();
-        let (other, _) =
-            agents::register(db, AgentId::new(), "b".into(), new_key(), NOW).await.unwrap();
+        let (agent, key) = registered(db, NOW).await;
+        let (other, _) = registered(db, NOW).await;
         assert!(!keys::revoke(db, other.id, key.id).await.unwrap());
         assert!(!keys::revoke(db, agent.id, KeyId::new()).await.unwrap());
         assert_eq!(keys::list(db, agent.id).await.unwrap()[0].state, KeyState::Active);
@@ -224,8 +226,7 @@ contract! {
 
     async fn an_older_use_of_a_key_never_replaces_a_newer_one(test: &TestDb) {
         let db = &test.db;
-        let (agent, key) =
-            agents::register(db, AgentId::new(), "robin".into(), new_key(), NOW).await.unwrap();
+        let (agent, key) = registered(db, NOW).await;
         let later = NOW.plus_seconds(10);
         keys::touch(db, vec![(key.id, later), (KeyId::new(), NOW)]).await.unwrap();
         keys::touch(db, vec![(key.id, NOW)]).await.unwrap();
