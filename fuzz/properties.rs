@@ -15,7 +15,7 @@ use rookery_domain::{
     query::{FeedCursor, ListCursor, PageBinding, PageCursor, RowQuery},
     row::Row,
     sealed::{ServerKey, TokenPurpose},
-    secret::{Secret, UserCode},
+    secret::{Secret, SecretKind, UserCode},
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -130,7 +130,7 @@ pub(crate) fn cursor(data: &[u8]) -> bool {
 /// Secrets, codes, sealed texts and ids: what is read is written again as it was.
 pub(crate) fn token(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
-    let secret = Secret::parse_any(text);
+    let secret = SecretKind::ALL.iter().find_map(|kind| Secret::parse(*kind, text));
     if let Some(secret) = &secret {
         assert_eq!(secret.expose(), text);
         assert!(text.starts_with(&secret.prefix()));

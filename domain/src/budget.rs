@@ -12,31 +12,13 @@ use std::{
 
 use serde_json::json;
 
-use crate::{
-    Error, ErrorCode, Result, Timestamp,
-    access::{Standing, Tier},
-    manifest::AnonWriteBudget,
-    principal::Caller,
-    timezone::Zone,
-};
+use crate::{Error, ErrorCode, Result, Timestamp, manifest::AnonWriteBudget, timezone::Zone};
 
 /// Networks counted one by one in an app and day. Further ones share [`SHARED_BUCKETS`] counters:
 /// a flood of addresses costs bounded memory, and is never counted more leniently.
 pub const NETWORKS_MAX: usize = 10_000;
 /// Counters that the networks beyond [`NETWORKS_MAX`] share.
 pub const SHARED_BUCKETS: u64 = 1_024;
-
-/// The network whose budget a write of this caller counts against; `None` for everybody but
-/// anonymous visitors.
-#[must_use]
-pub const fn counted_network(caller: &Caller, standing: &Standing) -> Option<u64> {
-    match caller {
-        Caller::Anonymous { network, .. } if matches!(standing.tier, Tier::Visitor) => {
-            Some(*network)
-        }
-        _ => None,
-    }
-}
 
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -47,7 +47,6 @@ pub mod trace;
 pub mod transfers;
 pub mod typescript;
 pub mod unique;
-pub mod version_tag;
 
 pub use error::{Error, ErrorCode, Result};
 pub use principal::{Principal, PrincipalKind};

@@ -93,14 +93,7 @@ impl Secret {
         Self { kind, text: text.into() }
     }
 
-    /// Reads a secret of any kind; `None` for a wrong length, alphabet, prefix or checksum.
-    #[must_use]
-    pub fn parse_any(text: &str) -> Option<Self> {
-        let kind = SecretKind::ALL.iter().find(|kind| text.starts_with(kind.prefix()))?;
-        Self::parse(*kind, text)
-    }
-
-    /// Reads a secret of one kind.
+    /// Reads a secret of one kind; `None` for a wrong length, alphabet, prefix or checksum.
     #[must_use]
     pub fn parse(kind: SecretKind, text: &str) -> Option<Self> {
         let rest = text.strip_prefix(kind.prefix())?;

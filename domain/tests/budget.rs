@@ -5,11 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rookery_domain::{
     ErrorCode, Timestamp,
-    access::{Standing, Tier},
-    budget::{self, BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX},
-    id::{GrantId, HumanId, ParticipantId},
+    budget::{BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX},
     manifest::AnonWriteBudget,
-    principal::Caller,
     timezone::Zone,
 };
 use serde_json::json;
@@ -26,21 +23,6 @@ fn entries() -> Arc<str> {
 
 fn budget(per_ip: impl Into<Option<u64>>, per_app: impl Into<Option<u64>>) -> AnonWriteBudget {
     AnonWriteBudget { per_ip_per_day: per_ip.into(), per_app_day: per_app.into() }
-}
-
-#[test]
-fn anonymous_visitors_are_counted_and_nobody_else() {
-    let participant = ParticipantId::from_uuid(uuid::Uuid::nil());
-    let anonymous = Caller::Anonymous { participant, network: 7, share: None };
-    let grant = Caller::Grant { participant, grant: GrantId::from_uuid(uuid::Uuid::nil()) };
-    let human = Caller::Human { human: HumanId::from_uuid(uuid::Uuid::nil()), share: None };
-    let counted = |caller: &Caller, tier| {
-        budget::counted_network(caller, &Standing::new(caller.principal(), tier))
-    };
-    assert_eq!(counted(&anonymous, Tier::Visitor), Some(7));
-    assert_eq!(counted(&anonymous, Tier::Member), None);
-    assert_eq!(counted(&grant, Tier::Visitor), None);
-    assert_eq!(counted(&human, Tier::Visitor), None);
 }
 
 #[test]

@@ -1,15 +1,9 @@
-//! The small grammars at the edge: addresses, return paths, client versions, row keys, version
-//! tags, timezones.
+//! The small grammars at the edge: addresses, return paths, client versions, row keys,
+//! timezones.
 
 use proptest::prelude::*;
 use rookery_domain::{
-    ErrorCode,
-    cli_version::CliVersion,
-    email::Email,
-    redirect::ReturnPath,
-    row_key,
-    timezone::Zone,
-    version_tag::{self, IfMatch},
+    ErrorCode, cli_version::CliVersion, email::Email, redirect::ReturnPath, row_key, timezone::Zone,
 };
 
 #[test]
@@ -174,59 +168,6 @@ fn row_keys_have_1_to_128_characters_without_control_characters() {
 }
 
 #[test]
-fn if_match_admits_the_versions_it_names() {
-    for (header, admitted) in [
-        ("\"3\"", &[3][..]),
-        ("*", &[1, 2, 3, 4]),
-        (" \"3\" , \"4\" ", &[3, 4]),
-        ("W/\"3\"", &[]),
-        ("W/\"3\", \"4\"", &[4]),
-        ("\"abc\"", &[]),
-        ("\"03\"", &[]),
-        ("\"a,b\", \"2\"", &[2]),
-    ] {
-        let condition = IfMatch::parse_header(header).expect(header);
-        let found: Vec<u32> = (1..=4).filter(|version| condition.admits(*version)).collect();
-        assert_eq!(found, admitted, "{header}");
-    }
-    for bad in ["", "3", "\"3", "\"3\" \"4\"", "\"3\",", "*, \"3\"", "w/\"3\""] {
-        let error = IfMatch::parse_header(bad).expect_err(bad);
-        assert_eq!(error.code, ErrorCode::InvalidRequest, "{bad}");
-    }
-    assert!(IfMatch::parse_header(&vec!["\"1\""; 51].join(",")).is_err());
-}
-
-#[test]
-fn if_match_of_query_body_and_header_must_agree() {
-    assert_eq!(IfMatch::parse_query("3"), Ok(IfMatch::from(3)));
-    for bad in ["", "0", "03", "+3", "-3", "3.0", "x", "4294967296"] {
-        assert!(IfMatch::parse_query(bad).is_err(), "{bad}");
-    }
-    let three = || Some(IfMatch::from(3));
-    assert_eq!(IfMatch::combine(three(), None), Ok(three()));
-    assert_eq!(IfMatch::combine(None, None), Ok(None));
-    assert_eq!(IfMatch::combine(three(), three()), Ok(three()));
-    assert!(IfMatch::combine(three(), Some(IfMatch::from(4))).is_err());
-}
-
-#[test]
-fn if_none_match_compares_weakly() {
-    let tag = version_tag::etag(3);
-    assert_eq!(tag, "\"3\"");
-    for (header, holds) in [
-        ("\"3\"", true),
-        ("W/\"3\"", true),
-        ("\"2\", \"3\"", true),
-        ("*", true),
-        ("\"2\"", false),
-        ("3", false),
-        ("", false),
-    ] {
-        assert_eq!(version_tag::none_match_holds(header, &tag), holds, "{header}");
-    }
-}
-
-#[test]
 fn timezones_are_iana_names() {
     for name in
         ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Etc/GMT+5"]
@@ -256,8 +197,6 @@ proptest! {
         let _ = ReturnPath::parse("x", &format!("/{text}"));
         let _ = CliVersion::check(Some(&text), None);
         let _ = row_key::check(&text);
-        let _ = IfMatch::parse_header(&text);
-        let _ = version_tag::none_match_holds(&text, "\"1\"");
         let _ = Zone::parse(&text);
     }
 

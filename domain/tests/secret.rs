@@ -25,7 +25,7 @@ fn a_secret_has_the_documented_shape_and_reads_back() {
         assert_eq!(text.len(), kind.prefix().len() + 43 + 6);
         assert!(text[kind.prefix().len()..].bytes().all(|b| b.is_ascii_alphanumeric()));
         assert_eq!(secret.prefix(), text[..kind.prefix().len() + 6]);
-        let read = Secret::parse_any(text).expect("own text");
+        let read = Secret::parse(*kind, text).expect("own text");
         assert_eq!((read.kind(), read.hash()), (*kind, secret.hash()));
         for other in SecretKind::ALL.iter().filter(|other| *other != kind) {
             assert!(Secret::parse(*other, text).is_none(), "{kind:?} passes for {other:?}");
@@ -102,13 +102,14 @@ proptest! {
         let digit = ALPHABET.iter().position(|c| *c == text[at]).expect("base62");
         text[at] = ALPHABET[(digit + usize::from(by)) % 62];
         let text = String::from_utf8(text).expect("ASCII");
-        prop_assert!(Secret::parse_any(&text).is_none());
+        prop_assert!(Secret::parse(SecretKind::Agent, &text).is_none());
     }
 
     #[test]
     fn no_text_makes_parsing_panic(text in "\\PC{0,80}") {
-        let _ = Secret::parse_any(&text);
-        let _ = Secret::parse_any(&format!("rk_agent_{text}"));
+        for kind in SecretKind::ALL {
+            let _ = Secret::parse(*kind, &format!("{}{text}", kind.prefix()));
+        }
         let _ = UserCode::parse(&text);
         let _ = key().open("", &text);
     }

@@ -127,13 +127,6 @@ impl Server {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
-
-    /// Bytes that its data takes on disk.
-    #[must_use]
-    pub fn data_bytes(&self) -> u64 {
-        let entries = std::fs::read_dir(self.folder.path().join("data")).into_iter().flatten();
-        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
-    }
 }
 
 impl Drop for Server {

@@ -9,7 +9,6 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     advisory::Evidence,
     event::{Event, EventType, RowChange},
-    id::RowId,
     limits::Limits,
     manifest::{Collection, Manifest},
     row::Row,
@@ -118,7 +117,7 @@ impl SeedChecks<'_> {
                 error
             })?;
         }
-        let key = seed.key.clone().unwrap_or_else(|| RowId::new().to_string().into());
+        let key = seed.key.clone().unwrap_or_else(|| row_key::generate().into());
         if !self.keys.insert(key.clone()) {
             return Err(Error::invalid(format!("`{at}.key`: {key:?} occurs twice")));
         }

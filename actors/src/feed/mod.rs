@@ -28,8 +28,6 @@ use sight::Sight;
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Wait of a poll that does not say.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(25);
-/// Events that one page holds at most.
-pub const PAGE_EVENTS_MAX: usize = 200;
 /// Bytes of events after which a page ends, whatever was asked for: an event may hold a whole row,
 /// and a page is in memory until its reader has taken it.
 const PAGE_BYTES: usize = 256 << 10;

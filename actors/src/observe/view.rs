@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
 
-use rookery_domain::{Error, ErrorCode, Result, Timestamp, id::AppId};
+use rookery_domain::{Error, ErrorCode, Result, Timestamp};
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -97,12 +97,6 @@ impl Apps {
         let (slots, next) = self.inner.shards.page(shard, after, limit.min(TREE_PAGE_MAX))?;
         let apps = slots.into_iter().map(|slot| self.handle(slot)).collect();
         Some(ShardPage { apps, next })
-    }
-
-    /// The app with this id, if somebody has asked for it since the process started.
-    #[must_use]
-    pub fn known_app(&self, id: AppId) -> Option<AppHandle> {
-        self.known(id).map(|slot| self.handle(slot))
     }
 }
 

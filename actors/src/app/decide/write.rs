@@ -7,7 +7,6 @@ use rookery_domain::{
     access::{Access, Authorship},
     budget::{BudgetRecord, BudgetScope},
     event::EventType,
-    id::RowId,
     json::Object,
     manifest::Collection,
     patch,
@@ -54,7 +53,7 @@ impl Decision<'_> {
         self.check_schema(shelf, &value)?;
         // A key of the caller's may have been a row's before; one that is drawn is nobody's.
         let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
-        let key = item.key.unwrap_or_else(|| RowId::new().to_string().into());
+        let key = item.key.unwrap_or_else(|| row_key::generate().into());
         let digest = Digest::of(&key);
         let tomb = self.working.tomb(&decl.name, digest);
         if tomb.is_some_and(|t| matches!(t.kind, TombKind::Detached | TombKind::Poison)) {
