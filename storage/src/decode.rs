@@ -25,6 +25,13 @@ pub(crate) fn fixed<const N: usize>(what: &'static str, bytes: &[u8]) -> Result<
     })
 }
 
+pub(crate) fn fixed_opt<const N: usize>(
+    what: &'static str,
+    bytes: Option<&[u8]>,
+) -> Result<Option<[u8; N]>> {
+    bytes.map(|bytes| fixed(what, bytes)).transpose()
+}
+
 /// A count or number that is never negative.
 pub(crate) fn number<T: TryFrom<i64>>(what: &'static str, value: i64) -> Result<T> {
     T::try_from(value).map_err(|_| StorageError::corrupt(what, format_args!("{value}")))

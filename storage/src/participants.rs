@@ -65,24 +65,29 @@ pub struct Participant {
     /// The bytes of the grant's or preview's id it came by. For whoever came by a share link, a
     /// human too, the first 16 bytes of the share token's hash, so that rotation ends the visit.
     pub via: Option<[u8; 16]>,
+    /// SHA-256 of the agent's key that it was let in with, for a test session of an agent: it is
+    /// good for as long as that key is.
+    pub minted_by: Option<[u8; 32]>,
     /// When it came first.
     pub created_at: Timestamp,
     /// When its token ends.
     pub expires_at: Timestamp,
 }
 
-type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
+type Columns =
+    (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
 
 impl Participant {
     fn decode(columns: Columns) -> Result<Self> {
-        let (id, hash, app, kind, human, via, created, expires) = columns;
+        let (id, hash, app, kind, human, via, minted_by, created, expires) = columns;
         Ok(Self {
             id: decode::id("participants.id", &id)?,
             hash: decode::fixed("participants.hash", &hash)?,
             app: decode::id("participants.app_id", &app)?,
             kind: ParticipantKind::from_code(kind)?,
             human: decode::id_opt("participants.human", human.as_deref())?,
-            via: via.map(|via| decode::fixed("participants.via", &via)).transpose()?,
+            via: decode::fixed_opt("participants.via", via.as_deref())?,
+            minted_by: decode::fixed_opt("participants.minted_by", minted_by.as_deref())?,
             created_at: Timestamp(created),
             expires_at: Timestamp(expires),
         })
@@ -95,8 +100,9 @@ impl Participant {
 /// Any [`StorageError`].
 pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
     db.execute(
-        "insert into participants (id, hash, app_id, kind, human, via, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into participants
+             (id, hash, app_id, kind, human, via, minted_by, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         args![
             visitor.id,
             visitor.hash,
@@ -104,6 +110,7 @@ pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
             visitor.kind.code(),
             visitor.human,
             visitor.via,
+            visitor.minted_by,
             visitor.created_at,
             visitor.expires_at,
         ],
@@ -118,7 +125,7 @@ pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
 /// Any [`StorageError`].
 pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Participant>> {
     db.optional(
-        "select id, hash, app_id, kind, human, via, created_at, expires_at
+        "select id, hash, app_id, kind, human, via, minted_by, created_at, expires_at
          from participants where hash = $1 and expires_at > $2",
         args![hash, now],
     )
@@ -127,17 +134,18 @@ pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<P
     .transpose()
 }
 
-/// Moves the end of a visitor's token, never to an earlier time.
+/// Gives a visitor the token, its end and the link of this record; `false` when it has left.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn extend(db: &Db, id: ParticipantId, expires_at: Timestamp) -> Result<()> {
-    db.execute(
-        "update participants set expires_at = $2 where id = $1 and expires_at < $2",
-        args![id, expires_at],
-    )
-    .await?;
-    Ok(())
+pub async fn renew(db: &Db, visitor: &Participant) -> Result<bool> {
+    let renewed = db
+        .execute(
+            "update participants set hash = $2, via = $3, expires_at = $4 where id = $1",
+            args![visitor.id, visitor.hash, visitor.via, visitor.expires_at],
+        )
+        .await?;
+    Ok(renewed == 1)
 }
 
 /// Ends a visitor's token; `false` when it had ended already.

@@ -11,29 +11,37 @@ use crate::{
     error::Result,
 };
 
-/// Stores a grant by its SHA-256.
+/// A grant that nobody has spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionGrant {
+    /// SHA-256 of its secret.
+    pub hash: [u8; 32],
+    /// The only app it is good for.
+    pub app: AppId,
+    /// Whom it signs in.
+    pub human: HumanId,
+    /// SHA-256 of the agent's key that it was made with, where one was.
+    pub minted_by: Option<[u8; 32]>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Stores a grant.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn create(
-    db: &Db,
-    hash: [u8; 32],
-    app: AppId,
-    human: HumanId,
-    expires_at: Timestamp,
-    now: Timestamp,
-) -> Result<()> {
+pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp) -> Result<()> {
+    let SessionGrant { hash, app, human, minted_by, expires_at } = *grant;
     db.execute(
-        "insert into session_grants (hash, app_id, human, created_at, expires_at)
-         values ($1, $2, $3, $4, $5)",
-        args![hash, app, human, now, expires_at],
+        "insert into session_grants (hash, app_id, human, minted_by, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6)",
+        args![hash, app, human, minted_by, now, expires_at],
     )
     .await?;
     Ok(())
 }
 
-/// Spends a grant; the human it signs in. `None` for unknown, used, expired, and for another app
-/// alike. A grant shown to another app is spent too: whoever holds it there should not have it.
+/// Spends a grant. `None` for unknown, used, expired, and for another app alike. A grant shown to another app is spent too: whoever holds it there should not have it.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -42,15 +50,22 @@ pub async fn consume(
     hash: [u8; 32],
     app: AppId,
     now: Timestamp,
-) -> Result<Option<HumanId>> {
-    let spent: Option<(Vec<u8>, Vec<u8>, i64)> = db
+) -> Result<Option<SessionGrant>> {
+    type Columns = (Vec<u8>, Vec<u8>, Option<Vec<u8>>, i64);
+    let spent: Option<Columns> = db
         .returning(
-            "delete from session_grants where hash = $1 returning app_id, human, expires_at",
+            "delete from session_grants where hash = $1
+             returning app_id, human, minted_by, expires_at",
             args![hash],
         )
         .await?;
-    let Some((bound, human, expires)) = spent else { return Ok(None) };
-    let bound: AppId = decode::id("session_grants.app_id", &bound)?;
-    let human = decode::id("session_grants.human", &human)?;
-    Ok((bound == app && Timestamp(expires) > now).then_some(human))
+    let Some((bound, human, minted_by, expires_at)) = spent else { return Ok(None) };
+    let grant = SessionGrant {
+        hash,
+        app: decode::id("session_grants.app_id", &bound)?,
+        human: decode::id("session_grants.human", &human)?,
+        minted_by: decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())?,
+        expires_at: Timestamp(expires_at),
+    };
+    Ok((grant.app == app && grant.expires_at > now).then_some(grant))
 }

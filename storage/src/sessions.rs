@@ -106,21 +106,6 @@ pub(crate) async fn insert(
     })
 }
 
-/// The unexpired session with this hash.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Session>> {
-    db.optional(
-        "select id, hash, human, created_at, seen_at, expires_at from sessions
-         where hash = $1 and expires_at > $2",
-        args![hash, now],
-    )
-    .await?
-    .map(Session::decode)
-    .transpose()
-}
-
 /// Whether `human` still has this session.
 ///
 /// # Errors

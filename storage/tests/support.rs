@@ -10,17 +10,20 @@ use rookery_domain::{
     Principal, PrincipalKind, Timestamp,
     app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
-    id::{AgentId, AppId, HistoryId, HumanId, KeyId, SessionId, TransferId},
+    id::{AgentId, AppId, HistoryId, HumanId, KeyId, ParticipantId, SessionId, TransferId},
     manifest::Visibility,
     row::Row,
 };
 use rookery_storage::{
     Db, StorageOptions,
-    agents::keys::NewKey,
+    agents::{Agent, keys::NewKey},
     apps::create::NewApp,
     commit::{Asset, NewVersion, RowState, RowWrite, Totals},
+    directory::{self, Entry},
     humans::{self, Human},
-    sessions::NewSession,
+    participants::{Participant, ParticipantKind},
+    session_grants::SessionGrant,
+    sessions::{NewSession, Session},
     transfers::Transfer,
 };
 use rookery_testkit::Database;
@@ -124,6 +127,63 @@ pub(crate) fn new_key() -> NewKey {
 /// A session to be opened, which ends an hour from [`NOW`].
 pub(crate) fn new_session() -> NewSession {
     NewSession { id: SessionId::new(), hash: hash(), expires_at: NOW.plus_seconds(3_600) }
+}
+
+/// What the directory is filled with at `now`.
+async fn loaded(db: &Db, now: Timestamp) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    directory::load(db, now, |entry| entries.push(entry)).await.unwrap();
+    entries
+}
+
+/// The session with this token, if it is open at `now`.
+pub(crate) async fn open_session(db: &Db, hash: [u8; 32], now: Timestamp) -> Option<Session> {
+    loaded(db, now).await.into_iter().find_map(|entry| match entry {
+        Entry::Session(session) if session.hash == hash => Some(session),
+        _ => None,
+    })
+}
+
+/// The agents of a human.
+pub(crate) async fn agents_of(db: &Db, owner: HumanId) -> Vec<Agent> {
+    let mut agents = agents(db).await;
+    agents.retain(|agent| agent.owner == Some(owner));
+    agents
+}
+
+/// The agent with this id.
+pub(crate) async fn known_agent(db: &Db, id: AgentId) -> Option<Agent> {
+    agents(db).await.into_iter().find(|agent| agent.id == id)
+}
+
+async fn agents(db: &Db) -> Vec<Agent> {
+    let entries = loaded(db, NOW).await.into_iter();
+    let agents = entries.filter_map(|entry| match entry {
+        Entry::Agent(agent) => Some(agent),
+        _ => None,
+    });
+    agents.collect()
+}
+
+/// A sign-in to `app` that waits for `human` for a minute from [`NOW`].
+pub(crate) fn session_grant(app: AppId, human: HumanId) -> SessionGrant {
+    let expires_at = NOW.plus_seconds(60);
+    SessionGrant { hash: hash(), app, human, minted_by: None, expires_at }
+}
+
+/// Somebody who came to some app in this way, for a minute from [`NOW`].
+pub(crate) fn visitor(kind: ParticipantKind) -> Participant {
+    Participant {
+        id: ParticipantId::new(),
+        hash: hash(),
+        app: AppId::new(),
+        kind,
+        human: None,
+        via: None,
+        minted_by: None,
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(60),
+    }
 }
 
 /// A human with this address.

@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
-use super::world::{Site, World, text};
+use super::world::{Site, World, text, token_of};
 use crate::harness::{Answer, START, forged};
 
 async fn mint(site: &Site<'_>) -> String {
@@ -77,4 +77,82 @@ async fn an_admin_of_the_apps_organization_tests_as_itself() {
     let session = redeem(&site, &token).await.expect(201);
     assert_eq!(session["role"], "owner");
     assert_ne!(session["id"], site.app.record["owner"]["id"]);
+}
+
+/// What the owner's human does to its agent.
+async fn order(world: &World, verb: &str) {
+    let path = format!("/v1/self/agents/{}/{verb}", world.agent.id);
+    let answer = Answer::of(world.server.by(&world.owner, Method::POST, &path)).await;
+    assert!(matches!(answer.status, 200 | 204), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn what_an_agent_made_is_good_while_its_key_is() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let (spent, later) = (mint(&site).await, mint(&site).await);
+    let path = site.path("/test-session-tokens");
+    let humans = Answer::of(world.server.by(&world.owner, Method::POST, &path)).await.expect(201);
+    let humans = text(&redeem(&site, &text(&humans, "token")).await.expect(201), "token");
+    let agents = text(&redeem(&site, &spent).await.expect(201), "token");
+    let answers = async |token: &str| site.see(token, "/s/session").await.status;
+
+    order(&world, "pause").await;
+    site.see(&agents, "/s/collections/safe").await.error(ErrorCode::ParticipantTokenInvalid);
+    assert_eq!(answers(&humans).await, 200);
+    order(&world, "resume").await;
+    assert_eq!(answers(&agents).await, 200);
+
+    // A poll ends with the key, in that moment.
+    let since = text(&site.see(&agents, "/s/feed?wait=0").await.expect(200), "cursor");
+    let wait = format!("/s/feed?since={since}&wait=60");
+    let revoked = async {
+        site.until_followed().await;
+        order(&world, "revoke-key").await;
+    };
+    let (poll, ()) = tokio::join!(site.see(&agents, &wait), revoked);
+    poll.error(ErrorCode::ParticipantTokenInvalid);
+    redeem(&site, &later).await.error(ErrorCode::GrantInvalid);
+    assert_eq!(answers(&agents).await, 401);
+    assert_eq!(answers(&humans).await, 200);
+}
+
+#[tokio::test]
+async fn a_sessions_end_with_its_key_outlives_a_restart_and_other_keys_do_not_count() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let host = site.origin().split_once("://").expect("an origin").1.to_owned();
+    let other = Answer::of(world.server.call(Method::POST, "/v1/keys", &world.agent.key)).await;
+    let other = text(&other.expect(201), "secret");
+    let minted = site.with(&other, Method::POST, "/test-session-tokens");
+    let minted = text(&Answer::of(minted).await.expect(201), "token");
+    let by_other = text(&redeem(&site, &minted).await.expect(201), "token");
+    let by_first = text(&redeem(&site, &mint(&site).await).await.expect(201), "token");
+    let own = format!("/v1/keys/{}", world.agent.key_id);
+    assert_eq!(
+        Answer::of(world.server.call(Method::DELETE, &own, &world.agent.key)).await.status,
+        204
+    );
+    let server = world.server.restart().await;
+    let status = async |token: &str| {
+        let asked = server.request(Method::GET, "/s/session").header("host", &host);
+        Answer::of(asked.header("x-service-participant-token", token)).await.status
+    };
+    assert_eq!((status(&by_first).await, status(&by_other).await), (401, 200));
+}
+
+#[tokio::test]
+async fn a_share_link_does_not_loosen_a_session_from_its_key() {
+    let world = World::start().await;
+    let site = world.site("link").await;
+    let link = site.below(&text(&site.get("").await.expect(200), "share_url"));
+    let session = text(&redeem(&site, &mint(&site).await).await.expect(201), "token");
+    let cookie = format!("service_participant={session}");
+    let followed = Answer::of(site.visit(Method::GET, &link).header("cookie", cookie)).await;
+    let token = token_of(&followed);
+    let me = site.see(&token, "/s/session").await.expect(200);
+    assert_eq!((&me["kind"], &me["role"]), (&json!("human"), &json!("owner")));
+    site.see(&session, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    order(&world, "revoke-key").await;
+    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
 }

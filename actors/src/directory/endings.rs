@@ -5,12 +5,16 @@ use std::sync::OnceLock;
 
 use rookery_domain::{
     Result,
-    secret::{Secret, SecretKind},
+    secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::agents::keys::KeyState;
 use tokio_util::sync::CancellationToken;
 
-use super::Directory;
+use super::{
+    Directory,
+    core::Core,
+    memory::{KeyEntry, Memory},
+};
 
 /// Belongs to what memory holds of a credential, and tells whoever watches when that goes: with a
 /// pause, a revocation, a sign-out, its time, and when memory is loaded anew.
@@ -40,10 +44,7 @@ impl Directory {
     pub fn watch(&self, secret: &Secret) -> Result<Option<CancellationToken>> {
         let (hash, now) = (secret.hash(), self.core.now());
         self.core.read(|memory| match secret.kind() {
-            SecretKind::Agent => {
-                let active = memory.key(hash).filter(|key| key.key().state == KeyState::Active);
-                active.map(|key| key.ending.token())
-            }
+            SecretKind::Agent => ending_of_key(memory, hash),
             SecretKind::Session => {
                 let open = memory.session(hash).filter(|session| session.is_open(now));
                 open.map(|session| session.ending.token())
@@ -51,4 +52,28 @@ impl Directory {
             _ => Some(CancellationToken::new()),
         })
     }
+}
+
+impl Core {
+    /// Whether a visit is still vouched for: always, unless an agent's key let it in that is paused
+    /// or revoked.
+    pub(super) fn vouched(&self, minted_by: Option<[u8; 32]>) -> Result<bool> {
+        let Some(key) = minted_by else { return Ok(true) };
+        self.read(|memory| active_key(memory, SecretHash(key)).is_some())
+    }
+
+    /// What is cancelled when that may have another answer than now. `None` when it is no longer
+    /// vouched for, or nothing ends it.
+    pub(super) fn voucher(&self, minted_by: Option<[u8; 32]>) -> Result<Option<CancellationToken>> {
+        let Some(key) = minted_by else { return Ok(None) };
+        self.read(|memory| ending_of_key(memory, SecretHash(key)))
+    }
+}
+
+fn active_key(memory: &Memory, hash: SecretHash) -> Option<&KeyEntry> {
+    memory.key(hash).filter(|key| key.key().state == KeyState::Active).map(|key| &**key)
+}
+
+fn ending_of_key(memory: &Memory, hash: SecretHash) -> Option<CancellationToken> {
+    active_key(memory, hash).map(|key| key.ending.token())
 }

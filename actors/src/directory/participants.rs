@@ -9,7 +9,7 @@
 use std::{collections::hash_map::Entry, sync::Arc};
 
 use parking_lot::Mutex;
-use rookery_domain::{id::HumanId, secret::SecretHash};
+use rookery_domain::{Result, id::HumanId, secret::SecretHash};
 use rookery_storage::participants::Participant;
 use rustc_hash::FxHashMap;
 use tokio_util::sync::CancellationToken;
@@ -39,18 +39,24 @@ pub struct VisitorWatch {
     core: Arc<Core>,
     hash: SecretHash,
     end: CancellationToken,
+    /// Cancelled with the agent's key that let the visitor in.
+    voucher: CancellationToken,
 }
 
 impl VisitorWatch {
-    pub(super) fn begin(core: Arc<Core>, visitor: &Participant) -> Self {
+    pub(super) fn begin(core: Arc<Core>, visitor: &Participant) -> Result<Self> {
         let hash = SecretHash(visitor.hash);
+        let voucher = core.voucher(visitor.minted_by)?.unwrap_or_default();
         let end = core.participants.wait(hash, visitor.human);
-        Self { core, hash, end }
+        Ok(Self { core, hash, end, voucher })
     }
 
     /// Completes when the token may have ended since the watch began.
     pub async fn ended(&self) {
-        self.end.cancelled().await;
+        tokio::select! {
+            () = self.end.cancelled() => {}
+            () = self.voucher.cancelled() => {}
+        }
     }
 }
 

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     id::{AppId, HumanId, SessionId},
-    secret::{Secret, SecretKind},
+    secret::{Secret, SecretHash, SecretKind},
 };
-use rookery_storage::{session_grants, sessions};
+use rookery_storage::{
+    session_grants::{self, SessionGrant},
+    sessions,
+};
 
 use super::{Arrival, Directory, Visit, core::Core};
 
@@ -26,6 +29,8 @@ impl Directory {
 
     /// Makes a token that a client without a browser redeems, once, for a session of `human` in
     /// `app`; and when it ends. It goes when the human signs out, as every waiting sign-in does.
+    /// On the word of an agent's key, `minted_by`, it and its session are good for as long as that
+    /// key is.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
@@ -33,13 +38,12 @@ impl Directory {
         &self,
         app: AppId,
         human: HumanId,
+        minted_by: Option<SecretHash>,
     ) -> Result<(Secret, Timestamp)> {
         self.mutate(async move |core: Arc<Core>| {
-            let now = core.now();
-            let token = Secret::generate(SecretKind::TestSession, &mut rand::rng());
-            let expires_at = now.plus_seconds(TEST_SESSION_TTL_S);
-            session_grants::create(&core.db, token.hash().0, app, human, expires_at, now).await?;
-            Ok((token, expires_at))
+            let minted_by = minted_by.map(|key| key.0);
+            let kind = SecretKind::TestSession;
+            Ok(core.grant(kind, TEST_SESSION_TTL_S, app, human, minted_by).await?)
         })
         .await
     }
@@ -63,14 +67,11 @@ impl Directory {
         session: SessionId,
     ) -> Result<Secret> {
         self.mutate(async move |core: Arc<Core>| {
-            let now = core.now();
-            if !sessions::is_open(&core.db, session, human, now).await? {
+            if !sessions::is_open(&core.db, session, human, core.now()).await? {
                 return Err(Error::new(ErrorCode::Unauthorized, "this session has ended").into());
             }
-            let grant = Secret::generate(SecretKind::SessionGrant, &mut rand::rng());
-            let expires_at = now.plus_seconds(GRANT_TTL_S);
-            session_grants::create(&core.db, grant.hash().0, app, human, expires_at, now).await?;
-            Ok(grant)
+            let kind = SecretKind::SessionGrant;
+            Ok(core.grant(kind, GRANT_TTL_S, app, human, None).await?.0)
         })
         .await
     }
@@ -101,9 +102,30 @@ impl Directory {
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
             let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
-            let human = consumed?.ok_or_else(refused)?;
-            Ok(core.create_participant(app, Arrival::Human { human, share }).await?)
+            let SessionGrant { human, minted_by, .. } = consumed?.ok_or_else(refused)?;
+            if !core.vouched(minted_by)? {
+                return Err(refused().into());
+            }
+            Ok(core.create_participant(app, Arrival::Human { human, share, minted_by }).await?)
         })
         .await
+    }
+}
+
+impl Core {
+    async fn grant(
+        &self,
+        kind: SecretKind,
+        ttl_s: i64,
+        app: AppId,
+        human: HumanId,
+        minted_by: Option<[u8; 32]>,
+    ) -> Result<(Secret, Timestamp)> {
+        let now = self.now();
+        let secret = Secret::generate(kind, &mut rand::rng());
+        let (hash, expires_at) = (secret.hash().0, now.plus_seconds(ttl_s));
+        let grant = SessionGrant { hash, app, human, minted_by, expires_at };
+        session_grants::create(&self.db, &grant, now).await?;
+        Ok((secret, expires_at))
     }
 }

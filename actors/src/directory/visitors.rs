@@ -34,6 +34,8 @@ pub enum Arrival {
         human: HumanId,
         /// The first half of the share token's hash, where it came by the share link.
         share: Option<[u8; 16]>,
+        /// SHA-256 of the agent's key that made the session, where one did.
+        minted_by: Option<[u8; 32]>,
     },
     /// By a grant link.
     Grant {
@@ -115,7 +117,10 @@ impl Directory {
             Some(seen) => Some(seen),
             None => self.core.find_participant(hash, now).await?,
         };
-        Ok(found.filter(|visitor| visitor.app == app && visitor.expires_at > now))
+        let Some(visitor) = found.filter(|found| found.app == app && found.expires_at > now) else {
+            return Ok(None);
+        };
+        Ok(self.core.vouched(visitor.minted_by)?.then_some(visitor))
     }
 
     /// Whether a visitor's token is still good, for those who have been waiting with it.
@@ -124,16 +129,49 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn is_here(&self, visitor: &Participant) -> Result<bool> {
         let (hash, now) = (SecretHash(visitor.hash), self.core.now());
-        if visitor.expires_at <= now {
+        if visitor.expires_at <= now || !self.core.vouched(visitor.minted_by)? {
             return Ok(false);
         }
         let known = self.core.participants.get(hash).is_some();
         Ok(known || self.core.find_participant(hash, now).await?.is_some())
     }
 
+    /// Lets a signed-in visitor in by the share link whose token has this hash as well. It stays who
+    /// it is, with a token of its own that nobody can have given it. `None` when it has left
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn came_by_share(
+        &self,
+        visitor: &Participant,
+        link: SecretHash,
+    ) -> Result<Option<Visit>> {
+        let (core, before) = (Arc::clone(&self.core), SecretHash(visitor.hash));
+        let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
+        let participant = Arc::new(Participant {
+            hash: token.hash().0,
+            via: Some(link.half()),
+            expires_at: core.now().plus_seconds(HUMAN_TTL_S),
+            ..visitor.clone()
+        });
+        to_the_end(async move {
+            let ticket = core.participants.ticket();
+            if !participants::renew(&core.db, &participant).await? {
+                return Ok(None);
+            }
+            core.participants.put(ticket, Arc::clone(&participant));
+            core.participants.forget(before);
+            Ok(Some(Visit { participant, token }))
+        })
+        .await
+    }
+
     /// Tells when [`is_here`](Self::is_here) may have another answer for this visitor than now.
-    #[must_use]
-    pub fn watch_visitor(&self, visitor: &Participant) -> VisitorWatch {
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn watch_visitor(&self, visitor: &Participant) -> Result<VisitorWatch> {
         VisitorWatch::begin(Arc::clone(&self.core), visitor)
     }
 
@@ -211,6 +249,7 @@ impl Core {
             kind: ParticipantKind::Anonymous,
             human: None,
             via: None,
+            minted_by: None,
             created_at: now,
             expires_at: now.plus_seconds(VISITOR_TTL_S),
         };
@@ -220,9 +259,10 @@ impl Core {
                 participant.kind = ParticipantKind::Share;
                 participant.via = Some(link.half());
             }
-            Arrival::Human { human, share } => {
+            Arrival::Human { human, share, minted_by } => {
                 participant.kind = ParticipantKind::Human;
                 (participant.human, participant.via) = (Some(human), share);
+                participant.minted_by = minted_by;
                 participant.expires_at = now.plus_seconds(HUMAN_TTL_S);
             }
             Arrival::Grant { grant, visitor, until } => {

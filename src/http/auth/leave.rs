@@ -9,7 +9,7 @@ use http::request::Parts;
 use rookery_actors::directory::Participant;
 use rookery_domain::{
     Error,
-    secret::{Secret, SecretKind},
+    secret::{Secret, SecretHash, SecretKind},
 };
 
 use super::{Presented, presented, resolve, visitor::token_invalid};
@@ -28,6 +28,15 @@ pub enum Leave {
 }
 
 impl Leave {
+    /// The agent's key that the request was let in by, where one was.
+    #[must_use]
+    pub fn agent_key(&self) -> Option<SecretHash> {
+        match self {
+            Self::Credential(secret) if secret.kind() == SecretKind::Agent => Some(secret.hash()),
+            _ => None,
+        }
+    }
+
     /// What a visitor of an app is let in by.
     #[must_use]
     pub fn of_visitor(participant: Option<&Arc<Participant>>) -> Self {
@@ -50,10 +59,10 @@ impl Leave {
                     let directory = &state.rooms.directory;
                     // The watch first, so that no end falls between.
                     let watch = directory.watch_visitor(visitor);
-                    match directory.is_here(visitor).await {
-                        Ok(true) => watch.ended().await,
-                        Ok(false) => return token_invalid(),
-                        Err(unavailable) => return unavailable,
+                    match (watch, directory.is_here(visitor).await) {
+                        (Ok(watch), Ok(true)) => watch.ended().await,
+                        (_, Ok(false)) => return token_invalid(),
+                        (Err(unavailable), _) | (_, Err(unavailable)) => return unavailable,
                     }
                 }
             }

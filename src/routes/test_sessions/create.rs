@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::AppOwner,
+        auth::{leave::Leave, permission::AppOwner},
         body::{Nothing, OptionalJson},
         idempotency::{Creation, IdempotencyKey, ShownOnce},
         reply::Created,
@@ -39,7 +39,8 @@ impl ShownOnce for TestSessionBody {
 /// Makes a single-use token for a session of the owner on the app's origin.
 ///
 /// A client without a browser redeems it by `POST /s/session` `{"token": ...}` there, within ten
-/// minutes. `Location` is where.
+/// minutes. `Location` is where. Made by an agent, the token and its session are good for as long
+/// as the key that asked for it: a paused agent's are refused until it is resumed.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/test-session-tokens", tag = "Sharing", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
@@ -47,6 +48,7 @@ impl ShownOnce for TestSessionBody {
 )]
 pub async fn create(
     owner: AppOwner,
+    leave: Leave,
     State(state): State<AppState>,
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<Nothing>,
@@ -54,11 +56,11 @@ pub async fn create(
     let AppOwner { app, caller, .. } = owner;
     let directory = state.rooms.directory.clone();
     let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
-    let (id, account) = (app.id(), caller.account());
+    let (id, account, minted_by) = (app.id(), caller.account(), leave.agent_key());
     let make = async move {
         // The permission lets nobody through who acts for no account.
         let human = account.ok_or_else(Error::app_not_found)?;
-        let (token, expires_at) = directory.create_test_session(id, human).await?;
+        let (token, expires_at) = directory.create_test_session(id, human, minted_by).await?;
         let token = Some(token.expose().to_owned());
         Ok(Created { location, record: TestSessionBody { token, expires_at } })
     };

@@ -7,12 +7,10 @@ use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{see_other, untouched};
+use super::{untouched, welcome};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::visitor::Following, client::RequestContext, params::StrictQuery, participant_cookie,
-    },
+    http::{auth::visitor::Following, client::RequestContext, params::StrictQuery},
     pages::paths::is_navigation,
     routes::{
         auth::verify::is_prefetch,
@@ -70,7 +68,6 @@ pub async fn callback(
         directory.revoke_participant(before).await?;
     }
     let slug = &arriving.app.record().slug;
-    let mut response = see_other(&state.origins.app_path(slug, &return_to.unwrap_or_default()))?;
-    participant_cookie::set(response.headers_mut(), &visit, slug, &state);
-    Ok(response)
+    let location = state.origins.app_path(slug, &return_to.unwrap_or_default());
+    Ok(welcome(&arriving, &state, &visit, &location)?)
 }

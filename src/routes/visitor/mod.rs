@@ -73,6 +73,16 @@ async fn came_in(
         // Its token is overwritten where the browser kept it.
         directory.revoke_participant(before).await?;
     }
+    Ok(welcome(arriving, state, visit, location)?)
+}
+
+/// Sends a visitor on, with the cookie of its token.
+fn welcome(
+    arriving: &Arriving,
+    state: &AppState,
+    visit: &Visit,
+    location: &str,
+) -> Result<Response> {
     let mut response = see_other(location)?;
     let slug = &arriving.app.record().slug;
     participant_cookie::set(response.headers_mut(), visit, slug, state);

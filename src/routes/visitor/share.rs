@@ -14,7 +14,7 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 
-use super::{come_in, see_other, shown, untouched};
+use super::{come_in, see_other, shown, untouched, welcome};
 use crate::{
     error::ApiResult,
     http::{auth::visitor::Following, client::RequestContext},
@@ -69,11 +69,12 @@ pub async fn share(
         return Ok(see_other(&base)?);
     };
     let signed_in = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
-    let arrival = match signed_in.and_then(|one| one.human) {
-        Some(human) => Arrival::Human { human, share: Some(link.half()) },
-        None => Arrival::Share(link),
-    };
-    come_in(&arriving, &state, arrival, &base).await
+    if let Some(human) = signed_in
+        && let Some(visit) = state.rooms.directory.came_by_share(human, link).await?
+    {
+        return Ok(welcome(&arriving, &state, &visit, &base)?);
+    }
+    come_in(&arriving, &state, Arrival::Share(link), &base).await
 }
 
 /// The hash of `token`, if it is the share token in force. Hashes are compared, in constant time.

@@ -7,7 +7,6 @@ use rookery_domain::{
     id::{AgentId, HumanId, KeyId},
 };
 
-use super::Agent;
 use crate::{
     db::{Db, Tx, args},
     decode,
@@ -148,25 +147,6 @@ pub(crate) async fn insert(
         created_at: now,
         last_used_at: None,
     })
-}
-
-/// The key with this hash and its agent, whatever the key's state.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn by_hash(db: &Db, hash: [u8; 32]) -> Result<Option<(Key, Agent)>> {
-    let columns: Option<Columns> = db
-        .optional(
-            "select id, agent, hash, prefix, state, created_at, last_used_at
-             from agent_keys where hash = $1",
-            args![hash],
-        )
-        .await?;
-    let Some(columns) = columns else { return Ok(None) };
-    let key = Key::decode(columns)?;
-    let agent = super::by_id(db, key.agent).await?;
-    // A key's agent is never deleted: the foreign key holds.
-    Ok(agent.map(|agent| (key, agent)))
 }
 
 /// The keys of an agent, oldest first.

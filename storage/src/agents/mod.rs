@@ -137,48 +137,6 @@ pub async fn forget_unclaimed(db: &Db, agents: Vec<AgentId>) -> Result<Vec<Agent
     .await
 }
 
-/// The agent with this id.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn by_id(db: &Db, id: AgentId) -> Result<Option<Agent>> {
-    db.optional(
-        "select id, owner, name, created_at, claimed_at from agents where id = $1",
-        args![id],
-    )
-    .await?
-    .map(Agent::decode)
-    .transpose()
-}
-
-/// A page of a human's agents, newest first, behind the agent `after` (its time and id).
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn list(
-    db: &Db,
-    owner: HumanId,
-    after: Option<(Timestamp, AgentId)>,
-    limit: u32,
-) -> Result<Vec<Agent>> {
-    // Larger than any id, so that the first page needs no statement of its own.
-    let (at, id) = match after {
-        Some((at, id)) => (at, id.uuid().into_bytes()),
-        None => (Timestamp(i64::MAX), [0xff; 16]),
-    };
-    db.all(
-        "select id, owner, name, created_at, claimed_at from agents
-         where owner = $1 and (created_at < $2 or (created_at = $2 and id < $3))
-         order by created_at desc, id desc
-         limit $4",
-        args![owner, at, id, limit],
-    )
-    .await?
-    .into_iter()
-    .map(Agent::decode)
-    .collect()
-}
-
 /// Renames a human's agent; `None` when the human has no such agent.
 ///
 /// # Errors

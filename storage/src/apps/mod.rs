@@ -61,10 +61,7 @@ impl Columns {
             visibility: visibility(self.visibility)?,
             timezone: self.timezone.into(),
             version: decode::number("apps.version", self.version)?,
-            share_hash: self
-                .share_hash
-                .map(|hash| decode::fixed("apps.share_hash", &hash))
-                .transpose()?,
+            share_hash: decode::fixed_opt("apps.share_hash", self.share_hash.as_deref())?,
             share_sealed: self.share_sealed.map(Arc::from),
             migration_until: self.migration_until.map(Timestamp),
             unrestricted: self.unrestricted != 0,

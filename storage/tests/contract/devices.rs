@@ -9,7 +9,7 @@ use rookery_storage::{
     devices::{self, DevicePoll, DeviceState, NewDevice},
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_key};
+use crate::support::{NOW, agents_of, at_once, contract, hash, human, new_key};
 
 const END: Timestamp = NOW.plus_seconds(600);
 
@@ -58,7 +58,7 @@ contract! {
         .await;
         let gone = polls.iter().filter(|poll| **poll == DevicePoll::Gone).count();
         assert_eq!(gone, 31);
-        let agents = agents::list(db, owner, None, 50).await.unwrap();
+        let agents = agents_of(db, owner).await;
         assert_eq!(agents.len(), 1);
         let redeemed = polls.iter().find(|poll| **poll != DevicePoll::Gone).unwrap();
         let DevicePoll::Redeemed { agent, key } = redeemed else { panic!("{redeemed:?}") };
@@ -76,7 +76,7 @@ contract! {
         assert!(!approve(db, &device, owner).await, "decided once");
         assert_eq!(poll(db, &device, NOW).await, DevicePoll::Denied);
         assert_eq!(poll(db, &device, NOW).await, DevicePoll::Denied);
-        assert!(agents::list(db, owner, None, 50).await.unwrap().is_empty());
+        assert!(agents_of(db, owner).await.is_empty());
     }
 
     async fn an_expired_device_is_gone_for_everybody(test: &TestDb) {

@@ -7,7 +7,7 @@ use rookery_storage::{
     humans,
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_key};
+use crate::support::{NOW, agents_of, at_once, contract, hash, human, known_agent, new_key};
 
 contract! {
     async fn one_of_32_agents_redeems_a_claim_code(test: &TestDb) {
@@ -33,8 +33,8 @@ contract! {
         let ClaimOutcome::Claimed(agent) = claimed[0] else { unreachable!() };
         assert_eq!(agent.owner, Some(owner));
         assert_eq!(agent.claimed_at, Some(NOW));
-        assert_eq!(agents::by_id(db, agent.id).await.unwrap().as_ref(), Some(agent));
-        assert_eq!(agents::list(db, owner, None, 50).await.unwrap().len(), 1);
+        assert_eq!(known_agent(db, agent.id).await.as_ref(), Some(agent));
+        assert_eq!(agents_of(db, owner).await.len(), 1);
     }
 
     async fn one_agent_redeems_one_of_16_codes(test: &TestDb) {

@@ -1,16 +1,21 @@
 //! What has expired is forgotten; what has not stays. And answers that are replayed for a day.
 
 use rookery_domain::{
-    id::{AppId, DeviceId, ParticipantId},
+    id::{AppId, DeviceId},
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 use rookery_storage::{
     claims, devices, expiry,
     idempotency::global::{self, NewAnswer},
-    links, participants, session_grants, sessions,
+    links,
+    participants::{self, Participant, ParticipantKind},
+    session_grants::{self, SessionGrant},
+    sessions,
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
+use crate::support::{
+    NOW, at_once, contract, hash, human, new_session, number, session_grant, visitor,
+};
 
 fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewAnswer {
     let location = Some("/v1/keys".into());
@@ -46,18 +51,10 @@ contract! {
             links::create(db, link, NOW).await.unwrap();
             let session = sessions::NewSession { expires_at: end, ..new_session() };
             sessions::create(db, ada, session, NOW).await.unwrap();
-            session_grants::create(db, hash(), AppId::new(), ada, end, NOW).await.unwrap();
-            let visitor = participants::Participant {
-                id: ParticipantId::new(),
-                hash: hash(),
-                app: AppId::new(),
-                kind: participants::ParticipantKind::Anonymous,
-                human: None,
-                via: None,
-                created_at: NOW,
-                expires_at: end,
-            };
-            participants::create(db, &visitor).await.unwrap();
+            let waits = SessionGrant { expires_at: end, ..session_grant(AppId::new(), ada) };
+            session_grants::create(db, &waits, NOW).await.unwrap();
+            let comes = visitor(ParticipantKind::Anonymous);
+            participants::create(db, &Participant { expires_at: end, ..comes }).await.unwrap();
         }
         for (ended_before, left) in [(NOW, 2), (NOW.plus_seconds(50), 1)] {
             assert!(!expiry::sweep(db, ended_before).await.unwrap());

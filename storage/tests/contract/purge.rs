@@ -20,7 +20,7 @@ use rookery_storage::{
 };
 
 use crate::{
-    support::{NOW, contract, hash, human, new_app, number, row},
+    support::{NOW, contract, hash, human, new_app, number, row, session_grant, visitor},
     writer::kit::mark,
 };
 
@@ -91,18 +91,9 @@ contract! {
         let once = Once { scope, body_hash: [1; 32] };
         let answer = NewAnswer { once, answer, now: NOW };
         create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
-        let visitor = Participant {
-            id: rookery_domain::id::ParticipantId::new(),
-            hash: hash(),
-            app: id,
-            kind: ParticipantKind::Anonymous,
-            human: None,
-            via: None,
-            created_at: NOW,
-            expires_at: NOW.plus_seconds(60),
-        };
+        let visitor = Participant { app: id, ..visitor(ParticipantKind::Anonymous) };
         participants::create(db, &visitor).await.unwrap();
-        session_grants::create(db, hash(), id, owner, NOW.plus_seconds(60), NOW).await.unwrap();
+        session_grants::create(db, &session_grant(id, owner), NOW).await.unwrap();
         let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);
         for app in [id, neighbour.record.id] {
             roll_up::roll_up(db, vec![super::meters::seen(app, owner)]).await.unwrap();

@@ -1,26 +1,19 @@
 //! Magic links, sessions, and the grants that carry a sign-in to an app.
 
-use rookery_domain::id::{AppId, HumanId, ParticipantId};
+use rookery_domain::id::{AppId, HumanId};
 use rookery_storage::{
     links::{self, NewLink},
     participants::{self, Participant, ParticipantKind},
-    session_grants,
+    session_grants::{self, SessionGrant},
     sessions::{self, SessionUse},
 };
 
-use crate::support::{NOW, at_once, contract, hash, human, new_session, number};
+use crate::support::{
+    NOW, at_once, contract, hash, human, new_session, number, open_session, session_grant, visitor,
+};
 
 fn visit(human: HumanId) -> Participant {
-    Participant {
-        id: ParticipantId::new(),
-        hash: hash(),
-        app: AppId::new(),
-        kind: ParticipantKind::Human,
-        human: Some(human),
-        via: None,
-        created_at: NOW,
-        expires_at: NOW.plus_seconds(60),
-    }
+    Participant { human: Some(human), ..visitor(ParticipantKind::Human) }
 }
 
 contract! {
@@ -45,7 +38,7 @@ contract! {
         assert_eq!(signed_in.next(), None);
         assert_eq!(first.human, human(db, "ada@example.com").await);
         assert_eq!(first.redirect_to.as_deref(), Some("/device"));
-        let session = sessions::by_hash(db, first.session.hash, NOW).await.unwrap();
+        let session = open_session(db, first.session.hash, NOW).await;
         assert_eq!(session, Some(first.session));
     }
 
@@ -75,16 +68,16 @@ contract! {
         sessions::touch(db, vec![later]).await.unwrap();
         let earlier = SessionUse { seen_at: NOW, expires_at: NOW, ..later };
         sessions::touch(db, vec![earlier]).await.unwrap();
-        let found = sessions::by_hash(db, session.hash, NOW.plus_seconds(7_199)).await.unwrap();
+        let found = open_session(db, session.hash, NOW.plus_seconds(7_199)).await;
         assert_eq!(found.map(|s| (s.seen_at, s.expires_at)), Some((later.seen_at, later.expires_at)));
-        assert_eq!(sessions::by_hash(db, session.hash, later.expires_at).await.unwrap(), None);
+        assert_eq!(open_session(db, session.hash, later.expires_at).await, None);
 
         assert!(sessions::end(db, owner, session.id).await.unwrap().is_some());
         assert_eq!(sessions::end(db, owner, session.id).await.unwrap(), None);
         sessions::touch(db, vec![SessionUse { seen_at: NOW.plus_seconds(90), ..later }])
             .await
             .unwrap();
-        assert_eq!(sessions::by_hash(db, session.hash, NOW).await.unwrap(), None);
+        assert_eq!(open_session(db, session.hash, NOW).await, None);
     }
 
     async fn sessions_end_with_the_visits_of_their_human_and_nobody_elses(test: &TestDb) {
@@ -99,8 +92,8 @@ contract! {
             ]
         };
         let enter = async |human| {
-            let end = NOW.plus_seconds(60);
-            session_grants::create(db, hash(), AppId::new(), human, end, NOW).await.unwrap();
+            let waits = session_grant(AppId::new(), human);
+            session_grants::create(db, &waits, NOW).await.unwrap();
             participants::create(db, &visit(human)).await.unwrap();
         };
         let mut open = Vec::new();
@@ -118,30 +111,30 @@ contract! {
         enter(ada).await;
         sessions::end_all(db, ada).await.unwrap();
         assert_eq!(counted().await, [1, 1, 1]);
-        assert_eq!(sessions::by_hash(db, other.hash, NOW).await.unwrap(), Some(other));
+        assert_eq!(open_session(db, other.hash, NOW).await, Some(other));
     }
 
     async fn a_session_grant_works_once_in_its_app_and_in_time(test: &TestDb) {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         let (app, other) = (AppId::new(), AppId::new());
-        let end = NOW.plus_seconds(60);
-        let grant = async || {
-            let grant = hash();
-            session_grants::create(db, grant, app, ada, end, NOW).await.unwrap();
+        let grant = async |minted_by| {
+            let grant = SessionGrant { minted_by, ..session_grant(app, ada) };
+            session_grants::create(db, &grant, NOW).await.unwrap();
             grant
         };
-        let good = grant().await;
+        let good = grant(Some([6; 32])).await;
         let uses = at_once(32, |_| {
             let db = db.clone();
-            async move { session_grants::consume(&db, good, app, NOW).await.unwrap() }
+            async move { session_grants::consume(&db, good.hash, app, NOW).await.unwrap() }
         })
         .await;
-        assert_eq!(uses.into_iter().flatten().collect::<Vec<_>>(), [ada]);
+        assert_eq!(uses.into_iter().flatten().collect::<Vec<_>>(), [good]);
 
-        let expired = grant().await;
-        assert_eq!(session_grants::consume(db, expired, app, end).await.unwrap(), None);
-        let stolen = grant().await;
+        let expired = grant(None).await;
+        let (hash_of_it, end) = (expired.hash, expired.expires_at);
+        assert_eq!(session_grants::consume(db, hash_of_it, app, end).await.unwrap(), None);
+        let stolen = grant(None).await.hash;
         assert_eq!(session_grants::consume(db, stolen, other, NOW).await.unwrap(), None);
         assert_eq!(session_grants::consume(db, stolen, app, NOW).await.unwrap(), None);
         assert_eq!(session_grants::consume(db, hash(), app, NOW).await.unwrap(), None);
