@@ -166,7 +166,7 @@ async fn rows_leave_the_trash_after_their_time_also_of_a_collection_that_is_gone
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
     let totals = app.root().await.unwrap().totals;
     assert_eq!((totals.live, totals.trashed, totals.detached), (0, 1, 1));
-    assert_eq!(house.account_rows().await, 2);
+    assert_eq!(house.account_rows().await, 1);
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
     house.close().await;
 }

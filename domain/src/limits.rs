@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorCode, Result};
 
+/// Rows that the trash of any app has room for, however few the app may hold.
+const TRASH_ROWS_MIN: u64 = 10_000;
+
 /// Every numeric bound that a rule consults. All are settings; the defaults are the contract's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -12,11 +15,11 @@ pub struct Limits {
     pub max_apps_per_account: u64,
     /// Custom domains of one account's apps together.
     pub max_domains_per_account: u64,
-    /// Rows over all apps of one account. `MAX_ROWS_PER_ACCOUNT`.
+    /// Rows over all apps of one account, those in the trash left out. `MAX_ROWS_PER_ACCOUNT`.
     pub max_rows_per_account: u64,
-    /// Rows of one app: live, trashed and detached. `MAX_ROWS_PER_APP`.
+    /// Rows of one app: live and detached. `MAX_ROWS_PER_APP`.
     pub max_rows_per_app: u64,
-    /// Bytes of keys and data of one app's rows. `MAX_STORAGE_BYTES_PER_APP`.
+    /// Bytes of their keys and data. `MAX_STORAGE_BYTES_PER_APP`.
     pub max_storage_bytes_per_app: u64,
     /// Bytes of one row's data.
     pub row_bytes_max: usize,
@@ -44,7 +47,7 @@ pub struct Limits {
     pub versions_kept: u64,
     /// Days that a deleted app can be restored.
     pub deleted_app_retention_days: u32,
-    /// Days that a deleted row can be restored.
+    /// Days that a deleted row can be restored, where the trash has room for it.
     pub deleted_row_retention_days: u32,
     /// Whether `notify` may target `submitter`. `NOTIFY_EXTERNAL_ENABLED`.
     pub notify_external_enabled: bool,
@@ -78,6 +81,19 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Rows that the trash of an app has room for: as many as the app, and ten thousand at least.
+    /// Beyond them the oldest leave before their time.
+    #[must_use]
+    pub fn trash_rows_max(&self) -> u64 {
+        self.max_rows_per_app.max(TRASH_ROWS_MIN)
+    }
+
+    /// Bytes of keys and data that the trash of an app has room for: as many as the app.
+    #[must_use]
+    pub const fn trash_bytes_max(&self) -> u64 {
+        self.max_storage_bytes_per_app
+    }
+
     /// Checks the text of a row's data against the per-row cap.
     ///
     /// # Errors

@@ -167,7 +167,7 @@ pub enum Abort {
     Refused(String),
 }
 
-/// What counts towards an app's quota, and its kinds.
+/// What an app holds, by its kinds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Live rows.
@@ -176,15 +176,32 @@ pub struct Totals {
     pub trashed: u64,
     /// Rows detached by a forced deploy.
     pub detached: u64,
-    /// Bytes of keys and data of all of them.
+    /// Bytes of keys and data of the live and the detached ones.
     pub bytes: u64,
+    /// Bytes of keys and data of those in the trash.
+    pub trashed_bytes: u64,
 }
 
 impl Totals {
-    /// Rows that count towards `MAX_ROWS_PER_APP`.
+    /// Rows that count towards `MAX_ROWS_PER_APP`: those that are kept, not those in the trash.
     #[must_use]
     pub const fn rows(self) -> u64 {
-        self.live + self.trashed + self.detached
+        self.live + self.detached
+    }
+
+    /// Counts a row of `bytes` in this state.
+    pub fn add(&mut self, state: RowState, bytes: u64) {
+        match state {
+            RowState::Live => self.live += 1,
+            RowState::Detached => self.detached += 1,
+            RowState::Trashed(_) => {
+                self.trashed += 1;
+                self.trashed_bytes += bytes;
+                return;
+            }
+            RowState::Purged(_) => return,
+        }
+        self.bytes += bytes;
     }
 }
 

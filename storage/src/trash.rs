@@ -8,6 +8,7 @@ use rookery_domain::{Timestamp, id::AppId, row::Row};
 use crate::{
     codec::{self, Columns, Read, record, row_columns},
     db::{Db, args},
+    decode,
     error::{Result, StorageError},
 };
 
@@ -139,7 +140,7 @@ pub async fn detached(db: &Db, app: AppId, collections: &[&str]) -> Result<Vec<K
     Ok(all)
 }
 
-/// A row whose time in the trash is over.
+/// A row that leaves the trash for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueRow {
     /// The app.
@@ -198,6 +199,39 @@ pub async fn due_for_purge(
             }
         })
         .collect())
+}
+
+/// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, at most `limit`.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn overfull(db: &Db, rows_max: u64, bytes_max: u64, limit: u32) -> Result<Vec<AppId>> {
+    let apps: Vec<(Vec<u8>,)> = db
+        .all(
+            "select h.app_id from app_head h join apps a on a.id = h.app_id
+             where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
+             order by h.app_id limit $3",
+            args![rows_max, bytes_max, limit],
+        )
+        .await?;
+    apps.into_iter().map(|(id,)| decode::id("app_head.app_id", &id)).collect()
+}
+
+/// The rows of an app that have been in the trash longest, at most `limit` and
+/// [`TRASH_PAGE_MAX`], the oldest first.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
+    let records: Vec<DueRecord> = db
+        .all(
+            "select app_id, collection, state_at, key, version, null, creator, editor, \
+             created_at, updated_at from rows where app_id = $1 and state = 1 \
+             order by state_at, collection, key limit $2",
+            args![app, limit.min(TRASH_PAGE_MAX)],
+        )
+        .await?;
+    Ok(readable(app, records.into_iter().map(|DueRecord(row)| row)))
 }
 
 fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {

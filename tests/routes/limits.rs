@@ -85,12 +85,22 @@ async fn an_account_holds_so_many_rows_and_what_is_refused_gives_its_place_back(
     rows.row("people", "c", json!({"email": "c"})).await;
     let refused = rows.post("people", json!({"data": {"email": "d"}})).await;
     refused.error(ErrorCode::AccountQuotaExceeded);
+    // What is in the trash does not count, and what is purged there gives nothing back again.
     rows.delete("people/c").await.expect(200);
-    rows.post("people", json!({"data": {"email": "d"}}))
-        .await
-        .error(ErrorCode::AccountQuotaExceeded);
-    rows.delete("people/c/purge").await.expect(200);
     rows.post("people", json!({"data": {"email": "d"}})).await.expect(201);
+    let restore = || rows.post("people/c/restore", json!({}));
+    restore().await.error(ErrorCode::AccountQuotaExceeded);
+    rows.delete("people/b").await.expect(200);
+    restore().await.expect(200);
+    rows.delete("people/b/purge").await.expect(200);
+    let another = json!({"data": {"email": "e"}});
+    rows.post("people", another.clone()).await.error(ErrorCode::AccountQuotaExceeded);
+    rows.delete("people/c/purge").await.expect(200);
+    rows.delete("people/a").await.expect(200);
     let rows = rows.restart().await;
-    assert_eq!(rows.get("people/count").await.expect(200)["count"], 3);
+    for _ in 0..2 {
+        rows.post("entries", json!({"data": {}})).await.expect(201);
+    }
+    rows.post("people", another).await.error(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(rows.get("people/count").await.expect(200)["count"], 1);
 }

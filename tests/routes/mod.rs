@@ -32,3 +32,4 @@ mod self_agents;
 mod self_apps;
 mod standing;
 mod transfers;
+mod trash;

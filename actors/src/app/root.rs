@@ -30,7 +30,7 @@ pub struct Root {
     pub record: Arc<AppRecord>,
     /// The manifest in force.
     pub manifest: Arc<Manifest>,
-    /// What counts towards the quota.
+    /// What it holds.
     pub totals: Totals,
     /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
     pub(crate) aside: Arc<BTreeMap<Arc<str>, Aside>>,
@@ -70,7 +70,7 @@ impl Root {
     /// the indexes, what is remembered of rows that are not live, and the tail of the feed.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
-        let Totals { live, trashed, detached, bytes } = self.totals;
+        let Totals { live, trashed, detached, bytes, .. } = self.totals;
         // Bytes are counted of all rows, but only live ones are in memory: they get their part.
         let data = bytes.checked_mul(live).map_or(bytes, |n| n / self.totals.rows().max(1));
         APP_BYTES

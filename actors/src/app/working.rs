@@ -72,7 +72,7 @@ pub(crate) struct PrivateShelf {
 pub(crate) struct Tomb {
     pub(crate) version: u32,
     pub(crate) kind: TombKind,
-    /// Bytes that count towards the quota.
+    /// Bytes of its key and data, 0 once purged.
     pub(crate) bytes: u32,
 }
 
@@ -251,7 +251,7 @@ impl Working {
             TombKind::Detached => self.count_detached(collection, 1),
             TombKind::Purged | TombKind::Poison => {}
         }
-        self.root.totals.bytes += bytes;
+        *self.bytes_of(kind) += bytes;
         let tomb = Tomb { version: left.version, kind, bytes: bytes as u32 };
         let before = self.private.tombs.entry(collection.clone()).or_default().insert(key, tomb);
         self.open.journal.push(Undo::Tomb { collection: collection.clone(), key, before });
@@ -269,12 +269,20 @@ impl Working {
             TombKind::Poison => self.root.totals.live -= 1,
             TombKind::Purged => {}
         }
-        self.root.totals.bytes -= u64::from(tomb.bytes);
+        *self.bytes_of(tomb.kind) -= u64::from(tomb.bytes);
         self.open.journal.push(Undo::Tomb {
             collection: collection.clone(),
             key,
             before: Some(tomb),
         });
+    }
+
+    /// The sum that the bytes of such a row are in.
+    const fn bytes_of(&mut self, kind: TombKind) -> &mut u64 {
+        match kind {
+            TombKind::Trashed => &mut self.root.totals.trashed_bytes,
+            TombKind::Purged | TombKind::Detached | TombKind::Poison => &mut self.root.totals.bytes,
+        }
     }
 
     fn count_trashed(&mut self, collection: &Arc<str>, delta: i64) {

@@ -39,6 +39,7 @@ pub(super) async fn round(context: &Context) -> Result<u64> {
     context.control.end_memberships().await?;
     done += due_apps(context).await?;
     done += due_rows(context).await?;
+    done += overfull_trash(context).await?;
     expired(context).await?;
     Ok(done)
 }
@@ -86,8 +87,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
         }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
         for due in page {
-            let row = (due.collection.into(), due.row.key, due.row.version);
-            by_app.entry(due.app).or_default().push(row);
+            by_app.entry(due.app).or_default().push(due);
         }
         for (app, rows) in by_app {
             if context.is_stopping() {
@@ -96,7 +96,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
             if kept.contains(&app) {
                 continue;
             }
-            match purge_rows(context, app, rows).await {
+            match decide(context, app, AppOp::PurgeTrash(rows)).await {
                 Ok(count) => done += count,
                 // One app that cannot be loaded must not keep the others, now and next time.
                 Err(error) => {
@@ -110,13 +110,42 @@ async fn due_rows(context: &Context) -> Result<u64> {
     Ok(done)
 }
 
-async fn purge_rows(
-    context: &Context,
-    app: AppId,
-    rows: Vec<(Box<str>, Box<str>, u32)>,
-) -> Result<u64> {
+/// Where more is in an app's trash than it has room for, the oldest rows go.
+async fn overfull_trash(context: &Context) -> Result<u64> {
+    let limits = &context.env().limits;
+    let (rows_max, bytes_max) = (limits.trash_rows_max(), limits.trash_bytes_max());
+    let apps = trash::overfull(&context.db, rows_max, bytes_max, APPS_MAX).await.map_err(failed)?;
+    let mut done = 0;
+    for app in apps {
+        for _ in 0..TRASH_PAGES_MAX {
+            if context.is_stopping() {
+                return Ok(done);
+            }
+            let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX);
+            let oldest = oldest.await.map_err(failed)?;
+            let asked = oldest.len() as u64;
+            match decide(context, app, AppOp::TrimTrash(oldest)).await {
+                Ok(count) => {
+                    done += count;
+                    if count < asked || asked == 0 {
+                        break;
+                    }
+                }
+                // One app that cannot be loaded must not keep the others.
+                Err(error) => {
+                    warn!(app.id = %app, %error, "its trash could not be trimmed");
+                    break;
+                }
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// How many rows the app's actor destroyed.
+async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
-    match app.apply(Caller::System, Op::App(AppOp::PurgeTrash(rows)), None, 0).await? {
+    match app.apply(Caller::System, Op::App(op), None, 0).await? {
         Reply::Count(count) => Ok(count),
         _ => Err(Error::internal(false)),
     }

@@ -281,13 +281,7 @@ impl State {
 fn totals(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Totals {
     let mut totals = Totals::default();
     for (row, state) in rows.values() {
-        match state {
-            RowState::Live => totals.live += 1,
-            RowState::Trashed(_) => totals.trashed += 1,
-            RowState::Detached => totals.detached += 1,
-            RowState::Purged(_) => continue,
-        }
-        totals.bytes += row.stored_bytes();
+        totals.add(*state, row.stored_bytes());
     }
     totals
 }

@@ -63,8 +63,8 @@ error_table! {
         "There is no such app in the caller's account.",
         "Check the id or slug with GET /v1/apps; an app of another account is answered in the same way.";
     AppQuotaExceeded = "app_quota_exceeded", 409, false,
-        "The app holds as many rows or bytes as it may hold; deleted rows count until they are purged.",
-        "Purge rows or set a retention, or ask the operator to raise the limit of the app.";
+        "The app holds as many rows or bytes as it may hold, those in the trash left out.",
+        "Delete rows or set a retention, or ask the operator to raise the limit of the app.";
     AppendOnly = "append_only", 403, false,
         "The collection takes new rows and never changes or deletes one.",
         "Create a new row instead of changing this one; the owner can still purge a row.";

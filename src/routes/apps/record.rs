@@ -142,7 +142,7 @@ pub struct CollectionBody {
 /// What counts towards an app's quotas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct UsageBody {
-    /// Rows: live, in the trash, and detached.
+    /// Rows: live and detached. Those in the trash do not count.
     pub rows: u64,
     /// Rows that it may have.
     pub rows_limit: u64,
@@ -238,7 +238,7 @@ impl AppRecordBody {
             org_id: record.org,
             collections: collections.into_iter().map(CollectionBody::from).collect(),
             usage: UsageBody {
-                rows: totals.live + totals.trashed + totals.detached,
+                rows: totals.rows(),
                 rows_limit: limits.max_rows_per_app,
                 storage_bytes: totals.bytes,
                 storage_bytes_limit: limits.max_storage_bytes_per_app,

@@ -21,11 +21,14 @@ pub const ERRORS: &[ErrorCode] = &[
     ErrorCode::RowNotFound,
     ErrorCode::RowSchemaViolation,
     ErrorCode::UniqueConflict,
+    ErrorCode::AppQuotaExceeded,
+    ErrorCode::AccountQuotaExceeded,
 ];
 
 /// Restores a row
 ///
-/// A live row is answered as it is; a purged one is `row_not_found`. Only for the owner.
+/// A live row is answered as it is; a purged one is `row_not_found`. The row counts again: the app
+/// must have room for it. Only for the owner.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/{key}/restore",

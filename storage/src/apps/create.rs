@@ -140,14 +140,11 @@ async fn contents(tx: &mut Tx, app: &NewApp) -> Result<()> {
     versions::insert(tx, id, &app.version).await?;
     // Epoch 0: no process has written yet, any may.
     tx.execute(
-        "insert into app_head (app_id, epoch, last_seq, live, trashed, detached, bytes)
-         values ($1, 0, $2, $3, $4, $5, $6)",
+        "insert into app_head (app_id, epoch, last_seq, live, bytes) values ($1, 0, $2, $3, $4)",
         args![
             id,
             app.events.last().map_or(0, |event| event.seq),
             app.totals.live,
-            app.totals.trashed,
-            app.totals.detached,
             app.totals.bytes,
         ],
     )

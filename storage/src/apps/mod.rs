@@ -134,7 +134,7 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
     let (apps, rows, bytes): (i64, i64, i64) = db
         .one(
             "select count(*),
-                    cast(coalesce(sum(h.live + h.trashed + h.detached), 0) as bigint),
+                    cast(coalesce(sum(h.live + h.detached), 0) as bigint),
                     cast(coalesce(sum(h.bytes), 0) as bigint)
              from apps a left join app_head h on h.app_id = a.id
              where a.owner = $1 and a.status <> 3",
@@ -196,18 +196,22 @@ pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCoun
 /// # Errors
 /// Any [`StorageError`].
 pub async fn head(db: &Db, app: AppId) -> Result<Option<(Totals, u64)>> {
-    let head: Option<(i64, i64, i64, i64, i64)> = db
+    let head: Option<(i64, i64, i64, i64, i64, i64)> = db
         .optional(
-            "select live, trashed, detached, bytes, last_seq from app_head where app_id = $1",
+            "select live, trashed, detached, bytes, trashed_bytes, last_seq from app_head
+             where app_id = $1",
             args![app],
         )
         .await?;
-    let Some((live, trashed, detached, bytes, seq)) = head else { return Ok(None) };
+    let Some((live, trashed, detached, bytes, trashed_bytes, seq)) = head else {
+        return Ok(None);
+    };
     let totals = Totals {
         live: decode::number("app_head.live", live)?,
         trashed: decode::number("app_head.trashed", trashed)?,
         detached: decode::number("app_head.detached", detached)?,
         bytes: decode::number("app_head.bytes", bytes)?,
+        trashed_bytes: decode::number("app_head.trashed_bytes", trashed_bytes)?,
     };
     Ok(Some((totals, decode::number("app_head.last_seq", seq)?)))
 }

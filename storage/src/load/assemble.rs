@@ -22,7 +22,8 @@ pub(super) const RECORD: &str =
 
 /// The head and the current manifest. `$1` the app, `$2` the version.
 pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, h.trashed, \
-     h.detached, h.bytes, v.manifest, h.version_floor from app_head h join versions v on v.app_id = h.app_id \
+     h.detached, h.bytes, h.trashed_bytes, v.manifest, h.version_floor \
+     from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
 
 /// All rows, by collection and key, with the data of live ones only. `$1` the app.
@@ -121,15 +122,16 @@ impl Assembly {
                 epoch: Epoch(columns.int(0)?),
                 last_seq: columns.number(1)?,
                 floor_seq: columns.number(2)?,
-                version_floor: columns.number(8)?,
+                version_floor: columns.number(9)?,
                 totals: Totals {
                     live: columns.number(3)?,
                     trashed: columns.number(4)?,
                     detached: columns.number(5)?,
                     bytes: columns.number(6)?,
+                    trashed_bytes: columns.number(7)?,
                 },
             };
-            self.loaded.manifest = Arc::from(columns.text(7)?);
+            self.loaded.manifest = Arc::from(columns.text(8)?);
             let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
             // A hint only: a damaged count must not ask for all memory.
             self.loaded.rows.reserve(live.min(100_000));
@@ -165,13 +167,7 @@ impl Assembly {
             RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
         let bytes: u64 = columns.number(3)?;
         if let Some(totals) = self.loaded.counts.get_mut(&self.collection) {
-            match state {
-                RowState::Live => totals.live += 1,
-                RowState::Trashed(_) => totals.trashed += 1,
-                RowState::Detached => totals.detached += 1,
-                RowState::Purged(_) => {}
-            }
-            totals.bytes += bytes;
+            totals.add(state, bytes);
         }
         let collection = Arc::clone(&self.collection);
         if state == RowState::Live {

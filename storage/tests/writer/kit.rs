@@ -106,7 +106,8 @@ impl Draft {
 
     /// Adds one of everything else that a group may hold.
     pub(super) fn extras(mut self, seed: u8) -> Self {
-        self.0.totals = Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711 };
+        self.0.totals =
+            Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
         self.0.budgets.push(BudgetWrite {
             collection: ENTRIES.into(),
             network: u64::MAX - u64::from(seed),

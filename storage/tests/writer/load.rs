@@ -84,10 +84,12 @@ contract! {
             live: 3,
             trashed: 1,
             detached: 1,
-            bytes: live_bytes + kept.stored_bytes() + trashed.stored_bytes(),
+            bytes: live_bytes + kept.stored_bytes(),
+            trashed_bytes: trashed.stored_bytes(),
         };
         assert_eq!(loaded.counts.get(ENTRIES), Some(&counted));
-        let totals = Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711 };
+        let totals =
+            Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
         assert_eq!((loaded.head.last_seq, loaded.head.floor_seq), (8, 0));
         assert_eq!(loaded.head.totals, totals);
         assert_eq!(loaded.poison, []);

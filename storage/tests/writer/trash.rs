@@ -82,6 +82,23 @@ contract! {
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         assert!(trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
     }
+
+    async fn a_trash_with_more_than_it_has_room_for_is_found_by_rows_and_by_bytes(test: &TestDb) {
+        let app = with_trash(test).await;
+        let db = &test.db;
+        let found = |rows, bytes| async move { trash::overfull(db, rows, bytes, 10).await.unwrap() };
+        assert_eq!(found(0, 0).await, [], "no sum was written");
+        let writer = start(db).await;
+        let outcome = Draft::new(app, 6).extras(0).commit(&writer).await;
+        assert_eq!(outcome, Outcome::Committed);
+        assert_eq!(found(2, 17).await, []);
+        assert_eq!(found(1, 17).await, [app]);
+        assert_eq!(found(2, 16).await, [app]);
+        assert_eq!(trash::overfull(db, 0, 0, 0).await.unwrap(), []);
+        let oldest = trash::oldest(db, app, 2).await.unwrap();
+        assert_eq!(oldest.iter().map(|row| &*row.row.key).collect::<Vec<_>>(), ["old", "a"]);
+        assert_eq!((&*oldest[0].row.data, oldest[0].deleted_at), ("", NOW.plus_seconds(1)));
+    }
 }
 
 #[test]

@@ -90,7 +90,7 @@ async fn the_trash_of_a_removed_collection_is_still_told_of() {
     let removed = redeploy(&server, &owner, &app, json!({"manifest": {}, "force": true})).await;
     let trash = json!([{"name": "notes", "row_count": 0, "deleted_count": 3, "detached": 0}]);
     let removed = removed.expect(201);
-    assert_eq!((&removed["collections"], &removed["usage"]["rows"]), (&trash, &json!(3)));
+    assert_eq!((&removed["collections"], &removed["usage"]["rows"]), (&trash, &json!(0)));
     let server = server.restart().await;
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!((&shown["collections"], &shown["dormant"]), (&trash, &json!(true)));

@@ -50,6 +50,7 @@ impl Decision<'_> {
             left.clone(),
             RowState::Trashed(at),
         );
+        self.count_no_more();
         self.emit_row(shelf, EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(at) }
     }
@@ -76,6 +77,7 @@ impl Decision<'_> {
         let value = Self::value_of(&content);
         self.check_schema(shelf, &value)?;
         self.check_unique(shelf, &decl, &value, digest)?;
+        self.check_quota(content.stored_bytes(), None)?;
         let at = self.working.stamp(self.now);
         let row =
             Arc::new(Row { version: content.version + 1, updated_at: at, ..Row::clone(&content) });
@@ -108,6 +110,7 @@ impl Decision<'_> {
         let value = Self::value_of(&row);
         let state = RowState::Purged(left.updated_at);
         self.working.take(shelf, &sighted(row, Some(&value)), left.clone(), state);
+        self.count_no_more();
         Ok(self.purged(&decl.name, left))
     }
 
@@ -116,7 +119,16 @@ impl Decision<'_> {
         let left = self.remains(key, tomb.version, None);
         self.working.drop_tomb(collection, Digest::of(key));
         self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
+        if tomb.kind != TombKind::Trashed {
+            self.count_no_more();
+        }
         self.purged(collection, left)
+    }
+
+    /// Gives a row back to the account: it is in the trash now, or destroyed.
+    fn count_no_more(&mut self) {
+        self.working.account.add(-1);
+        self.working.open.journal.push(Undo::Rows(-1));
     }
 
     /// What is left of a purged row: no content.
@@ -136,8 +148,6 @@ impl Decision<'_> {
 
     /// Takes the content out of everything that may still quote it, and says so.
     fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> Tombstone {
-        self.working.account.add(-1);
-        self.working.open.journal.push(Undo::Rows(-1));
         self.working.root.tail.clear();
         let seq = self.working.root.seq;
         self.working.private.answers.forget_all(seq);

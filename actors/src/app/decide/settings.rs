@@ -36,6 +36,7 @@ impl Decision<'_> {
             AppOp::Abandon { account } => return self.abandon(account),
             AppOp::Destroy => return self.destroy(),
             AppOp::PurgeTrash(rows) => return Ok(Reply::Count(self.purge_trash(&rows))),
+            AppOp::TrimTrash(oldest) => return Ok(Reply::Count(self.trim_trash(&oldest))),
             _ => writable(&self.working.root.record)?,
         }
         match op {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{retention, row::Row};
+use rookery_storage::trash::DueRow;
 
 use super::Decision;
 use crate::app::{rows::Digest, working::TombKind};
@@ -34,14 +35,30 @@ impl Decision<'_> {
 
     /// Purges rows that have been in the trash long enough, where they still are.
     /// The collection need not be declared any more.
-    pub(super) fn purge_trash(&mut self, rows: &[(Box<str>, Box<str>, u32)]) -> u64 {
+    pub(super) fn purge_trash(&mut self, rows: &[DueRow]) -> u64 {
         let mut purged = 0;
-        for (collection, key, version) in rows.iter().take(SWEEP_ROWS_MAX) {
-            let Some(tomb) = self.working.tomb(collection, Digest::of(key)) else { continue };
-            if tomb.kind == TombKind::Trashed && tomb.version == *version {
-                self.purge_tomb(&Arc::from(&**collection), key, tomb);
+        for DueRow { collection, row, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
+            let Some(tomb) = self.working.tomb(collection, Digest::of(&row.key)) else { continue };
+            if tomb.kind == TombKind::Trashed && tomb.version == row.version {
+                self.purge_tomb(&Arc::from(&**collection), &row.key, tomb);
                 purged += 1;
             }
+        }
+        purged
+    }
+
+    /// Purges rows that have been in the trash longest, in that order, while there is more in it
+    /// than it has room for.
+    pub(super) fn trim_trash(&mut self, oldest: &[DueRow]) -> u64 {
+        let mut purged = 0;
+        for row in oldest.iter().take(SWEEP_ROWS_MAX) {
+            let (totals, limits) = (self.working.root.totals, &self.env.limits);
+            if totals.trashed <= limits.trash_rows_max()
+                && totals.trashed_bytes <= limits.trash_bytes_max()
+            {
+                break;
+            }
+            purged += self.purge_trash(std::slice::from_ref(row));
         }
         purged
     }

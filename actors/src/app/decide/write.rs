@@ -62,12 +62,10 @@ impl Decision<'_> {
                 format!("a row that is kept but not served holds the key {key:?}"),
             ));
         }
-        let freed = tomb.map_or(0, |tomb| u64::from(tomb.bytes));
-        let counted = tomb.is_some_and(|tomb| tomb.bytes > 0);
         let bytes = (key.len() + data.len()) as u64;
         self.under_budget(decl, |decision| {
             decision.check_unique(shelf, decl, &value, digest)?;
-            decision.check_quota(bytes, freed, !counted)
+            decision.check_quota(bytes, None)
         })?;
 
         let at = self.working.stamp(self.now);
@@ -155,7 +153,7 @@ impl Decision<'_> {
         let bytes = (row.key.len() + data.len()) as u64;
         self.under_budget(decl, |decision| {
             decision.check_unique(shelf, decl, &value, Digest::of(&row.key))?;
-            decision.check_quota(bytes, row.stored_bytes(), false)
+            decision.check_quota(bytes, Some(&row))
         })?;
 
         let at = self.working.stamp(self.now);
@@ -227,23 +225,32 @@ impl Decision<'_> {
         Ok(())
     }
 
-    /// `app_quota_exceeded` or `account_quota_exceeded`; reserves a row of the account when
-    /// `another` row comes to count.
-    fn check_quota(&mut self, bytes: u64, freed: u64, another: bool) -> Result<()> {
+    /// `app_quota_exceeded` or `account_quota_exceeded`, for a row of `bytes` that takes the place
+    /// of the live one `before`; without one it reserves a row of the account.
+    pub(super) fn check_quota(&mut self, bytes: u64, before: Option<&Row>) -> Result<()> {
         let limits = &self.env.limits;
         let totals = self.working.root.totals;
-        if another && totals.rows() >= limits.max_rows_per_app {
+        let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
+        if before.is_none() && rows >= limits.max_rows_per_app {
             return Err(app_quota("rows", limits.max_rows_per_app));
         }
-        if bytes > freed && totals.bytes + bytes - freed > limits.max_storage_bytes_per_app {
+        let freed = before.map_or(0, Row::stored_bytes);
+        let kept = totals.bytes + beyond(totals.trashed_bytes, limits.trash_bytes_max());
+        if bytes > freed && kept + bytes - freed > limits.max_storage_bytes_per_app {
             return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
         }
-        if another {
+        if before.is_none() {
             self.working.account.reserve(1, limits.max_rows_per_account)?;
             self.working.open.journal.push(Undo::Rows(1));
         }
         Ok(())
     }
+}
+
+/// What of the trash counts: nothing, until there is twice as much as it has room for. So much
+/// comes in only where rows are thrown away faster than the sweeper destroys the oldest.
+const fn beyond(trashed: u64, room: u64) -> u64 {
+    trashed.saturating_sub(room.saturating_mul(2))
 }
 
 fn budget_write(record: BudgetRecord) -> BudgetWrite {

@@ -10,6 +10,7 @@ use rookery_domain::{
     retention::RetentionPatch,
     row::Row,
 };
+use rookery_storage::trash::DueRow;
 
 use super::super::{access_ops::AccessOp, deploy::DeployPlan};
 use crate::accounts::Account;
@@ -193,9 +194,10 @@ pub enum AppOp {
     Woken,
     /// Prune rows beyond their retention bounds.
     Prune,
-    /// Purge these rows of the trash, which have been there long enough: collection, key and the
-    /// version that was seen there.
-    PurgeTrash(Vec<(Box<str>, Box<str>, u32)>),
+    /// Purge these rows, which have been in the trash long enough.
+    PurgeTrash(Vec<DueRow>),
+    /// Purge as many of these rows, which have been in the trash longest, as it has no room for.
+    TrimTrash(Vec<DueRow>),
     /// Mark it as being destroyed: the last thing it ever does.
     Destroy,
 }

@@ -14,7 +14,7 @@ struct Heads {
     app: Vec<[u8; 16]>,
     prev_seq: Vec<i64>,
     seq: Vec<i64>,
-    totals: [Vec<i64>; 4],
+    totals: [Vec<i64>; 5],
 }
 
 #[derive(Default)]
@@ -131,7 +131,8 @@ impl Heads {
         self.app.push(group.app_bytes());
         self.prev_seq.push(group.prev_seq.cast_signed());
         self.seq.push(group.seq.cast_signed());
-        let totals = [totals.live, totals.trashed, totals.detached, totals.bytes];
+        let totals =
+            [totals.live, totals.trashed, totals.detached, totals.bytes, totals.trashed_bytes];
         for (column, total) in self.totals.iter_mut().zip(totals) {
             column.push(total.cast_signed());
         }

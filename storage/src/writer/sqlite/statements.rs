@@ -58,7 +58,8 @@ impl<'c> Statements<'c> {
             undo: prepare("rollback to one_group")?,
             head: prepare(
                 "update app_head set epoch = ?1, last_seq = ?2, live = ?3, trashed = ?4, \
-                 detached = ?5, bytes = ?6 where app_id = ?7 and epoch <= ?1 and last_seq = ?8",
+                 detached = ?5, bytes = ?6, trashed_bytes = ?7 \
+                 where app_id = ?8 and epoch <= ?1 and last_seq = ?9",
             )?,
             row: prepare(
                 "insert into rows (app_id, collection, key, version, data, creator, editor, \
@@ -149,6 +150,7 @@ impl<'c> Statements<'c> {
             totals.trashed.cast_signed(),
             totals.detached.cast_signed(),
             totals.bytes.cast_signed(),
+            totals.trashed_bytes.cast_signed(),
             &group.app.uuid().as_bytes()[..],
             group.prev_seq.cast_signed(),
         )?;

@@ -1,0 +1,115 @@
+//! The room that the trash of an app has: it is none of the app's, and it ends.
+
+use rookery_actors::WorkerKind;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use super::rows::{OWNER, Rows};
+use crate::harness::TestServer;
+
+/// An app of 1,000 bytes, which has room for as many in its trash.
+async fn small() -> Rows {
+    Rows::on(TestServer::builder().set("MAX_STORAGE_BYTES_PER_APP", "1000")).await
+}
+
+/// Data of a row that counts so many bytes under a key of two characters.
+fn sized(bytes: usize) -> Value {
+    json!({"t": "x".repeat(bytes - 2 - r#"{"t":""}"#.len())})
+}
+
+async fn usage(rows: &Rows) -> (u64, u64) {
+    let path = format!("/v1/apps/{}", rows.app);
+    let app = rows.server.get_as(rows.key(OWNER), &path).await.expect(200);
+    let of = |name: &str| app["usage"][name].as_u64().expect("a number");
+    (of("rows"), of("storage_bytes"))
+}
+
+/// The keys in the trash, the newest first.
+async fn trash(rows: &Rows) -> Vec<String> {
+    let page = rows.get("entries/deleted").await.expect(200);
+    let items = page["items"].as_array().expect("rows");
+    items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
+}
+
+async fn run(rows: &Rows, worker: WorkerKind) {
+    rows.server.state().rooms.runtime.workers().run(worker).await.expect("a round");
+}
+
+/// Makes rows of 300 bytes and throws them away, a second apart.
+async fn throw_away(rows: &Rows, keys: impl IntoIterator<Item = &str>) {
+    for key in keys {
+        rows.row("entries", key, sized(300)).await;
+        rows.delete(&format!("entries/{key}")).await.expect(200);
+        rows.pass_seconds(1);
+    }
+}
+
+#[tokio::test]
+async fn what_is_deleted_makes_room_and_what_is_restored_needs_it() {
+    let rows = small().await;
+    rows.row("entries", "k1", sized(600)).await;
+    rows.delete("entries/k1").await.expect(200);
+    assert_eq!(usage(&rows).await, (0, 0));
+    rows.row("entries", "k2", sized(700)).await;
+    let refused = rows.post("entries/k1/restore", json!({})).await;
+    let error = refused.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "storage_bytes", "limit": 1000}));
+    assert_eq!(trash(&rows).await, ["k1"]);
+    let rows = rows.restart().await;
+    assert_eq!(usage(&rows).await, (1, 700));
+    rows.delete("entries/k2").await.expect(200);
+    rows.post("entries/k1/restore", json!({})).await.expect(200);
+    // A new row in the place of a deleted one takes its own room only.
+    let new = json!({"key": "k2", "data": sized(401)});
+    rows.post("entries", new).await.error(ErrorCode::AppQuotaExceeded);
+    rows.row("entries", "k2", sized(400)).await;
+    assert_eq!(usage(&rows).await, (2, 1000));
+    rows.delete("entries/k1/purge").await.expect(200);
+    assert_eq!(usage(&rows).await, (1, 400));
+}
+
+#[tokio::test]
+async fn beyond_its_room_the_oldest_rows_leave_the_trash_early() {
+    let rows = small().await;
+    let since = rows.now().await;
+    throw_away(&rows, ["k0", "k1", "k2", "k3", "k4"]).await;
+    assert_eq!(trash(&rows).await, ["k4", "k3", "k2", "k1", "k0"]);
+    run(&rows, WorkerKind::Sweeper).await;
+    assert_eq!(trash(&rows).await, ["k4", "k3", "k2"]);
+    let events = rows.events(&since).await;
+    let purged: Vec<_> = events.iter().filter(|event| event["type"] == "row.purged").collect();
+    assert_eq!(purged.len(), 2);
+    assert!(purged.iter().all(|event| event["by"]["kind"] == "system"), "{purged:?}");
+    rows.post("entries/k1/restore", json!({})).await.error(ErrorCode::RowNotFound);
+    rows.post("entries/k2/restore", json!({})).await.expect(200);
+    // What has room stays, however often the sweeper comes.
+    run(&rows, WorkerKind::Sweeper).await;
+    assert_eq!(trash(&rows).await, ["k4", "k3"]);
+}
+
+#[tokio::test]
+async fn what_is_thrown_away_faster_than_it_is_swept_counts() {
+    let rows = small().await;
+    throw_away(&rows, ["k0", "k1", "k2", "k3", "k4", "k5", "k6"]).await;
+    // 2,100 bytes are 100 more than twice the room.
+    let big = json!({"key": "kk", "data": sized(950)});
+    let error = rows.post("entries", big.clone()).await.error(ErrorCode::AppQuotaExceeded);
+    assert_eq!(error["details"]["dimension"], "storage_bytes");
+    rows.row("entries", "ok", sized(900)).await;
+    rows.delete("entries/ok/purge").await.expect(200);
+    run(&rows, WorkerKind::Sweeper).await;
+    rows.post("entries", big).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_app_with_a_retention_never_fills_up() {
+    let rows = Rows::on(TestServer::builder().set("MAX_ROWS_PER_APP", "5")).await;
+    for round in 0..3 {
+        for n in 0..3 {
+            rows.row("kept", &format!("{round}-{n}"), json!({})).await;
+        }
+        run(&rows, WorkerKind::RowRetention).await;
+        assert_eq!(rows.get("kept/count").await.expect(200)["count"], 2);
+    }
+    assert_eq!(usage(&rows).await.0, 2);
+}
