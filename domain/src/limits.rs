@@ -7,11 +7,23 @@ use crate::{Error, ErrorCode, Result};
 /// Rows that the trash of any app has room for, however few the app may hold.
 const TRASH_ROWS_MIN: u64 = 10_000;
 
+/// Apps that the trash of any account has room for, however few the account may have.
+const TRASH_APPS_MIN: u64 = 100;
+
+/// How many apps an account may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppsMax {
+    /// Live and closed ones.
+    pub kept: u64,
+    /// Those in the trash; what is beyond counts among the others.
+    pub trashed: u64,
+}
+
 /// Every numeric bound that a rule consults. All are settings; the defaults are the contract's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Apps of one account, the deleted ones included. `MAX_APPS_PER_ACCOUNT`.
+    /// Apps of one account, those in the trash left out. `MAX_APPS_PER_ACCOUNT`.
     pub max_apps_per_account: u64,
     /// Custom domains of one account's apps together.
     pub max_domains_per_account: u64,
@@ -81,6 +93,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// How many apps an account may have: the trash has room for as many again, and for a hundred
+    /// at least.
+    #[must_use]
+    pub fn apps_max(&self) -> AppsMax {
+        let kept = self.max_apps_per_account;
+        AppsMax { kept, trashed: kept.max(TRASH_APPS_MIN) }
+    }
+
     /// Rows that the trash of an app has room for: as many as the app, and ten thousand at least.
     /// Beyond them the oldest leave before their time.
     #[must_use]

@@ -15,6 +15,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
     id::{AppId, HistoryId, HumanId},
+    limits::AppsMax,
     manifest::Visibility,
     row::Row,
 };
@@ -195,7 +196,7 @@ async fn deploy(
         rows: Vec::new(),
         events: Vec::new(),
         totals: Totals::default(),
-        apps_max: u64::MAX,
+        apps_max: AppsMax { kept: u64::MAX >> 1, trashed: u64::MAX >> 1 },
         answer: None,
     };
     match create(db, app).await? {

@@ -13,6 +13,7 @@ use rookery_domain::{
     event::{Event, EventType},
     grants::Grant,
     id::{AppId, TransferId},
+    limits::AppsMax,
     members::Member,
     previews::Preview,
     row::{Row, write_json_string},
@@ -159,9 +160,9 @@ pub enum Abort {
     Full,
     /// A slug that another app took in the meantime (an [`AppWrite`] that changes it).
     SlugTaken,
-    /// The offer that a [`Handover`] accepts is gone.
+    /// The offer that an [`AppWrite`] accepts is gone.
     OfferGone,
-    /// The account that a [`Handover`] leads to is closed, or has as many apps as it may.
+    /// The account that an [`AppWrite`] adds an app to is closed, or has as many as it may.
     AccountFull,
     /// The database refused a statement, or could not be reached before anything was sent.
     Refused(String),
@@ -389,17 +390,19 @@ pub struct AppWrite {
     pub record: AppRecord,
     /// A version deployed with it.
     pub version: Option<NewVersion>,
-    /// The acceptance that gives the app to the record's owner.
-    pub handover: Option<Handover>,
+    /// The offer that gives the app to the record's owner. It must still be pending, and it is
+    /// gone when the app has its new owner, or neither happens.
+    pub accepts: Option<TransferId>,
+    /// Where the app comes to count among those of the record's owner: how many these may be.
+    pub apps_max: Option<AppsMax>,
 }
 
-/// The end of an offer: it is gone when the app has its new owner, or neither happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handover {
-    /// The offer, which must still be pending.
-    pub transfer: TransferId,
-    /// Apps that the new owner may have, the deleted ones included.
-    pub apps_max: u64,
+impl AppWrite {
+    /// A change of the record that nothing else hangs on.
+    #[must_use]
+    pub const fn of(record: AppRecord) -> Self {
+        Self { record, version: None, accepts: None, apps_max: None }
+    }
 }
 
 /// A deployed version.

@@ -11,6 +11,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::{Event, EventType, RowChange},
     id::{AgentId, AppId, HistoryId, HumanId, KeyId, ParticipantId, SessionId, TransferId},
+    limits::AppsMax,
     manifest::Visibility,
     row::Row,
 };
@@ -263,7 +264,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
                 state: RowState::Live,
             })
             .collect(),
-        apps_max: 100,
+        apps_max: AppsMax { kept: 100, trashed: 100 },
         answer: None,
     }
 }

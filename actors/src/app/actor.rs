@@ -254,8 +254,8 @@ impl App {
             }
             Outcome::Aborted(abort) => {
                 warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
-                let apps_max = self.env.limits.max_apps_per_account;
-                self.fail(in_flight, |answer| aborted(&abort, answer, apps_max));
+                let (apps_max, alone) = (self.env.limits.max_apps_per_account, in_flight.alone);
+                self.fail(in_flight, |_| aborted(&abort, alone, apps_max));
                 self.unstash(myself);
             }
             Outcome::Unknown | Outcome::StoreBroken => {
@@ -373,11 +373,12 @@ fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {
     }
 }
 
-fn aborted(abort: &Abort, answer: &Result<Reply>, apps_max: u64) -> Error {
-    let handed_over = matches!(answer, Ok(Reply::HandedOver(_)));
+/// What the requests of a group are told that was not applied. What one alone is refused for is
+/// told to a request that stood alone.
+fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
     match abort {
-        Abort::OfferGone if handed_over => transfers::no_such_offer(),
-        Abort::AccountFull if handed_over => too_many_apps(apps_max),
+        Abort::OfferGone if alone => transfers::no_such_offer(),
+        Abort::AccountFull if alone => too_many_apps(apps_max),
         Abort::Full => Error::unavailable("no space is left to write to"),
         Abort::SlugTaken => Error::new(
             rookery_domain::ErrorCode::SlugTaken,

@@ -318,8 +318,8 @@ impl Decision<'_> {
             drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
         };
         let record = (*self.working.root.record).clone();
-        let version = Some(version);
-        self.working.open.write_app(AppWrite { record, version, handover: None });
+        let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
+        self.working.open.write_app(write);
     }
 }
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Timestamp,
-    app::AppRecord,
+    app::{AppRecord, AppStatus},
     manifest::{Collection, Manifest},
 };
 use rookery_storage::commit::Totals;
@@ -40,6 +40,14 @@ pub struct Root {
     pub(crate) tail: Tail,
 }
 
+/// Rows of an app that count towards its account's limit.
+pub(crate) fn counted_rows(record: &AppRecord, totals: Totals) -> u64 {
+    match record.status {
+        AppStatus::Live | AppStatus::Closed => totals.rows(),
+        AppStatus::Deleted | AppStatus::Purging => 0,
+    }
+}
+
 /// A declared collection and its rows.
 #[derive(Clone)]
 pub(crate) struct Shelf {
@@ -57,6 +65,12 @@ pub(crate) struct Aside {
 }
 
 impl Root {
+    /// Rows that count towards its account's limit: none while it is in the trash.
+    #[must_use]
+    pub fn counted_rows(&self) -> u64 {
+        counted_rows(&self.record, self.totals)
+    }
+
     /// Where the collection `name` stands, if the manifest declares it.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.collections.binary_search_by(|shelf| (*shelf.decl.name).cmp(name)).ok()

@@ -200,8 +200,7 @@ impl Control {
     async fn rehearse_create(&self, request: &CreateApp, prepared: &Prepared) -> Result<Created> {
         let Prepared { record, draft, seeds } = prepared;
         let limits = &self.env().limits;
-        let sums = apps::account_sums(&self.db, request.owner).await.map_err(failed)?;
-        if sums.apps >= limits.max_apps_per_account {
+        if !apps::has_room(&self.db, request.owner, limits.apps_max()).await.map_err(failed)? {
             return Err(too_many_apps(limits.max_apps_per_account));
         }
         if let Some(slug) = &request.slug
@@ -220,8 +219,7 @@ impl Control {
     /// Makes the app, with a slug that is free.
     async fn store(&self, request: CreateApp, mut prepared: Prepared) -> Result<Answered<Created>> {
         let env = self.env();
-        let (apps_max, rows_max) =
-            (env.limits.max_apps_per_account, env.limits.max_rows_per_account);
+        let (apps_max, rows_max) = (env.limits.apps_max(), env.limits.max_rows_per_account);
         let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
         let version = NewVersion {
@@ -262,7 +260,7 @@ impl Control {
                     return Err(taken(&prepared.record.slug));
                 }
                 CreateOutcome::SlugTaken => {}
-                CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max)),
+                CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max.kept)),
                 CreateOutcome::NoSuchAccount => {
                     return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
                 }
@@ -301,7 +299,7 @@ fn taken(slug: &str) -> Error {
 pub(crate) fn too_many_apps(max: u64) -> Error {
     Error::new(
         ErrorCode::AccountQuotaExceeded,
-        format!("the account has {max} apps, which is its limit; deleted ones count until purged"),
+        format!("the account has {max} apps, which is its limit"),
     )
     .with_details(json!({"dimension": "apps", "limit": max}))
 }

@@ -134,10 +134,9 @@ impl Control {
             let env = control.env();
             // The commit is what decides; but nobody shall disturb somebody else's app by trying
             // what is known to fail.
-            let apps_max = env.limits.max_apps_per_account;
-            let sums = apps::account_sums(&control.db, human.id).await.map_err(failed)?;
-            if sums.apps >= apps_max {
-                return Err(too_many_apps(apps_max));
+            let apps_max = env.limits.apps_max();
+            if !apps::has_room(&control.db, human.id, apps_max).await.map_err(failed)? {
+                return Err(too_many_apps(apps_max.kept));
             }
             // Counted from storage before the app can be among its apps there.
             let account = env.accounts.get(human.id, &*env.store).await.map_err(failed)?;

@@ -288,7 +288,7 @@ impl Slot {
         self.live.store(None);
         let root = live.root.load();
         self.observer.published(self.id, Some(&root), None);
-        let rows = root.totals.rows() as i64;
+        let rows = root.counted_rows() as i64;
         if let Some(settled) = live.account.close(rows) {
             self.settle(settled);
         }

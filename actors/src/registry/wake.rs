@@ -19,6 +19,7 @@ use crate::{
     app::{
         actor::{AppActor, Birth},
         birth,
+        root::counted_rows,
     },
 };
 
@@ -84,7 +85,8 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         return Err(Error::app_not_found());
     };
     let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
-    let (rows, floor) = (loaded.head.totals.rows(), loaded.head.floor_seq);
+    let rows = counted_rows(&loaded.record, loaded.head.totals);
+    let floor = loaded.head.floor_seq;
     let share = Arc::new(Share::open(account.clone(), rows, slot.settled()));
     slot.settle(Settled { account, rows: rows as i64 });
     slot.raise_floor(floor);

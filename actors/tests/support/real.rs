@@ -12,7 +12,7 @@ use rookery_domain::{
     Result,
     app::AppRecord,
     id::{AgentId, AppId, HumanId},
-    limits::Limits,
+    limits::{AppsMax, Limits},
     principal::Caller,
     row::Row,
     sealed::ServerKey,
@@ -126,7 +126,7 @@ impl House {
             rows,
             events: Vec::new(),
             totals: Totals::default(),
-            apps_max: u64::MAX,
+            apps_max: AppsMax { kept: u64::MAX >> 1, trashed: u64::MAX >> 1 },
             answer: None,
             record,
         };

@@ -272,8 +272,10 @@ impl State {
     }
 
     fn rows_of(&self, owner: HumanId) -> u64 {
-        let counts =
-            |app: &&App| app.record.owner == owner && app.record.status != AppStatus::Purging;
+        let counts = |app: &&App| {
+            app.record.owner == owner
+                && !matches!(app.record.status, AppStatus::Deleted | AppStatus::Purging)
+        };
         self.apps.values().filter(counts).map(|app| app.head.totals.rows()).sum()
     }
 }

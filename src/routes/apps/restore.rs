@@ -15,11 +15,12 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge, ErrorCode::AccountQuotaExceeded];
 
 /// Brings an app back from the trash, with everything it had.
 ///
-/// For an app that is not deleted this changes nothing.
+/// It counts among the account's apps again, which must have room for it. For an app that is not
+/// deleted this changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/restore", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{app::AppRecord, event::Event, id::AppId, idempotency::FirstAnswer};
+use rookery_domain::{
+    app::AppRecord, event::Event, id::AppId, idempotency::FirstAnswer, limits::AppsMax,
+};
 
 use super::visibility_code;
 use crate::{
@@ -28,8 +30,8 @@ pub struct NewApp {
     pub events: Vec<Arc<Event>>,
     /// The totals of `rows`.
     pub totals: Totals,
-    /// Apps that the account may have, the deleted ones included.
-    pub apps_max: u64,
+    /// Apps that the account may have.
+    pub apps_max: AppsMax,
     /// The first answer to be replayed for an idempotency key.
     pub answer: Option<NewAnswer>,
 }
@@ -86,10 +88,9 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     {
         return Ok(CreateOutcome::Answered(first));
     }
-    let (apps,): (i64,) = tx
-        .one("select count(*) from apps where owner = $1 and status <> 3", args![record.owner])
-        .await?;
-    if apps.cast_unsigned() >= app.apps_max {
+    let AppsMax { kept, trashed } = app.apps_max;
+    let room: Option<(i32,)> = tx.optional(super::ROOM, args![record.owner, trashed, kept]).await?;
+    if room.is_none() {
         return Ok(CreateOutcome::QuotaReached);
     }
     Ok(match insert_record(tx, record).await? {

@@ -11,6 +11,7 @@ use rookery_domain::{
     Timestamp,
     app::{AppRecord, AppStatus},
     id::{AppId, HumanId},
+    limits::AppsMax,
     manifest::Visibility,
 };
 use sqlx::FromRow;
@@ -118,12 +119,29 @@ pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
 /// What an account holds, over all its apps that are not being purged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccountSums {
-    /// Apps, the deleted ones included.
+    /// Apps, those in the trash left out.
     pub apps: u64,
     /// Rows that count towards a quota.
     pub rows: u64,
     /// Bytes of their keys and data.
     pub bytes: u64,
+}
+
+/// A row, when an account has room for one more app. `$1` the account, `$2` and `$3` the
+/// [`AppsMax`]: of apps in the trash, and of others.
+pub(crate) const ROOM: &str = "select 1 where
+     (select count(*) from apps where owner = $1 and status in (0, 2))
+     + (select case when count(*) > $2 then count(*) - $2 else 0 end
+        from apps where owner = $1 and status = 1) < $3";
+
+/// Whether an account has room for one more app, as far as it can be seen beforehand: whatever
+/// adds one asks again in its transaction.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn has_room(db: &Db, owner: HumanId, max: AppsMax) -> Result<bool> {
+    let room: Option<(i32,)> = db.optional(ROOM, args![owner, max.trashed, max.kept]).await?;
+    Ok(room.is_some())
 }
 
 /// The sums of an account as they are committed.
@@ -137,7 +155,7 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
                     cast(coalesce(sum(h.live + h.detached), 0) as bigint),
                     cast(coalesce(sum(h.bytes), 0) as bigint)
              from apps a left join app_head h on h.app_id = a.id
-             where a.owner = $1 and a.status <> 3",
+             where a.owner = $1 and a.status in (0, 2)",
             args![owner],
         )
         .await?;

@@ -6,7 +6,7 @@
 use rookery_domain::app::AppRecord;
 
 use super::failure::Failure;
-use crate::commit::Asset;
+use crate::{apps, commit::Asset};
 
 /// The record after the change. The id, who created it, its history and when stay for ever.
 pub(super) const UPDATE_APP: &str = "update apps set owner = $1, slug = $2, status = $3, \
@@ -20,10 +20,8 @@ pub(super) const TAKE_OFFER: &str = "delete from transfers where id = $1 and app
 /// Makes sure that an account is open and has room for one more app; no row of either when not.
 /// The first one locks the account as every creation of an app does, and the second one counts
 /// what was committed before that.
-pub(super) const ROOM_FOR_APP: [&str; 2] = [
-    "update humans set name = name where id = $1 and closed_at is null",
-    "select 1 where (select count(*) from apps where owner = $1 and status <> 3) < $2",
-];
+pub(super) const ROOM_FOR_APP: [&str; 2] =
+    ["update humans set name = name where id = $1 and closed_at is null", apps::ROOM];
 
 /// How SQLite names the column of a taken slug.
 pub(super) const SLUG_COLUMN: &str = "apps.slug";
@@ -55,4 +53,9 @@ pub(super) fn retention_text(record: &AppRecord) -> Result<String, Failure> {
 /// An asset's bytes as a column.
 pub(super) fn size(asset: &Asset) -> i64 {
     asset.bytes.len().try_into().unwrap_or(i64::MAX)
+}
+
+/// A bound as a parameter.
+pub(super) fn count(max: u64) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
 }

@@ -5,6 +5,7 @@ use rookery_domain::{
     app::AppStatus,
     id::{AppId, HumanId},
     idempotency::{FirstAnswer, KeptAnswer, Once},
+    limits::AppsMax,
 };
 use rookery_storage::{
     apps::{
@@ -120,7 +121,7 @@ contract! {
             let db = db.clone();
             async move {
                 let app = new_app(owner, &format!("app-{i}"), &[]);
-                create::create(&db, NewApp { apps_max: 5, ..app }).await.unwrap()
+                create::create(&db, NewApp { apps_max: AppsMax { kept: 5, trashed: 1 }, ..app }).await.unwrap()
             }
         })
         .await;
@@ -129,6 +130,28 @@ contract! {
         assert_eq!((created, refused), (5, 27));
         let nobody = new_app(HumanId::new(), "nobodys", &[]);
         assert_eq!(create::create(db, nobody).await.unwrap(), CreateOutcome::NoSuchAccount);
+    }
+
+    async fn apps_in_the_trash_count_where_it_has_no_room_for_them(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let add = async |slug: &str, status: AppStatus| {
+            let mut app = new_app(owner, slug, &[]);
+            app.record.status = status;
+            app.apps_max = AppsMax { kept: 1, trashed: 3 };
+            create::create(db, app).await.unwrap()
+        };
+        for slug in ["one", "two", "three"] {
+            assert_eq!(add(slug, AppStatus::Deleted).await, CreateOutcome::Created);
+        }
+        for (kept, trashed, room) in [(1, 3, true), (1, 2, false), (2, 2, true), (0, 3, false)] {
+            let found = apps::has_room(db, owner, AppsMax { kept, trashed }).await.unwrap();
+            assert_eq!(found, room, "{kept} and {trashed}");
+        }
+        assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
+        assert_eq!(add("live", AppStatus::Live).await, CreateOutcome::Created);
+        assert_eq!(add("another", AppStatus::Live).await, CreateOutcome::QuotaReached);
+        assert_eq!(apps::account_sums(db, owner).await.unwrap().apps, 1);
     }
 
     async fn a_repeated_creation_is_answered_with_the_first_answer(test: &TestDb) {

@@ -72,7 +72,10 @@ contract! {
     async fn a_marked_app_counts_for_nothing(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
-        let id = deleted(db, owner, "old", 3).await;
+        let rows = [row("a", "{}"), row("b", "{}")];
+        let app = new_app(owner, "old", &rows);
+        let id = app.record.id;
+        create::create(db, app).await.unwrap();
         assert_ne!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());
         mark(db, id).await;
         assert_eq!(apps::account_sums(db, owner).await.unwrap(), AccountSums::default());

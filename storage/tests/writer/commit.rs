@@ -134,7 +134,7 @@ contract! {
             created_at: NOW,
             drop_through: 1,
         };
-        let write = AppWrite { record: record.clone(), version: Some(version), handover: None };
+        let write = AppWrite { version: Some(version), ..AppWrite::of(record.clone()) };
         let outcome = Draft::new(app, 1)
             .event(EventType::AppDeployed, None, Some(r#"{"version":2}"#))
             .with(|group| group.app_write = Some(Box::new(write)))
@@ -161,7 +161,7 @@ contract! {
         let taken = Draft::new(app, 1)
             .create(row("a", "{}"))
             .with(|group| {
-                let write = AppWrite { record, version: None, handover: None };
+                let write = AppWrite::of(record);
                 group.app_write = Some(Box::new(write));
             })
             .submit(&writer);

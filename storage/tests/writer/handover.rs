@@ -3,10 +3,11 @@
 use rookery_domain::{
     event::EventType,
     id::{AppId, HumanId, TransferId},
+    limits::AppsMax,
 };
 use rookery_storage::{
     Db, Writer,
-    commit::{Abort, AppWrite, Handover, Outcome},
+    commit::{Abort, AppWrite, Outcome},
     faults::{Fault, Faults, Point},
     transfers,
 };
@@ -31,11 +32,12 @@ async fn accept(
     app: AppId,
     transfer: TransferId,
     to: HumanId,
-    apps_max: u64,
+    kept: u64,
 ) -> Outcome {
     let mut record = load(db, app).await.record;
     record.owner = to;
-    let write = AppWrite { record, version: None, handover: Some(Handover { transfer, apps_max }) };
+    let apps_max = Some(AppsMax { kept, trashed: 1 });
+    let write = AppWrite { accepts: Some(transfer), apps_max, ..AppWrite::of(record) };
     Draft::new(app, load(db, app).await.head.last_seq)
         .event(EventType::AppUpdated, None, Some("{}"))
         .with(|group| group.app_write = Some(Box::new(write)))

@@ -199,7 +199,7 @@ pub(crate) async fn mark(db: &Db, app: AppId) {
     let record = AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..loaded.record };
     let draft = Draft::new(app, loaded.head.last_seq).with(|group| {
         group.totals = loaded.head.totals;
-        group.app_write = Some(Box::new(AppWrite { record, version: None, handover: None }));
+        group.app_write = Some(Box::new(AppWrite::of(record)));
     });
     let writer = start(db).await;
     assert_eq!(draft.commit(&writer).await, Outcome::Committed);

@@ -146,7 +146,7 @@ contract! {
         let outcome = Draft::new(app, 1)
             .event(EventType::AppDeleted, None, None)
             .with(|group| {
-                let write = AppWrite { record, version: None, handover: None };
+                let write = AppWrite::of(record);
                 group.app_write = Some(Box::new(write));
             })
             .commit(&writer_handle)

@@ -54,6 +54,53 @@ async fn a_deleted_app_can_be_read_on_request_and_restored_whole() {
 }
 
 #[tokio::test]
+async fn an_app_comes_back_only_where_its_account_has_room() {
+    let builder = TestServer::builder().set("MAX_APPS_PER_ACCOUNT", "3");
+    let server = builder.set("MAX_ROWS_PER_ACCOUNT", "3").start().await;
+    let owner = server.owner("ann").await;
+    let with_rows = |rows: usize| {
+        let rows = vec![json!({"data": {}}); rows];
+        json!({"manifest": guestbook(), "input_data": {"entries": rows}})
+    };
+    let used = async |server: &TestServer| {
+        let cookie = format!("service_session={}", owner.session);
+        let usage = server.request(Method::GET, "/v1/self/usage").header("cookie", cookie);
+        let usage = Answer::of(usage).await.expect(200);
+        (usage["meters"]["apps"]["used"].clone(), usage["meters"]["rows"]["used"].clone())
+    };
+    let full = server.deploy(&owner, with_rows(3)).await;
+    assert_eq!(delete(&server, &owner, &full).await.status, 204);
+    assert_eq!(used(&server).await, (json!(0), json!(0)));
+    let small = server.deploy(&owner, with_rows(1)).await;
+    let refused = post(&server, &owner, &full, "/restore").await;
+    let error = refused.error(ErrorCode::AccountQuotaExceeded);
+    assert_eq!(error["details"], json!({"dimension": "rows", "limit": 3}));
+    assert_eq!(delete(&server, &owner, &small).await.status, 204);
+    post(&server, &owner, &full, "/restore").await.expect(200);
+    assert_eq!(used(&server).await, (json!(1), json!(3)));
+
+    // Of many at once no more come back than there is room for.
+    let mut others = Vec::new();
+    for _ in 0..8 {
+        let app = server.deploy(&owner, with_rows(0)).await;
+        assert_eq!(delete(&server, &owner, &app).await.status, 204);
+        others.push(app);
+    }
+    let restored = others.iter().map(|app| post(&server, &owner, app, "/restore"));
+    let restored = futures::future::join_all(restored).await;
+    assert_eq!(restored.iter().filter(|answer| answer.status == 200).count(), 2);
+    for answer in restored.iter().filter(|answer| answer.status != 200) {
+        let error = answer.error(ErrorCode::AccountQuotaExceeded);
+        assert_eq!(error["details"], json!({"dimension": "apps", "limit": 3}));
+    }
+    let server = server.restart().await;
+    assert_eq!(used(&server).await, (json!(3), json!(3)));
+    let entries = full.path("/collections/entries");
+    let row = server.send(Method::POST, &owner, &entries, &json!({"data": {}})).await;
+    row.error(ErrorCode::AccountQuotaExceeded);
+}
+
+#[tokio::test]
 async fn a_purge_needs_a_deleted_app_and_leaves_nothing() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -192,11 +192,11 @@ async fn an_account_with_as_many_apps_as_it_may_takes_none() {
     row(&server, &ada, &app).await.expect(201);
     server.tell(&bob, GET, &app, Value::Null).await.error(ErrorCode::AppNotFound);
     assert_eq!(server.offered(&bob).await, std::slice::from_ref(&offer));
-    // Apps in the trash count until they are purged.
+    // Apps in the trash do not count, and come back only where there is room.
     server.tell(&bob, DELETE, &own, Value::Null).await;
-    server.decide(&bob, &offer, "accept").await.error(ErrorCode::AccountQuotaExceeded);
-    server.tell(&bob, POST, &format!("{own}/purge"), Value::Null).await;
     server.decide(&bob, &offer, "accept").await.expect(200);
+    let full = server.tell(&bob, POST, &format!("{own}/restore"), Value::Null).await;
+    full.error(ErrorCode::AccountQuotaExceeded);
     // The former owner's place is free again.
     server.app_with_rows(&ada, 0).await;
     server.app_with_rows(&ada, 0).await;

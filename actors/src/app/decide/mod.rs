@@ -224,7 +224,10 @@ impl Decision<'_> {
 pub(crate) fn violated(code: ErrorCode, what: &str, violations: &[SchemaViolation]) -> Error {
     let first = violations
         .first()
-        .map(|violation| format!(": {} {}", violation.path, violation.message))
+        .map(|SchemaViolation { path, message, .. }| match &**path {
+            "" => format!(": {message}"),
+            path => format!(": {path} {message}"),
+        })
         .unwrap_or_default();
     let list: Vec<Value> = violations
         .iter()

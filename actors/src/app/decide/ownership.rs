@@ -6,7 +6,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, app::AppRecord, event::EventType, id::OrgId, principal::Caller,
     transfers,
 };
-use rookery_storage::commit::{AppWrite, Handover};
+use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
 use super::Decision;
@@ -59,9 +59,8 @@ impl Decision<'_> {
             self.end_membership(member);
         }
         let record = AppRecord { updated_at: at, ..record };
-        let apps_max = self.env.limits.max_apps_per_account;
-        let handover = Some(Handover { transfer, apps_max });
-        let write = AppWrite { record: record.clone(), version: None, handover };
+        let apps_max = Some(self.env.limits.apps_max());
+        let write = AppWrite { accepts: Some(transfer), apps_max, ..AppWrite::of(record.clone()) };
         self.working.open.write_app(write);
         self.working.root.record = Arc::new(record);
         Ok(Reply::HandedOver(self.working.root.record.clone()))

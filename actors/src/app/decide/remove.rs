@@ -19,7 +19,7 @@ use crate::app::{
     answers::look_again,
     message::{DeleteRow, RowFate, RowReply, Tombstone},
     rows::Digest,
-    working::{Tomb, TombKind, Undo},
+    working::{Tomb, TombKind},
 };
 
 impl Decision<'_> {
@@ -50,7 +50,7 @@ impl Decision<'_> {
             left.clone(),
             RowState::Trashed(at),
         );
-        self.count_no_more();
+        self.count_rows(-1);
         self.emit_row(shelf, EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(at) }
     }
@@ -110,7 +110,7 @@ impl Decision<'_> {
         let value = Self::value_of(&row);
         let state = RowState::Purged(left.updated_at);
         self.working.take(shelf, &sighted(row, Some(&value)), left.clone(), state);
-        self.count_no_more();
+        self.count_rows(-1);
         Ok(self.purged(&decl.name, left))
     }
 
@@ -120,15 +120,9 @@ impl Decision<'_> {
         self.working.drop_tomb(collection, Digest::of(key));
         self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
         if tomb.kind != TombKind::Trashed {
-            self.count_no_more();
+            self.count_rows(-1);
         }
         self.purged(collection, left)
-    }
-
-    /// Gives a row back to the account: it is in the trash now, or destroyed.
-    fn count_no_more(&mut self) {
-        self.working.account.add(-1);
-        self.working.open.journal.push(Undo::Rows(-1));
     }
 
     /// What is left of a purged row: no content.

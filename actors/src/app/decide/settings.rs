@@ -159,6 +159,7 @@ impl Decision<'_> {
         writable(record)?;
         let mut record = AppRecord::clone(record);
         let days = i64::from(self.env.limits.deleted_app_retention_days);
+        self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Deleted;
         record.deleted_at = Some(self.now);
         record.purge_at = Some(self.now.plus_seconds(days * 86_400));
@@ -175,10 +176,18 @@ impl Decision<'_> {
             }
         }
         let mut record = AppRecord::clone(record);
+        let rows = self.working.root.totals.rows();
+        self.working.account.reserve(rows, self.env.limits.max_rows_per_account)?;
+        self.working.open.journal.push(Undo::Rows(rows as i64));
         record.status = AppStatus::Live;
         record.deleted_at = None;
         record.purge_at = None;
-        Ok(self.rewrite(record, EventType::AppRestored, None))
+        let reply = self.rewrite(record, EventType::AppRestored, None);
+        // It counts among the account's apps again.
+        let apps_max = Some(self.env.limits.apps_max());
+        let record = AppRecord::clone(&self.working.root.record);
+        self.working.open.write_app(AppWrite { apps_max, ..AppWrite::of(record) });
+        Ok(reply)
     }
 
     fn close(&mut self) -> Result<Reply> {
@@ -189,6 +198,9 @@ impl Decision<'_> {
             AppStatus::Live | AppStatus::Deleted => {}
         }
         let mut record = AppRecord::clone(record);
+        if record.status == AppStatus::Deleted {
+            self.count_rows(self.working.root.totals.rows() as i64);
+        }
         record.status = AppStatus::Closed;
         let data = json!({"status": "closed"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
@@ -236,12 +248,15 @@ impl Decision<'_> {
             }
         }
         let mut record = AppRecord::clone(record);
+        self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Purging;
-        // From now on the account does not count it.
-        let rows = self.working.root.totals.rows() as i64;
-        self.working.account.add(-rows);
-        self.working.open.journal.push(Undo::Rows(-rows));
         Ok(self.write_record(record))
+    }
+
+    /// Has the account count so many rows more, whether it has room for them or not.
+    pub(super) fn count_rows(&mut self, delta: i64) {
+        self.working.account.add(delta);
+        self.working.open.journal.push(Undo::Rows(delta));
     }
 
     fn is_sweep(&self) -> bool {
@@ -262,8 +277,7 @@ impl Decision<'_> {
     }
 
     fn write_record(&mut self, record: AppRecord) -> Reply {
-        let write = AppWrite { record: record.clone(), version: None, handover: None };
-        self.working.open.write_app(write);
+        self.working.open.write_app(AppWrite::of(record.clone()));
         if record.timezone != self.working.root.record.timezone {
             self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
         }

@@ -85,7 +85,9 @@ impl Request {
 
     /// Whether storage may refuse its group for its sake: nothing else shares that group.
     pub(crate) fn stands_alone(&self) -> bool {
-        self.ask.as_ref().is_some_and(|ask| matches!(ask.op, Op::App(AppOp::HandOver(_))))
+        let adds_an_app =
+            |ask: &Ask| matches!(ask.op, Op::App(AppOp::HandOver(_) | AppOp::Restore));
+        self.ask.as_deref().is_some_and(adds_an_app)
     }
 
     /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.

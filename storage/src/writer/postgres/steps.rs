@@ -6,12 +6,12 @@ use super::{columns, statement};
 use crate::{
     apps::visibility_code,
     codec::principal_bytes,
-    commit::{AppWrite, Epoch, Group, Handover, NewVersion},
+    commit::{AppWrite, Epoch, Group, NewVersion},
     db::for_postgres,
     faults::Point,
     writer::{
         access,
-        app_record::{self, retention_text},
+        app_record::{self, count, retention_text},
         failure::Failure,
     },
 };
@@ -34,9 +34,7 @@ pub(super) fn steps(epoch: Epoch, group: &Group) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
     head(&mut steps, epoch, group).map_err(|error| unencodable(&*error))?;
     if let Some(write) = &group.app_write {
-        if let Some(handover) = write.handover {
-            hand_over(&mut steps, group, write, handover).map_err(|error| unencodable(&*error))?;
-        }
+        additions(&mut steps, group, write).map_err(|error| unencodable(&*error))?;
         let retention = retention_text(&write.record)?;
         record(&mut steps, group, write, retention).map_err(|error| unencodable(&*error))?;
         if let Some(version) = &write.version {
@@ -91,19 +89,18 @@ fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDyn
     Ok(())
 }
 
-/// Ends the accepted offer, if the new owner has room for the app.
-fn hand_over(
-    steps: &mut Vec<Step>,
-    group: &Group,
-    write: &AppWrite,
-    handover: Handover,
-) -> Result<(), BoxDynError> {
-    let (offer, app) = (handover.transfer.uuid().into_bytes(), group.app_bytes());
-    let owner = write.record.owner.uuid().into_bytes();
-    let [is_open, has_room] = app_record::ROOM_FOR_APP;
-    step!(steps, app_record::TAKE_OFFER, &offer[..], &app[..]);
-    step!(steps, is_open, &owner[..]);
-    step!(steps, has_room, &owner[..], i64::try_from(handover.apps_max).unwrap_or(i64::MAX));
+/// Ends the accepted offer, and makes sure that the owner has room for the app.
+fn additions(steps: &mut Vec<Step>, group: &Group, write: &AppWrite) -> Result<(), BoxDynError> {
+    if let Some(offer) = write.accepts {
+        let (offer, app) = (offer.uuid().into_bytes(), group.app_bytes());
+        step!(steps, app_record::TAKE_OFFER, &offer[..], &app[..]);
+    }
+    if let Some(max) = write.apps_max {
+        let owner = write.record.owner.uuid().into_bytes();
+        let [is_open, has_room] = app_record::ROOM_FOR_APP;
+        step!(steps, is_open, &owner[..]);
+        step!(steps, has_room, &owner[..], count(max.trashed), count(max.kept));
+    }
     Ok(())
 }
 

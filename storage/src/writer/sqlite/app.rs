@@ -6,21 +6,27 @@ use super::batch::failed;
 use crate::{
     apps::visibility_code,
     codec::principal_bytes,
-    commit::{AppWrite, Handover, NewVersion},
+    commit::{AppWrite, NewVersion},
     writer::{
-        app_record::{self, retention_text},
+        app_record::{self, count, retention_text},
         failure::Failure,
     },
 };
-use rookery_domain::id::AppId;
+use rookery_domain::{
+    id::{AppId, TransferId},
+    limits::AppsMax,
+};
 
 /// Writes the record and the version. Rare, so its statements are not kept.
 pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Result<(), Failure> {
     let record = &write.record;
     let uuid = app.uuid();
     let app_id = &uuid.as_bytes()[..];
-    if let Some(handover) = write.handover {
-        hand_over(connection, app_id, &record.owner.uuid().as_bytes()[..], handover)?;
+    if let Some(offer) = write.accepts {
+        take_offer(connection, app_id, offer)?;
+    }
+    if let Some(max) = write.apps_max {
+        make_room(connection, &record.owner.uuid().as_bytes()[..], max)?;
     }
     let changed = connection.execute(
         app_record::UPDATE_APP,
@@ -55,26 +61,23 @@ pub(super) fn write(connection: &Connection, app: AppId, write: &AppWrite) -> Re
     }
 }
 
-/// Ends the accepted offer, if the new owner has room for the app.
-fn hand_over(
-    connection: &Connection,
-    app_id: &[u8],
-    owner: &[u8],
-    handover: Handover,
-) -> Result<(), Failure> {
-    let offer = handover.transfer.uuid();
+/// Ends the accepted offer.
+fn take_offer(connection: &Connection, app_id: &[u8], offer: TransferId) -> Result<(), Failure> {
     let taken = connection
-        .execute(app_record::TAKE_OFFER, params![&offer.as_bytes()[..], app_id])
+        .execute(app_record::TAKE_OFFER, params![&offer.uuid().as_bytes()[..], app_id])
         .map_err(failed)?;
-    if taken != 1 {
-        return Err(Failure::OfferGone);
-    }
+    if taken == 1 { Ok(()) } else { Err(Failure::OfferGone) }
+}
+
+/// Makes sure that the owner has room for the app.
+fn make_room(connection: &Connection, owner: &[u8], max: AppsMax) -> Result<(), Failure> {
     let [is_open, has_room] = app_record::ROOM_FOR_APP;
     let open = connection.execute(is_open, [owner]).map_err(failed)?;
-    let apps_max = i64::try_from(handover.apps_max).unwrap_or(i64::MAX);
     let room = connection
         .prepare(has_room)
-        .and_then(|mut statement| statement.exists(params![owner, apps_max]))
+        .and_then(|mut statement| {
+            statement.exists(params![owner, count(max.trashed), count(max.kept)])
+        })
         .map_err(failed)?;
     if open == 1 && room { Ok(()) } else { Err(Failure::AccountFull) }
 }
