@@ -23,9 +23,9 @@ pub struct MeterBody {
 /// What an account holds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MetersBody {
-    /// Apps, deleted ones included until they are purged.
+    /// Apps, those in the trash left out.
     apps: MeterBody,
-    /// Rows of all apps: live, deleted and detached.
+    /// Rows of these apps: live and detached. Those in the trash do not count.
     rows: MeterBody,
     /// Bytes of their keys and data. Bounded for each app, see `per_app`.
     storage_bytes: MeterBody,

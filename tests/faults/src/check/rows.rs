@@ -37,7 +37,8 @@ pub(super) async fn judge_counters(
 ) -> Result<()> {
     let deleted = found.values().filter(|row| row.is_deleted).count();
     let live = found.len() - deleted;
-    let bytes: usize = found.iter().map(|(key, row)| key.len() + row.data.to_string().len()).sum();
+    let kept = found.iter().filter(|(_, row)| !row.is_deleted);
+    let bytes: usize = kept.map(|(key, row)| key.len() + row.data.to_string().len()).sum();
     let record = api.get(&format!("/v1/apps/{}", app.id)).await?;
     let collection = |name: &str| {
         let mut all = record["collections"].as_array().into_iter().flatten();
@@ -52,7 +53,7 @@ pub(super) async fn judge_counters(
     same("row_count", &rows["row_count"], live as u64);
     same("deleted_count", &rows["deleted_count"], deleted as u64);
     same("count", &count["count"], live as u64);
-    same("usage.rows", &record["usage"]["rows"], found.len() as u64 + guest_rows);
+    same("usage.rows", &record["usage"]["rows"], live as u64 + guest_rows);
     // Guests' bytes are not known here; without guests the sum is exact.
     if guest_rows == 0 {
         same("usage.storage_bytes", &record["usage"]["storage_bytes"], bytes as u64);

@@ -52,22 +52,25 @@ fn judge_rows(loaded: &LoadedApp, found: &mut Found) {
     for poison in &loaded.poison {
         found.corrupt.push(format!("row {}: {}", poison.key, poison.reason));
     }
-    let mut bytes = 0;
+    let (mut bytes, mut trashed_bytes) = (0, 0);
     for live in &loaded.rows {
         bytes += live.row.stored_bytes();
         found.versions.insert(live.row.key.to_string(), live.row.version.into());
     }
     for tombstone in &loaded.tombstones {
-        bytes += tombstone.bytes;
+        trashed_bytes += tombstone.bytes;
         found.versions.insert(tombstone.key.to_string(), tombstone.version.into());
     }
     let head = loaded.head.totals;
     let same = head.live == loaded.rows.len() as u64
         && head.trashed == loaded.tombstones.len() as u64
-        && head.bytes == bytes;
+        && head.bytes == bytes
+        && head.trashed_bytes == trashed_bytes;
     if !same {
         let (live, trashed) = (loaded.rows.len(), loaded.tombstones.len());
-        found.corrupt.push(format!("counted {head:?}, are {live}, {trashed} and {bytes} bytes"));
+        found.corrupt.push(format!(
+            "counted {head:?}, are {live} of {bytes} bytes and {trashed} of {trashed_bytes}"
+        ));
     }
 }
 
