@@ -192,17 +192,14 @@ impl Totals {
 
     /// Counts a row of `bytes` in this state.
     pub fn add(&mut self, state: RowState, bytes: u64) {
-        match state {
-            RowState::Live => self.live += 1,
-            RowState::Detached => self.detached += 1,
-            RowState::Trashed(_) => {
-                self.trashed += 1;
-                self.trashed_bytes += bytes;
-                return;
-            }
+        let (rows, sum) = match state {
+            RowState::Live => (&mut self.live, &mut self.bytes),
+            RowState::Detached => (&mut self.detached, &mut self.bytes),
+            RowState::Trashed(_) => (&mut self.trashed, &mut self.trashed_bytes),
             RowState::Purged(_) => return,
-        }
-        self.bytes += bytes;
+        };
+        *rows += 1;
+        *sum += bytes;
     }
 }
 

@@ -41,7 +41,8 @@ pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp) -> Result<()>
     Ok(())
 }
 
-/// Spends a grant. `None` for unknown, used, expired, and for another app alike. A grant shown to another app is spent too: whoever holds it there should not have it.
+/// Spends a grant. `None` for unknown, used, expired, and for another app alike. A grant shown to
+/// another app is spent too: whoever holds it there should not have it.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

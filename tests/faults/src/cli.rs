@@ -23,7 +23,8 @@ struct Cli {
     /// On a temporary PostgreSQL cluster in place of SQLite.
     #[arg(long)]
     postgres: bool,
-    /// The server's binary; else this one's own copy of it.
+    /// The server's binary; else this one's own copy of it, the only one that `commit`, `panics` and
+    /// the control of `power` can order faults of.
     #[arg(long, env = "ROOKERY_BIN")]
     server_bin: Option<PathBuf>,
 }

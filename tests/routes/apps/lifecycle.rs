@@ -1,7 +1,8 @@
 //! Life and death of an app: trash, restore, purge, closing, waking.
 
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_actors::app::message::{AppOp, Op};
+use rookery_domain::{ErrorCode, principal::Caller};
 use serde_json::json;
 
 use crate::harness::{
@@ -93,8 +94,14 @@ async fn an_app_comes_back_only_where_its_account_has_room() {
         let error = answer.error(ErrorCode::AccountQuotaExceeded);
         assert_eq!(error["details"], json!({"dimension": "apps", "limit": 3}));
     }
+    // An app that an operator takes down is no trash of its owner's any more, full or not.
+    let taken_down =
+        server.state().rooms.apps().by_id(small.id.parse().expect("an id")).await.expect("an app");
+    let close = Op::App(AppOp::Close);
+    taken_down.apply(Caller::System, close, None, 0).await.expect("closed");
+    assert_eq!(used(&server).await, (json!(4), json!(4)));
     let server = server.restart().await;
-    assert_eq!(used(&server).await, (json!(3), json!(3)));
+    assert_eq!(used(&server).await, (json!(4), json!(4)));
     let entries = full.path("/collections/entries");
     let row = server.send(Method::POST, &owner, &entries, &json!({"data": {}})).await;
     row.error(ErrorCode::AccountQuotaExceeded);

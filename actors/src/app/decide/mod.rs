@@ -8,6 +8,7 @@ mod access;
 mod batch;
 mod events;
 mod ownership;
+mod quota;
 mod remove;
 mod settings;
 pub(crate) mod sweep;

@@ -20,7 +20,6 @@ use crate::app::{
     deploy::unrestricted,
     message::{AppOp, Reply},
     standing::writable,
-    working::Undo,
 };
 
 impl Decision<'_> {
@@ -177,8 +176,7 @@ impl Decision<'_> {
         }
         let mut record = AppRecord::clone(record);
         let rows = self.working.root.totals.rows();
-        self.working.account.reserve(rows, self.env.limits.max_rows_per_account)?;
-        self.working.open.journal.push(Undo::Rows(rows as i64));
+        self.reserve_rows(rows)?;
         record.status = AppStatus::Live;
         record.deleted_at = None;
         record.purge_at = None;
@@ -251,12 +249,6 @@ impl Decision<'_> {
         self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Purging;
         Ok(self.write_record(record))
-    }
-
-    /// Has the account count so many rows more, whether it has room for them or not.
-    pub(super) fn count_rows(&mut self, delta: i64) {
-        self.working.account.add(delta);
-        self.working.open.journal.push(Undo::Rows(delta));
     }
 
     fn is_sweep(&self) -> bool {

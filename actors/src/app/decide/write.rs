@@ -224,33 +224,6 @@ impl Decision<'_> {
         }
         Ok(())
     }
-
-    /// `app_quota_exceeded` or `account_quota_exceeded`, for a row of `bytes` that takes the place
-    /// of the live one `before`; without one it reserves a row of the account.
-    pub(super) fn check_quota(&mut self, bytes: u64, before: Option<&Row>) -> Result<()> {
-        let limits = &self.env.limits;
-        let totals = self.working.root.totals;
-        let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
-        if before.is_none() && rows >= limits.max_rows_per_app {
-            return Err(app_quota("rows", limits.max_rows_per_app));
-        }
-        let freed = before.map_or(0, Row::stored_bytes);
-        let kept = totals.bytes + beyond(totals.trashed_bytes, limits.trash_bytes_max());
-        if bytes > freed && kept + bytes - freed > limits.max_storage_bytes_per_app {
-            return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
-        }
-        if before.is_none() {
-            self.working.account.reserve(1, limits.max_rows_per_account)?;
-            self.working.open.journal.push(Undo::Rows(1));
-        }
-        Ok(())
-    }
-}
-
-/// What of the trash counts: nothing, until there is twice as much as it has room for. So much
-/// comes in only where rows are thrown away faster than the sweeper destroys the oldest.
-const fn beyond(trashed: u64, room: u64) -> u64 {
-    trashed.saturating_sub(room.saturating_mul(2))
 }
 
 fn budget_write(record: BudgetRecord) -> BudgetWrite {
@@ -292,12 +265,4 @@ pub(super) fn append_only(decl: &Collection) -> Error {
         ErrorCode::AppendOnly,
         format!("`{}` is append-only: its rows can be created but not changed", decl.name),
     )
-}
-
-fn app_quota(dimension: &str, limit: u64) -> Error {
-    Error::new(
-        ErrorCode::AppQuotaExceeded,
-        format!("the app is at its limit of {limit} {dimension}"),
-    )
-    .with_details(json!({"dimension": dimension, "limit": limit}))
 }

@@ -1,0 +1,58 @@
+//! What counts towards the limits of an app and of its account, and what they say when it is too
+//! much (decision 23). How many apps an account may have is a commit's to say.
+
+use rookery_domain::{Error, ErrorCode, Result, row::Row};
+use serde_json::json;
+
+use super::Decision;
+use crate::app::working::Undo;
+
+impl Decision<'_> {
+    /// `app_quota_exceeded` or `account_quota_exceeded`, for a row of `bytes` that takes the place
+    /// of the live one `before`; without one it reserves a row of the account.
+    pub(super) fn check_quota(&mut self, bytes: u64, before: Option<&Row>) -> Result<()> {
+        let limits = &self.env.limits;
+        let totals = self.working.root.totals;
+        let rows = totals.rows() + beyond(totals.trashed, limits.trash_rows_max());
+        if before.is_none() && rows >= limits.max_rows_per_app {
+            return Err(app_quota("rows", limits.max_rows_per_app));
+        }
+        let freed = before.map_or(0, Row::stored_bytes);
+        let kept = totals.bytes + beyond(totals.trashed_bytes, limits.trash_bytes_max());
+        if bytes > freed && kept + bytes - freed > limits.max_storage_bytes_per_app {
+            return Err(app_quota("storage_bytes", limits.max_storage_bytes_per_app));
+        }
+        if before.is_none() {
+            self.reserve_rows(1)?;
+        }
+        Ok(())
+    }
+
+    /// Has the account count so many rows more, where it has room for them
+    /// (`account_quota_exceeded`).
+    pub(super) fn reserve_rows(&mut self, rows: u64) -> Result<()> {
+        self.working.account.reserve(rows, self.env.limits.max_rows_per_account)?;
+        self.working.open.journal.push(Undo::Rows(rows as i64));
+        Ok(())
+    }
+
+    /// Has the account count so many rows more or less, whether it has room for them or not.
+    pub(super) fn count_rows(&mut self, delta: i64) {
+        self.working.account.add(delta);
+        self.working.open.journal.push(Undo::Rows(delta));
+    }
+}
+
+/// What of the trash counts: nothing, until there is twice as much as it has room for. So much
+/// comes in only where rows are thrown away faster than the sweeper destroys the oldest.
+const fn beyond(trashed: u64, room: u64) -> u64 {
+    trashed.saturating_sub(room.saturating_mul(2))
+}
+
+fn app_quota(dimension: &str, limit: u64) -> Error {
+    Error::new(
+        ErrorCode::AppQuotaExceeded,
+        format!("the app is at its limit of {limit} {dimension}"),
+    )
+    .with_details(json!({"dimension": dimension, "limit": limit}))
+}
