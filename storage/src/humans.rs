@@ -1,4 +1,5 @@
-//! Human accounts. Addresses arrive normalised: two spellings of one mailbox are one text.
+//! Human accounts. Addresses arrive normalised: two spellings of one mailbox are one text. Who was
+//! only invited is in [`crate::placeholders`].
 
 use rookery_domain::{Timestamp, id::HumanId};
 
@@ -6,6 +7,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    placeholders,
 };
 
 /// A human account.
@@ -104,7 +106,7 @@ pub(crate) async fn find_or_create_in(
     candidate: HumanId,
     now: Timestamp,
 ) -> Result<Human> {
-    adopt_placeholder(tx, email, now).await?;
+    placeholders::adopt(tx, email, now).await?;
     tx.execute(
         "insert into humans (id, email, email_verified_at, created_at, updated_at)
          values ($1, $2, $3, $3, $3)
@@ -123,76 +125,6 @@ pub(crate) async fn find_or_create_in(
         )
         .await?;
     Human::decode(columns)
-}
-
-/// The human that an invitation to this address is for: the open account that has proven it (then
-/// true), else a placeholder, made with the id `candidate` when there is none yet.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn invite(
-    db: &Db,
-    email: String,
-    candidate: HumanId,
-    now: Timestamp,
-) -> Result<(Human, bool)> {
-    db.transaction((email, candidate, now), |tx, (email, candidate, now)| {
-        Box::pin(async move {
-            let account: Option<Columns> = tx
-                .optional(
-                    "select id, email, email_verified_at, name, marketing_consent, created_at,
-                            updated_at, closed_at
-                     from humans
-                     where email = $1 and email_verified_at is not null and closed_at is null",
-                    args![&*email],
-                )
-                .await?;
-            if let Some(account) = account {
-                return Ok((Human::decode(account)?, true));
-            }
-            let invited = tx.optional(INVITED, args![&*email]).await?;
-            if let Some(invited) = invited {
-                return Ok((Human::decode(invited)?, false));
-            }
-            tx.execute(
-                "insert into humans (id, email, created_at, updated_at) values ($1, $2, $3, $3)",
-                args![*candidate, &*email, *now],
-            )
-            .await?;
-            tx.execute(
-                "insert into placeholders (email, human, created_at) values ($1, $2, $3)",
-                args![&*email, *candidate, *now],
-            )
-            .await?;
-            Ok((Human::decode(tx.one(INVITED, args![&*email]).await?)?, false))
-        })
-    })
-    .await
-}
-
-/// The placeholder that was invited by an address.
-const INVITED: &str = "select h.id, h.email, h.email_verified_at, h.name, h.marketing_consent,
-            h.created_at, h.updated_at, h.closed_at
-     from placeholders p join humans h on h.id = p.human
-     where p.email = $1";
-
-/// Makes the placeholder of an address its account, now that the address is proven. Without effect
-/// when there is none, or an account has proven the address before.
-async fn adopt_placeholder(tx: &mut Tx, email: &str, now: Timestamp) -> Result<()> {
-    let invited: Option<Columns> = tx.optional(INVITED, args![email]).await?;
-    let Some(invited) = invited else { return Ok(()) };
-    let invited = Human::decode(invited)?;
-    tx.execute(
-        "update humans set email_verified_at = $2, updated_at = $2
-         where id = $1 and email_verified_at is null and closed_at is null
-           and not exists (select 1 from humans known
-                           where known.email = $3 and known.email_verified_at is not null
-                             and known.closed_at is null)",
-        args![invited.id, now, email],
-    )
-    .await?;
-    tx.execute("delete from placeholders where email = $1", args![email]).await?;
-    Ok(())
 }
 
 /// Sets or clears the stored name; `None` when there is no such open account.

@@ -34,6 +34,7 @@ pub mod meters;
 pub mod offload;
 pub mod orgs;
 pub mod participants;
+pub mod placeholders;
 pub mod previews;
 pub mod push;
 pub mod retention;
@@ -49,3 +50,8 @@ pub mod writer;
 pub use db::{DatabaseUrl, Db, StorageOptions};
 pub use error::StorageError;
 pub use writer::{LaneStatus, Writer, WriterHealth, WriterOptions};
+
+/// Of what was revoked (keys of an agent; links, previews and credentials of an app) so many of
+/// each stay on record, the newest: they are there to be looked at, and what is forgotten is refused
+/// as before.
+pub const REVOKED_KEPT_MAX: u32 = 100;

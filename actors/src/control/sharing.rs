@@ -20,7 +20,7 @@ use crate::{
         access_ops::{AccessOp, AccessReply},
         message::{AppOp, Op, Reply},
     },
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 
 impl Control {
@@ -34,7 +34,7 @@ impl Control {
         after: Option<MemberPosition>,
         limit: u32,
     ) -> Result<Vec<Member>> {
-        members::list(&self.db, app.id(), after, limit).await.map_err(failed)
+        members::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
     }
 
     /// How many members hold each custom role; roles that nobody holds are left out.
@@ -42,7 +42,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn role_counts(&self, app: &AppHandle) -> Result<Vec<(String, u64)>> {
-        members::role_counts(&self.db, app.id()).await.map_err(failed)
+        members::role_counts(&self.db, app.id()).await.map_err(Error::from)
     }
 
     /// At most `limit` grant links that are not revoked, the newest first, behind the position.
@@ -55,7 +55,7 @@ impl Control {
         after: Option<GrantPosition>,
         limit: u32,
     ) -> Result<Vec<Grant>> {
-        grants::list(&self.db, app.id(), after, limit).await.map_err(failed)
+        grants::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
     }
 
     /// At most `limit` service credentials, the revoked ones too, the newest first, behind the
@@ -69,7 +69,7 @@ impl Control {
         after: Option<CredentialPosition>,
         limit: u32,
     ) -> Result<Vec<Credential>> {
-        credentials::list(&self.db, app.id(), after, limit).await.map_err(failed)
+        credentials::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
     }
 
     /// A share token to rotate to, as the operation that does it.
@@ -82,7 +82,7 @@ impl Control {
     /// Removes a member; a second time changes nothing.
     ///
     /// # Errors
-    /// `not_found` for a human that never was one.
+    /// `not_found` for a human that never was one, or that was forgotten.
     pub async fn remove_member(
         &self,
         app: &AppHandle,
@@ -96,7 +96,7 @@ impl Control {
     /// Revokes a grant link; a second time changes nothing.
     ///
     /// # Errors
-    /// `not_found` for a link that the app never had.
+    /// `not_found` for a link that the app never had, or that was forgotten.
     pub async fn revoke_grant(&self, app: &AppHandle, caller: Caller, id: GrantId) -> Result<()> {
         let known = grants::is_known(&self.db, app.id(), id);
         end(app, caller, AccessOp::RevokeGrant { id }, known).await
@@ -105,7 +105,7 @@ impl Control {
     /// Revokes a preview token; a second time changes nothing.
     ///
     /// # Errors
-    /// `not_found` for a token that the app never had.
+    /// `not_found` for a token that the app never had, or that was forgotten.
     pub async fn revoke_preview(
         &self,
         app: &AppHandle,
@@ -119,7 +119,7 @@ impl Control {
     /// Revokes a credential; a second time changes nothing.
     ///
     /// # Errors
-    /// `not_found` for a credential that the app never had.
+    /// `not_found` for a credential that the app never had, or that was forgotten.
     pub async fn revoke_credential(
         &self,
         app: &AppHandle,
@@ -144,7 +144,7 @@ impl Control {
         match credentials::is_known(&self.db, app.id(), id).await {
             Ok(true) => Error::new(ErrorCode::Conflict, "this credential is revoked, for ever"),
             Ok(false) => refused,
-            Err(error) => failed(error),
+            Err(error) => error.into(),
         }
     }
 }
@@ -160,7 +160,7 @@ async fn end(
         Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
         Ok(_) => Err(Error::internal(true)),
         Err(refused) if refused.code == ErrorCode::NotFound => {
-            if known.await.map_err(failed)? {
+            if known.await? {
                 Ok(())
             } else {
                 Err(refused)

@@ -11,7 +11,6 @@ use rookery_storage::agents::{
     self, Agent,
     keys::{self, Key, KeyState, KeysOutcome},
 };
-use tracing::warn;
 
 use super::{
     Directory,
@@ -23,11 +22,6 @@ use super::{
 
 /// A place in the list of a human's agents.
 pub type AgentPosition = (Timestamp, AgentId);
-
-/// Seconds that an agent is kept which nobody claims and whose keys nobody uses.
-const UNCLAIMED_KEPT_S: i64 = 30 * 86_400;
-/// Chunks of such agents that one round forgets at most.
-const CHUNKS_MAX: usize = 20;
 
 /// An agent as its human and it itself see it.
 #[derive(Debug, Clone)]
@@ -163,36 +157,6 @@ impl Directory {
             core.settle(id, outcome)
         })
         .await
-    }
-
-    /// Forgets the agents that anybody may register and that came to nothing: not claimed, and
-    /// without a sign of life for [`UNCLAIMED_KEPT_S`]. What one round does not get to is found
-    /// again by the next.
-    pub(super) async fn forget_unclaimed(&self) {
-        let unused_since = self.core.now().plus_seconds(-UNCLAIMED_KEPT_S);
-        for _ in 0..CHUNKS_MAX {
-            match self.forget_chunk(unused_since).await {
-                Ok(found) if found == agents::FORGET_CHUNK as usize => {}
-                Ok(_) => return,
-                Err(error) => return warn!(%error, "unclaimed agents could not be forgotten"),
-            }
-        }
-    }
-
-    /// How many there were to be forgotten. The change is not begun where there are none: one that
-    /// ends in the dark puts memory in doubt.
-    async fn forget_chunk(&self, unused_since: Timestamp) -> Result<usize> {
-        let found = agents::unclaimed(&self.core.db, unused_since).await?;
-        let count = found.len();
-        if count > 0 {
-            self.mutate(async move |core: Arc<Core>| {
-                let gone = agents::forget_unclaimed(&core.db, found).await?;
-                core.write(|memory| gone.iter().for_each(|id| memory.remove_unclaimed(*id)));
-                Ok(())
-            })
-            .await?;
-        }
-        Ok(count)
     }
 
     /// Replaces every key of a human's agent by a new one. A paused agent stays paused.

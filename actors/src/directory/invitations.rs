@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{Result, email::Email, id::HumanId};
-use rookery_storage::humans::{self, Human};
+use rookery_storage::{humans::Human, placeholders};
 
 use super::{Directory, core::Core};
 
@@ -26,7 +26,7 @@ impl Directory {
     pub async fn invite(&self, email: &Email) -> Result<Invited> {
         let email = email.as_str().to_owned();
         self.mutate(async move |core: Arc<Core>| {
-            let invited = humans::invite(&core.db, email, HumanId::new(), core.now()).await?;
+            let invited = placeholders::invite(&core.db, email, HumanId::new(), core.now()).await?;
             let (human, has_account) = invited;
             core.write(|memory| memory.put_human(human.clone()));
             Ok(Invited { human: Arc::new(human), has_account })

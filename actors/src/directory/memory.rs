@@ -84,6 +84,11 @@ impl Memory {
         self.humans.insert(human.id, Arc::new(human));
     }
 
+    /// Forgets a human who was invited and never came.
+    pub(super) fn remove_placeholder(&mut self, human: HumanId) {
+        self.humans.remove(&human);
+    }
+
     /// Adds an agent, or replaces its record; its keys stay.
     pub(super) fn put_agent(&mut self, agent: Agent) {
         if let Some(owner) = agent.owner {

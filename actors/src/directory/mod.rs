@@ -15,6 +15,7 @@ mod core;
 mod credentials;
 mod devices;
 mod endings;
+mod forgetting;
 mod guesses;
 mod identities;
 mod invitations;
@@ -109,7 +110,7 @@ impl Directory {
     /// has expired. Done by itself every `flush_every`; [`Self::stop`] writes down as well.
     pub async fn flush(&self) {
         self.core.flush().await;
-        self.forget_unclaimed().await;
+        self.forget().await;
     }
 
     /// Whether accounts can be looked up; not while they are loaded anew after a crash.

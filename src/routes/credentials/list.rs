@@ -18,8 +18,8 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// Lists service credentials with what they enumerate, newest first, the revoked ones too; never
-/// their tokens.
+/// Lists service credentials with what they enumerate, newest first, the last hundred revoked ones
+/// too; never their tokens.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/credentials", tag = "Sharing",
     params(("id" = String, Path, description = "The app's id or slug"), Paging),

@@ -8,6 +8,7 @@ use rookery_domain::{
 };
 
 use crate::{
+    REVOKED_KEPT_MAX,
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
@@ -15,10 +16,6 @@ use crate::{
 
 /// Keys whose last use one [`touch`] records at most.
 pub const TOUCH_MAX: usize = 500;
-
-/// Revoked keys of an agent that are kept, the newest: they are there to be looked at, and a key
-/// that is forgotten is refused as one that is revoked.
-pub const REVOKED_KEPT_MAX: u32 = 100;
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

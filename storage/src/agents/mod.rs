@@ -10,12 +10,10 @@ use rookery_domain::{
 use crate::{
     db::{Db, Tx, args},
     decode,
+    directory::FORGET_CHUNK,
     error::Result,
 };
 use keys::{Key, KeyState, NewKey};
-
-/// Agents that [`unclaimed`] finds at most.
-pub const FORGET_CHUNK: u32 = 100;
 
 /// A programmatic agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

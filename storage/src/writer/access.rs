@@ -1,14 +1,24 @@
 //! The statements of changed permissions, the same on both databases: they are rare, so each is
 //! bound for itself and none is kept.
 
-use rookery_domain::{credentials::Credential, grants::Grant, id::AppId, previews::Preview};
+use rookery_domain::{
+    credentials::{Credential, CredentialStatus},
+    grants::Grant,
+    id::AppId,
+    previews::{PREVIEWS_PER_APP_MAX, Preview},
+};
 
 use super::failure::Failure;
 use crate::{
+    REVOKED_KEPT_MAX,
     codec::principal_bytes,
     commit::{AccessWrite, Group},
     db::{Args, args},
 };
+
+/// Previews of an app that are on record without being revoked: all that open something, and as
+/// many that did as of the revoked.
+const PREVIEWS_KEPT_MAX: u32 = PREVIEWS_PER_APP_MAX as u32 + REVOKED_KEPT_MAX;
 
 /// A statement and its parameters.
 pub(super) type Bound = (&'static str, Args);
@@ -31,6 +41,24 @@ const CREDENTIAL: &str = "insert into credentials (id, app_id, name, prefix, rig
      on conflict (id) do update set prefix = excluded.prefix, status = excluded.status, \
      updated_at = excluded.updated_at";
 
+/// Of the revoked links of the app `$1` the newest `$2` are kept.
+const REVOKED_GRANTS: &str = "delete from grants where app_id = $1 and revoked_at is not null \
+     and id not in (select id from grants where app_id = $1 and revoked_at is not null \
+     order by revoked_at desc, id desc limit $2)";
+
+const REVOKED_PREVIEWS: &str = "delete from previews where app_id = $1 and revoked_at is not null \
+     and id not in (select id from previews where app_id = $1 and revoked_at is not null \
+     order by revoked_at desc, id desc limit $2)";
+
+/// Those that last longest are all that may open anything, and some that did.
+const ENDED_PREVIEWS: &str = "delete from previews where app_id = $1 and revoked_at is null \
+     and id not in (select id from previews where app_id = $1 and revoked_at is null \
+     order by expires_at desc, id desc limit $2)";
+
+const REVOKED_CREDENTIALS: &str = "delete from credentials where app_id = $1 and status = 2 \
+     and id not in (select id from credentials where app_id = $1 and status = 2 \
+     order by updated_at desc, id desc limit $2)";
+
 /// A credential has the tokens that are written with it, and no others.
 const NO_TOKENS: &str = "delete from credential_tokens where credential = $1";
 
@@ -52,39 +80,53 @@ pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
                     *removed_at,
                 ],
             )),
-            AccessWrite::Grant(grant) => bound.push((GRANT, of_grant(group.app, grant))),
-            AccessWrite::Preview(preview) => bound.push((PREVIEW, of_preview(group.app, preview))),
+            AccessWrite::Grant(one) => grant(&mut bound, group.app, one),
+            AccessWrite::Preview(one) => preview(&mut bound, group.app, one),
             AccessWrite::Credential(one) => credential(&mut bound, group.app, one)?,
         }
     }
     Ok(bound)
 }
 
-fn of_grant(app: AppId, grant: &Grant) -> Args {
-    args![
-        grant.id,
-        app,
-        grant.hash,
-        &*grant.role,
-        grant.max_uses.map(i64::from),
-        grant.uses,
-        grant.expires_at,
-        principal_bytes(grant.created_by),
-        grant.created_at,
-        grant.revoked_at,
-    ]
+fn grant(bound: &mut Vec<Bound>, app: AppId, one: &Grant) {
+    bound.push((
+        GRANT,
+        args![
+            one.id,
+            app,
+            one.hash,
+            &*one.role,
+            one.max_uses.map(i64::from),
+            one.uses,
+            one.expires_at,
+            principal_bytes(one.created_by),
+            one.created_at,
+            one.revoked_at,
+        ],
+    ));
+    if one.revoked_at.is_some() {
+        bound.push((REVOKED_GRANTS, args![app, REVOKED_KEPT_MAX]));
+    }
 }
 
-fn of_preview(app: AppId, preview: &Preview) -> Args {
-    args![
-        preview.id,
-        app,
-        preview.hash,
-        preview.expires_at,
-        principal_bytes(preview.created_by),
-        preview.created_at,
-        preview.revoked_at,
-    ]
+fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
+    bound.push((
+        PREVIEW,
+        args![
+            one.id,
+            app,
+            one.hash,
+            one.expires_at,
+            principal_bytes(one.created_by),
+            one.created_at,
+            one.revoked_at,
+        ],
+    ));
+    bound.push(if one.revoked_at.is_some() {
+        (REVOKED_PREVIEWS, args![app, REVOKED_KEPT_MAX])
+    } else {
+        (ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX])
+    });
 }
 
 fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<(), Failure> {
@@ -108,6 +150,9 @@ fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<()
     for token in &one.tokens {
         let (prefix, made) = (&*token.prefix, token.created_at);
         bound.push((TOKEN, args![token.hash, app, one.id, prefix, made, token.expires_at]));
+    }
+    if one.status == CredentialStatus::Revoked {
+        bound.push((REVOKED_CREDENTIALS, args![app, REVOKED_KEPT_MAX]));
     }
     Ok(())
 }

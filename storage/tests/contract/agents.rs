@@ -5,7 +5,7 @@ use rookery_domain::{
     id::{AgentId, HumanId, KeyId},
 };
 use rookery_storage::{
-    Db,
+    Db, REVOKED_KEPT_MAX,
     agents::{
         self, Agent,
         keys::{self, KeyState, KeysOutcome},
@@ -99,7 +99,7 @@ contract! {
         let (_, other) = registered(db, NOW).await;
         keys::revoke(db, other.agent, other.id).await.unwrap();
         let mut revoked = Vec::new();
-        for second in 1..=i64::from(keys::REVOKED_KEPT_MAX) + 3 {
+        for second in 1..=i64::from(REVOKED_KEPT_MAX) + 3 {
             let (key, at) = (new_key(), NOW.plus_seconds(second));
             keys::mint(db, agent.id, first.id, key.clone(), at).await.unwrap().unwrap();
             keys::revoke(db, agent.id, key.id).await.unwrap();

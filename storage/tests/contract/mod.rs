@@ -12,6 +12,7 @@ mod expiry;
 mod meters;
 mod opening;
 mod orgs;
+mod placeholders;
 mod purge;
 mod push;
 mod retention;

@@ -11,10 +11,10 @@ use rookery_domain::{
     grants::Grant,
     id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
-    previews::Preview,
+    previews::{PREVIEWS_PER_APP_MAX, Preview},
 };
 use rookery_storage::{
-    Writer,
+    REVOKED_KEPT_MAX, Writer,
     apps::{AppFilter, AppsOf, list},
     commit::{AccessWrite, Outcome},
     credentials, grants, members, previews,
@@ -54,6 +54,32 @@ fn grant(after_s: i64) -> Grant {
         created_at: NOW.plus_seconds(after_s),
         revoked_at: None,
     }
+}
+
+fn preview(expires_at: Timestamp) -> Preview {
+    Preview {
+        id: PreviewId::new(),
+        hash: hash(),
+        expires_at,
+        created_by: writer(),
+        created_at: NOW,
+        revoked_at: None,
+    }
+}
+
+/// One of each, revoked at this time.
+fn revoked(at: Timestamp) -> ((GrantId, PreviewId, CredentialId), Vec<AccessWrite>) {
+    let link = Grant { revoked_at: Some(at), ..grant(0) };
+    let preview = Preview { revoked_at: Some(at), ..preview(NOW.plus_seconds(60)) };
+    let status = CredentialStatus::Revoked;
+    let service = Credential { status, updated_at: at, ..credential(Vec::new()) };
+    let ids = (link.id, preview.id, service.id);
+    let writes = vec![
+        AccessWrite::Grant(Arc::new(link)),
+        AccessWrite::Preview(Arc::new(preview)),
+        AccessWrite::Credential(Arc::new(service)),
+    ];
+    (ids, writes)
 }
 
 fn token(expires_at: Option<Timestamp>) -> CredentialToken {
@@ -169,14 +195,6 @@ contract! {
         let db = &test.db;
         let app = deploy(test, "notes").await;
         let store = start(db).await;
-        let preview = |expires_at| Preview {
-            id: PreviewId::new(),
-            hash: hash(),
-            expires_at,
-            created_by: writer(),
-            created_at: NOW,
-            revoked_at: None,
-        };
         let (live, over) = (preview(NOW.plus_seconds(60)), preview(NOW.plus_seconds(-60)));
         let both = [&live, &over].map(|one| AccessWrite::Preview(Arc::new(one.clone())));
         write(test, &store, app, both.into()).await;
@@ -223,5 +241,62 @@ contract! {
         }
         assert!(credentials::is_known(db, app, made.id).await.unwrap());
         assert!(!credentials::is_known(db, AppId::new(), made.id).await.unwrap());
+    }
+
+    async fn of_what_was_revoked_the_newest_are_kept(test: &TestDb) {
+        let db = &test.db;
+        let (app, other) = (deploy(test, "notes").await, deploy(test, "other").await);
+        let store = start(db).await;
+        let made = preview(NOW.plus_seconds(60));
+        let live = (grant(0), made, credential(vec![token(None)]));
+        let (link, preview, service) = live.clone();
+        let kept = [
+            AccessWrite::Grant(Arc::new(link)),
+            AccessWrite::Preview(Arc::new(preview)),
+            AccessWrite::Credential(Arc::new(service)),
+        ];
+        write(test, &store, app, kept.into()).await;
+        let mut ids = Vec::new();
+        for at in 0..i64::from(REVOKED_KEPT_MAX) + 3 {
+            let (revoked, writes) = revoked(NOW.plus_seconds(at));
+            ids.push(revoked);
+            if at == 0 {
+                let (foreign, writes) = self::revoked(NOW);
+                write(test, &store, other, writes).await;
+                ids.push(foreign);
+            }
+            write(test, &store, app, writes).await;
+        }
+        let foreign = ids.remove(1);
+        let known = async |app, (link, preview, service): (GrantId, PreviewId, CredentialId)| {
+            [
+                grants::is_known(db, app, link).await.unwrap(),
+                previews::is_known(db, app, preview).await.unwrap(),
+                credentials::is_known(db, app, service).await.unwrap(),
+            ]
+        };
+        assert_eq!(known(other, foreign).await, [true; 3]);
+        for (at, ids) in ids.into_iter().enumerate() {
+            assert_eq!(known(app, ids).await, [at >= 3; 3], "revoked after {at} s");
+        }
+        let loaded = load(db, app).await.access;
+        assert_eq!((&*loaded.grants, &*loaded.previews), (&[live.0][..], &[live.1][..]));
+        assert_eq!(loaded.credentials, [live.2]);
+    }
+
+    async fn previews_that_are_over_make_room_for_others(test: &TestDb) {
+        let db = &test.db;
+        let app = deploy(test, "notes").await;
+        let store = start(db).await;
+        let kept = PREVIEWS_PER_APP_MAX + REVOKED_KEPT_MAX as usize;
+        let all: Vec<_> =
+            (0..=i64::try_from(kept).unwrap()).map(|at| preview(NOW.plus_seconds(at))).collect();
+        let put = |one: &Preview| AccessWrite::Preview(Arc::new(one.clone()));
+        write(test, &store, app, all[1..].iter().rev().map(put).collect()).await;
+        assert!(previews::is_known(db, app, all[1].id).await.unwrap());
+        write(test, &store, app, vec![put(&all[0])]).await;
+        for (at, one) in all.iter().enumerate().take(3) {
+            assert_eq!(previews::is_known(db, app, one.id).await.unwrap(), at > 0, "{at}");
+        }
     }
 }

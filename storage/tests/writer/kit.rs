@@ -37,11 +37,11 @@ impl Ticket for Reply {
 }
 
 /// A group in the making.
-pub(super) struct Draft(Group, oneshot::Receiver<Outcome>);
+pub(crate) struct Draft(Group, oneshot::Receiver<Outcome>);
 
 impl Draft {
     /// An empty group of the app that builds on `prev_seq`.
-    pub(super) fn new(app: AppId, prev_seq: u64) -> Self {
+    pub(crate) fn new(app: AppId, prev_seq: u64) -> Self {
         let (sender, receiver) = oneshot::channel();
         let group = Group {
             app,
@@ -126,7 +126,7 @@ impl Draft {
     }
 
     /// Changes what the builder has no word for.
-    pub(super) fn with(mut self, change: impl FnOnce(&mut Group)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Group)) -> Self {
         change(&mut self.0);
         self
     }
@@ -138,7 +138,7 @@ impl Draft {
     }
 
     /// Submits the group and waits for its outcome.
-    pub(super) async fn commit(self, writer: &Writer) -> Outcome {
+    pub(crate) async fn commit(self, writer: &Writer) -> Outcome {
         self.submit(writer).await.expect("every group is settled")
     }
 }
@@ -158,18 +158,18 @@ pub(super) fn answer(scope: [u8; 32], keys: &[&str], at: Timestamp) -> Idempoten
 }
 
 /// A writer without faults.
-pub(super) async fn start(db: &Db) -> Writer {
+pub(crate) async fn start(db: &Db) -> Writer {
     start_with(db, Faults::default()).await
 }
 
 /// A writer that meets these faults.
-pub(super) async fn start_with(db: &Db, faults: Faults) -> Writer {
+pub(crate) async fn start_with(db: &Db, faults: Faults) -> Writer {
     let options = WriterOptions { faults, ..WriterOptions::default() };
     Writer::start(db, db.next_epoch().await.unwrap(), options).unwrap()
 }
 
 /// A writer whose file has at most so many pages.
-pub(super) async fn start_with_pages(db: &Db, pages: u32) -> Writer {
+pub(crate) async fn start_with_pages(db: &Db, pages: u32) -> Writer {
     let options = WriterOptions { sqlite_max_pages: Some(pages), ..WriterOptions::default() };
     Writer::start(db, db.next_epoch().await.unwrap(), options).unwrap()
 }
@@ -180,12 +180,12 @@ pub(super) fn start_at(db: &Db, epoch: Epoch) -> Writer {
 }
 
 /// A new app whose feed stands at 1, without rows.
-pub(super) async fn deploy(test: &TestDb, slug: &str) -> AppId {
+pub(crate) async fn deploy(test: &TestDb, slug: &str) -> AppId {
     deploy_with(test, slug, &[]).await
 }
 
 /// A new app with these rows; its feed stands at 1 and one more for each.
-pub(super) async fn deploy_with(test: &TestDb, slug: &str, rows: &[Arc<Row>]) -> AppId {
+pub(crate) async fn deploy_with(test: &TestDb, slug: &str, rows: &[Arc<Row>]) -> AppId {
     let owner = human(&test.db, "ada@example.com").await.id;
     let app = new_app(owner, slug, rows);
     let id = app.record.id;
@@ -207,7 +207,7 @@ pub(crate) async fn mark(db: &Db, app: AppId) {
 }
 
 /// The app as it is stored.
-pub(super) async fn load(db: &Db, app: AppId) -> LoadedApp {
+pub(crate) async fn load(db: &Db, app: AppId) -> LoadedApp {
     let options = LoadOptions { now: NOW, tail_events: 1_000 };
     load_app(db, app, options).await.unwrap().expect("the app is there")
 }

@@ -1,0 +1,49 @@
+//! What the directory forgets of itself: what anybody may make and nobody came back to. Else memory
+//! would grow for as long as the server runs (decisions 19 and 24).
+
+use std::sync::Arc;
+
+use rookery_domain::Result;
+use rookery_storage::{agents, directory::FORGET_CHUNK, placeholders};
+use tracing::warn;
+
+use super::{Directory, core::Core};
+
+/// Seconds that an agent is kept which nobody claims and whose keys nobody uses, and a placeholder
+/// that is a member of nothing.
+const KEPT_S: i64 = 30 * 86_400;
+/// Chunks of both that one round forgets at most.
+const CHUNKS_MAX: usize = 20;
+
+impl Directory {
+    /// One round. What it does not get to is found again by the next.
+    pub(super) async fn forget(&self) {
+        for _ in 0..CHUNKS_MAX {
+            match self.forget_chunk().await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return warn!(%error, "what nobody misses could not be forgotten"),
+            }
+        }
+    }
+
+    /// `true` when there may be more. The change is not begun where there is nothing: one that ends
+    /// in the dark puts memory in doubt.
+    async fn forget_chunk(&self) -> Result<bool> {
+        let before = self.core.now().plus_seconds(-KEPT_S);
+        let agents = agents::unclaimed(&self.core.db, before).await?;
+        let humans = placeholders::forgettable(&self.core.db, before).await?;
+        let most = agents.len().max(humans.len());
+        if most > 0 {
+            self.mutate(async move |core: Arc<Core>| {
+                let gone = agents::forget_unclaimed(&core.db, agents).await?;
+                core.write(|memory| gone.iter().for_each(|id| memory.remove_unclaimed(*id)));
+                let gone = placeholders::forget(&core.db, humans, before).await?;
+                core.write(|memory| gone.iter().for_each(|id| memory.remove_placeholder(*id)));
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(most == FORGET_CHUNK as usize)
+    }
+}
