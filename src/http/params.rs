@@ -94,6 +94,12 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
 /// `invalid_request`, naming the parameter.
 pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let pairs = url::form_urlencoded::parse(text.as_bytes());
+    // PostgreSQL compares no text with it, and nothing that is asked for holds it.
+    if text.contains("%00")
+        && let Some((name, _)) = pairs.clone().find(|(_, value)| value.contains('\0'))
+    {
+        return Err(Error::invalid(format!("query parameter {name}: must not hold NUL")));
+    }
     let input = serde_urlencoded::Deserializer::new(pairs);
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();

@@ -150,6 +150,19 @@ fn a_full_disk_is_told_apart() {
 }
 
 #[test]
+fn what_an_operator_can_put_right_is_no_bug_of_ours() {
+    // Only reads; an I/O error; a password that was changed; a database that is being replaced.
+    for sqlstate in ["25006", "58030", "28P01", "3D000"] {
+        on_postgres(async |test: &TestDb| {
+            let Db::Postgres(postgres) = &test.db else { unreachable!() };
+            refuse_commits(postgres, 1_000, sqlstate).await;
+            let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+            assert!(matches!(error, StorageError::Aborted(_)), "{sqlstate}: {error:?}");
+        });
+    }
+}
+
+#[test]
 fn nodes_that_start_together_migrate_once() {
     let Some(cluster) = rookery_testkit::postgres() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -166,6 +179,47 @@ fn nodes_that_start_together_migrate_once() {
         })
         .await;
         assert_eq!(epochs.iter().map(|epoch| epoch.0).sum::<i64>(), 1 + 2 + 3 + 4);
+    });
+}
+
+#[test]
+fn a_database_that_cannot_hold_every_text_is_refused() {
+    let Some(cluster) = rookery_testkit::postgres() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let open = async |encoding: &str| {
+            let options = format!("encoding '{encoding}' template template0");
+            let database = cluster.database_with(&options).await;
+            let options = StorageOptions::postgres(database.url.clone(), "unused");
+            Db::connect(&options).await.map(|db| (db, database))
+        };
+        let text = open("LATIN1").await.unwrap_err().to_string();
+        assert!(text.contains("LATIN1") && text.contains("UTF8"), "{text}");
+        let (db, _database) = open("SQL_ASCII").await.unwrap();
+        meta::set(&db, "bird", "🐦 ü").await.unwrap();
+        assert_eq!(meta::get(&db, "bird").await.unwrap().as_deref(), Some("🐦 ü"));
+        db.close().await;
+    });
+}
+
+#[test]
+fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
+    on_postgres(async |test: &TestDb| {
+        let database = test.database.as_ref().expect("PostgreSQL");
+        database.set("default_transaction_isolation", "serializable").await;
+        for (set, found) in [("off", "on"), ("remote_write", "remote_write")] {
+            database.set("synchronous_commit", set).await;
+            let db = Db::connect(&test.options).await.unwrap();
+            let Db::Postgres(postgres) = &db else { unreachable!() };
+            let show = "select current_setting('synchronous_commit') || ', ' ||
+                        current_setting('default_transaction_isolation')";
+            let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
+            let lane = PgConnection::connect_with(postgres.connect_options());
+            let lane = sqlx::query_scalar(show).fetch_one(&mut lane.await.unwrap()).await;
+            let found = format!("{found}, read committed");
+            assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
+            db.close().await;
+        }
     });
 }
 

@@ -38,8 +38,8 @@ pub(crate) struct TestDb {
     pub(crate) db: Db,
     /// How it was opened.
     pub(crate) options: StorageOptions,
-    // Dropped last: the folder and the database go with them.
-    _database: Option<Database>,
+    /// The database on PostgreSQL. Dropped after the connections to it, as the folder is.
+    pub(crate) database: Option<Database>,
     _folder: tempfile::TempDir,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn on_sqlite(body: impl AsyncFnOnce(&TestDb)) {
         let folder = tempfile::tempdir().unwrap();
         let options = StorageOptions::sqlite(folder.path().join("data"));
         let db = Db::connect(&options).await.unwrap();
-        let test = TestDb { db, options, _database: None, _folder: folder };
+        let test = TestDb { db, options, database: None, _folder: folder };
         body(&test).await;
         test.db.close().await;
     });
@@ -88,7 +88,7 @@ pub(crate) fn on_postgres(body: impl AsyncFnOnce(&TestDb)) {
             .await;
         let options = StorageOptions::postgres(&database.url, folder.path());
         let db = Db::connect(&options).await.unwrap();
-        let test = TestDb { db, options, _database: Some(database), _folder: folder };
+        let test = TestDb { db, options, database: Some(database), _folder: folder };
         body(&test).await;
         test.db.close().await;
     });

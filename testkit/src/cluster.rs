@@ -118,15 +118,34 @@ impl Cluster {
     /// # Panics
     /// When the cluster refuses.
     pub async fn empty_database(&self) -> Database {
+        self.database_with("").await
+    }
+
+    /// A new database with nothing in it, made with these options of `create database`.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn database_with(&self, options: &str) -> Database {
         let admin = self.url("postgres");
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let name = format!("rookery_{number}");
-        execute(&admin, format!("create database {name}")).await;
+        execute(&admin, format!("create database {name} {options}")).await;
         Database { url: self.url(&name), name, admin }
     }
 }
 
 impl Database {
+    /// Has every connection from now on begin with this setting. Those that there are are cut.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn set(&self, setting: &str, value: &str) {
+        let Self { name, admin, .. } = self;
+        execute(admin, format!("alter database {name} set {setting} = {value}")).await;
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname";
+        execute(admin, format!("{cut} = '{name}'")).await;
+    }
+
     /// The processes on the server's side of the connections to it.
     ///
     /// # Panics

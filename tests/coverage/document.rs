@@ -24,6 +24,8 @@ pub struct Operation {
     pub shapes: BTreeMap<u16, Value>,
     /// Whether it takes a body.
     pub takes_body: bool,
+    /// The parameters of its query.
+    pub query: Vec<String>,
 }
 
 /// Every operation, and the document that they stand in.
@@ -60,9 +62,13 @@ impl Operation {
                 codes.insert(status, words.skip(1).step_by(2).map(str::to_owned).collect());
             }
         }
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let query = parameters.filter(|parameter| parameter["in"] == "query");
+        let query = query.map(|one| one["name"].as_str().expect("a name").to_owned());
         Self {
             method,
             template: template.to_owned(),
+            query: query.collect(),
             schemes: schemes.collect(),
             who: who.to_owned(),
             codes,

@@ -20,6 +20,16 @@ fn callers(operation: &Operation) -> &'static [Who] {
     if operation.on_app_origin() { &ON_APP } else { &ON_SITE }
 }
 
+/// Somebody whom the operation lets in, and reads what is asked.
+fn insider(operation: &Operation) -> Who {
+    match operation {
+        one if one.on_app_origin() => Who::Visitor(3),
+        one if one.accepts("human_session") => Who::Owner,
+        one if one.accepts("agent_key") => Who::OwnersAgent,
+        _ => Who::Nobody,
+    }
+}
+
 async fn answer(request: RequestBuilder, operation: &Operation) -> Answer {
     Answer::of(match operation.takes_body {
         true => request.json(&body_of(operation)),
@@ -113,14 +123,8 @@ async fn every_body_is_read_strictly() {
     let elsewhere = Elsewhere::of(&server, &house).await;
     let body = json!({"odd": 1});
     for operation in operations.iter().filter(|operation| operation.takes_body) {
-        let who = match operation {
-            one if one.on_app_origin() => Who::Visitor(3),
-            one if one.accepts("human_session") => Who::Owner,
-            one if one.accepts("agent_key") => Who::OwnersAgent,
-            _ => Who::Nobody,
-        };
         let path = house.path(operation, false);
-        let request = ask(who, &house, &elsewhere, &operation.method, &path);
+        let request = ask(insider(operation), &house, &elsewhere, &operation.method, &path);
         let said = Answer::of(request.json(&body)).await;
         if said.status == 501 {
             // What the operator has not set up says so, whatever it is asked.
@@ -129,4 +133,29 @@ async fn every_body_is_read_strictly() {
         assert!(said.text.contains("odd"), "{} {}: {}", operation.method, path, said.text);
         said.error(ErrorCode::InvalidRequest);
     }
+}
+
+#[tokio::test]
+async fn no_parameter_of_a_query_holds_nul() {
+    let server = TestServer::start().await;
+    let (_, operations) = document::read(&server).await;
+    let house = House::build(&server, "here").await;
+    let elsewhere = Elsewhere::of(&server, &house).await;
+    let mut asked = 0;
+    for operation in &operations {
+        for name in &operation.query {
+            let path = format!("{}?{name}=a%00b", house.path(operation, false));
+            let request = ask(insider(operation), &house, &elsewhere, &operation.method, &path);
+            let said = answer(request, operation).await;
+            if said.status == 501 {
+                // What the operator has not set up says so, whatever it is asked.
+                continue;
+            }
+            asked += 1;
+            let error = said.error(ErrorCode::InvalidRequest);
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains(name.as_str()), "{} {path}: {message}", operation.method);
+        }
+    }
+    assert!(asked > 50, "only {asked} asked");
 }

@@ -8,6 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::time::timeout;
+use tracing::warn;
 
 use super::{Attempt, Body, DatabaseUrl, Soundness, StorageOptions, Tx};
 use crate::error::{Result, StorageError};
@@ -41,19 +42,18 @@ impl PostgresDb {
             // The cause may quote the address, and that may hold a password.
             .ok_or_else(|| StorageError::Open("the database URL is no postgres://...".into()))?
             .application_name("rookery")
-            // What else waits for a lock or forgets a transaction must not stop everyone.
-            .options([("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "60s")])
+            .options([
+                // What else waits for a lock or forgets a transaction must not stop everyone.
+                ("lock_timeout", "10s"),
+                ("idle_in_transaction_session_timeout", "60s"),
+                // The statements are written for it: they lock what they decide on.
+                ("default_transaction_isolation", "read committed"),
+                // That a table is there already is no news at each start.
+                ("client_min_messages", "warning"),
+            ])
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
-        let pool = PgPoolOptions::new()
-            .max_connections(options.postgres_connections_max)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_with(connect.clone());
-        let pool = match pool.await {
-            // It goes on trying, for a server that starts beside us, and then tells of that only.
-            Err(sqlx::Error::PoolTimedOut) => return Err(cause(&connect).await),
-            pool => pool.map_err(|error| unreachable(&error))?,
-        };
+        let (connect, pool) = trustworthy(connect, options.postgres_connections_max).await?;
         let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
         // Takes an advisory lock, so nodes that start together migrate once.
         let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
@@ -105,6 +105,52 @@ impl PostgresDb {
             drop(tx.into_postgres());
         }
         Ok(result?)
+    }
+}
+
+/// A pool whose commits are durable when they are acknowledged, and how it connects.
+async fn trustworthy(
+    connect: PgConnectOptions,
+    connections_max: u32,
+) -> Result<(PgConnectOptions, PgPool)> {
+    let pool = pool(&connect, connections_max).await?;
+    let settings = "select current_setting('server_encoding'), current_setting('fsync'),
+                           current_setting('full_page_writes'), current_setting('synchronous_commit')";
+    let settings: (String, String, String, String) =
+        sqlx::query_as(settings).fetch_one(&pool).await.map_err(|error| unreachable(&error))?;
+    let (encoding, fsync, full_page_writes, synchronous_commit) = settings;
+    // SQL_ASCII, what `initdb` chooses without a locale, keeps bytes as they come.
+    if encoding != "UTF8" && encoding != "SQL_ASCII" {
+        let why = format!(
+            "the database cannot hold every text, its encoding is {encoding}: create it with \
+             encoding 'UTF8' template template0"
+        );
+        return Err(StorageError::Open(why));
+    }
+    for (name, setting) in [("fsync", fsync), ("full_page_writes", full_page_writes)] {
+        if setting == "off" {
+            warn!("PostgreSQL runs with {name} = off: a power loss can take acknowledged writes");
+        }
+    }
+    if synchronous_commit != "off" {
+        return Ok((connect, pool));
+    }
+    // Only this one is a connection's own to say. Anything else than off is the operator's choice.
+    pool.close().await;
+    let connect = connect.options([("synchronous_commit", "on")]);
+    let pool = self::pool(&connect, connections_max).await?;
+    Ok((connect, pool))
+}
+
+async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool> {
+    let pool = PgPoolOptions::new()
+        .max_connections(connections_max)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .connect_with(connect.clone());
+    match pool.await {
+        // It goes on trying, for a server that starts beside us, and then tells of that only.
+        Err(sqlx::Error::PoolTimedOut) => Err(cause(connect).await),
+        pool => pool.map_err(|error| unreachable(&error)),
     }
 }
 
