@@ -78,6 +78,30 @@ impl IntoResponse for ApiError {
 #[derive(Debug, Clone)]
 struct Failure(Box<ApiError>);
 
+/// What an answer failed with, for the log and the figures: the answer itself, envelope or page,
+/// tells no cause.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The row of the table.
+    pub code: ErrorCode,
+    /// What failed beneath.
+    pub cause: Option<Box<str>>,
+}
+
+impl Told {
+    /// Notes on `response`, which tells of `error`, what it was.
+    pub fn note(response: &mut Response, error: &Error) {
+        let told = Self { code: error.code, cause: error.cause.clone() };
+        response.extensions_mut().insert(told);
+    }
+
+    /// Takes what was noted, where the response tells of an error.
+    #[must_use]
+    pub fn take(response: &mut Response) -> Option<Self> {
+        response.extensions_mut().remove()
+    }
+}
+
 /// The status of `code`. Every row of the table holds a valid one.
 #[must_use]
 pub fn status(code: ErrorCode) -> StatusCode {
@@ -132,10 +156,10 @@ impl Envelope {
         Self { docs_url }
     }
 
-    /// Gives `response` its body, if it carries an error, and says which code it is.
-    pub fn seal(&self, response: &mut Response, request_id: &HeaderValue) -> Option<ErrorCode> {
-        let Failure(failure) = response.extensions_mut().remove::<Failure>()?;
-        let ApiError { error, retry_after_s } = *failure;
+    /// Gives `response` its body, if it carries an error.
+    pub fn seal(&self, response: &mut Response, request_id: &HeaderValue) {
+        let Some(ApiError { error, retry_after_s }) = ApiError::take(response) else { return };
+        Told::note(response, &error);
         let code = error.code;
         let envelope = ErrorEnvelope { error: self.body(error, request_id) };
         // Serializing strings and a JSON value cannot fail.
@@ -152,7 +176,6 @@ impl Envelope {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         *response.body_mut() = Body::from(body);
-        Some(code)
     }
 
     /// The entry of `code` in the error reference.
@@ -164,7 +187,7 @@ impl Envelope {
     /// The error as a member of a larger answer (a batch's item).
     #[must_use]
     pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
-        let Error { code, message, details, required } = error;
+        let Error { code, message, details, required, cause: _ } = error;
         ErrorBody {
             code: code.as_str(),
             status: code.status(),

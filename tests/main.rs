@@ -17,6 +17,7 @@ mod matrix;
 mod model;
 mod operator;
 mod ops;
+mod outage;
 mod outbound;
 mod pages;
 mod process;

@@ -108,11 +108,11 @@ impl Schemas {
     /// # Errors
     /// `internal` when it does not compile: the manifest was checked when it was deployed.
     pub(crate) fn get(&self, source: &SchemaSource) -> Result<Arc<CompiledSchema>> {
-        self.0.try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new)).map_err(
-            |error| {
-                tracing::error!(schema = &*source.name, %error, "a stored schema does not compile");
-                Error::internal(false)
-            },
-        )
+        let compiled =
+            self.0.try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new));
+        compiled.map_err(|error| {
+            let why = format!("the stored schema {:?} does not compile: {error}", source.name);
+            Error::internal(false).caused_by(why)
+        })
     }
 }

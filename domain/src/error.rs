@@ -5,6 +5,8 @@
 
 mod table;
 
+use std::fmt;
+
 use serde_json::Value;
 
 pub use table::ErrorCode;
@@ -13,8 +15,7 @@ pub use table::ErrorCode;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A refusal or failure: a row of the table and what this request adds to it.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{code}: {message}")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Error {
     /// The row of the table.
     pub code: ErrorCode,
@@ -24,13 +25,15 @@ pub struct Error {
     pub details: Option<Box<Value>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Vec<String>>,
+    /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
+    pub cause: Option<Box<str>>,
 }
 
 impl Error {
     /// An error of `code` that says `message`.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: None, required: None }
+        Self { code, message: message.into(), details: None, required: None, cause: None }
     }
 
     /// Adds the `details` member.
@@ -44,6 +47,13 @@ impl Error {
     #[must_use]
     pub fn with_required(mut self, required: Vec<String>) -> Self {
         self.required = Some(required);
+        self
+    }
+
+    /// Keeps what failed beneath, for the log alone.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl fmt::Display) -> Self {
+        self.cause = Some(cause.to_string().into());
         self
     }
 
@@ -83,3 +93,12 @@ impl Error {
         }
     }
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        self.cause.as_deref().map_or(Ok(()), |cause| write!(f, " ({cause})"))
+    }
+}
+
+impl std::error::Error for Error {}

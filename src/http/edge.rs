@@ -21,7 +21,7 @@ use futures::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts};
 use rookery_actors::AppHandle;
 use rookery_domain::{
-    Error, ErrorCode,
+    Error,
     trace::{Trace, TraceParent},
 };
 use rookery_storage::trace;
@@ -42,7 +42,7 @@ use super::{
     session_cookie,
 };
 use crate::{
-    error::ApiError,
+    error::{ApiError, Told},
     pages::{paths::is_navigation, policy::sandbox_preflight_headers},
     routes::site::api::InnerRoutes,
     state::AppState,
@@ -209,12 +209,13 @@ impl Edge {
         if let Some(cached) = &passing.cached {
             cached.settle(&mut response);
         }
-        let code = match passing.loads_page {
+        match passing.loads_page {
             true => refused::show(&self.state, &mut response, &passing.request_id),
             false => self.state.envelope.seal(&mut response, &passing.request_id),
-        };
+        }
+        let told = Told::take(&mut response);
         self.write_headers(&passing, &mut response);
-        self.record(&passing, response.status(), code, app.as_ref());
+        self.record(&passing, response.status(), told.as_ref(), app.as_ref());
         match app {
             Some(app) => metering::count_bytes(response, app),
             None => response,
@@ -242,7 +243,7 @@ impl Edge {
         &self,
         passing: &Passing<'_>,
         status: StatusCode,
-        code: Option<ErrorCode>,
+        told: Option<&Told>,
         app: Option<&AppHandle>,
     ) {
         let Passing { routes, method, began, .. } = passing;
@@ -250,15 +251,16 @@ impl Edge {
         let took = now.saturating_duration_since(*began);
         let route = routes.number(passing.uri.path());
         routes.figures().record(route, method, status, took);
-        if let Some(code) = code {
-            self.state.ops.http.count_error(code);
+        if let Some(told) = told {
+            self.state.ops.http.count_error(told.code);
         }
         let trace_id = || Some(passing.trace.as_ref()?.trace_id());
         let line = Line {
             method,
             route: routes.figures().template(route),
             status,
-            code,
+            code: told.map(|told| told.code),
+            cause: told.and_then(|told| told.cause.as_deref()),
             request_id: &passing.request_id,
             trace_id: passing.caller.as_ref().map(|caller| caller.trace).or_else(trace_id),
             client: passing.address,

@@ -6,7 +6,7 @@ use http::{HeaderValue, header};
 use rookery_domain::ErrorCode;
 
 use crate::{
-    error::{self, ApiError},
+    error::{self, ApiError, Told},
     pages::{
         shell::{Shell, render},
         status::StatusPage,
@@ -14,9 +14,10 @@ use crate::{
     state::State,
 };
 
-/// Gives `response` a page, if it carries an error, and says which code it is.
-pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) -> Option<ErrorCode> {
-    let failed = ApiError::take(response)?;
+/// Gives `response` a page, if it carries an error.
+pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
+    let Some(failed) = ApiError::take(response) else { return };
+    Told::note(response, &failed.error);
     let code = failed.error.code;
     let mut page = page(state, code, request_id);
     page.status = error::status(code);
@@ -32,7 +33,6 @@ pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) ->
     // The length of the answer that carried the error is there already.
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(html.len()));
     *response.body_mut() = html.into();
-    Some(code)
 }
 
 fn page(state: &State, code: ErrorCode, request_id: &HeaderValue) -> StatusPage {

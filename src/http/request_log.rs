@@ -32,6 +32,8 @@ pub struct Line<'a> {
     pub status: StatusCode,
     /// The error's code, for an answer that is one.
     pub code: Option<ErrorCode>,
+    /// What failed beneath, which the answer does not tell.
+    pub cause: Option<&'a str>,
     /// The request's id.
     pub request_id: &'a HeaderValue,
     /// The trace that the request belongs to.
@@ -92,6 +94,7 @@ impl RequestLog {
                     http.route = line.route,
                     http.status = line.status.as_u16(),
                     error.code = line.code.map(ErrorCode::as_str),
+                    error.cause = line.cause,
                     client.address = %line.client,
                     duration_us = u64::try_from(line.took.as_micros()).unwrap_or(u64::MAX),
                     log.skipped = (skipped > 0).then_some(skipped),

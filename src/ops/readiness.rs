@@ -1,7 +1,7 @@
 //! Whether the service can do its work: whether a commit can be made.
 //!
-//! Commits that succeed are the proof. Where none has since the last look, a small one is made to
-//! find out, at most one a second however many ask.
+//! Commits that succeed are the proof. Where none has since the last look, or that is too long ago,
+//! a small one is made to find out, at most one a second however many ask.
 
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use crate::state::State;
 
 /// How long an answer is good for.
 const GOOD_FOR: Duration = Duration::from_secs(1);
+/// How long ago the last look may be for the commits since then to be the proof.
+const PROOF_MAX: Duration = Duration::from_secs(10);
 /// How long the proof may take.
 const PROBE_MAX: Duration = Duration::from_secs(2);
 /// The name under which the proof is written.
@@ -51,7 +53,8 @@ impl Readiness {
         {
             return found.clone();
         }
-        let committed = writer.batches > last.commits;
+        let looked_lately = last.looked.as_ref().is_some_and(|(at, _)| at.elapsed() < PROOF_MAX);
+        let committed = looked_lately && writer.batches > last.commits;
         last.commits = writer.batches;
         let found = if committed { Ok(()) } else { probe(state).await };
         last.looked = Some((Instant::now(), found.clone()));

@@ -106,8 +106,8 @@ impl StorageError {
 
 impl From<StorageError> for DomainError {
     fn from(error: StorageError) -> Self {
-        match error {
-            StorageError::Aborted(_) => Self::unavailable("the database is busy"),
+        let answer = match error {
+            StorageError::Aborted(_) => Self::unavailable("the database cannot do this now"),
             StorageError::Full => Self::unavailable("the database has no space left"),
             StorageError::MaybeCommitted(_) | StorageError::Broken(_) => Self::internal(true),
             StorageError::Refused(_)
@@ -115,7 +115,8 @@ impl From<StorageError> for DomainError {
             | StorageError::Open(_)
             | StorageError::Newer { .. }
             | StorageError::Unsupported(_) => Self::internal(false),
-        }
+        };
+        answer.caused_by(error)
     }
 }
 
@@ -159,6 +160,10 @@ impl Cause {
             "XX001" | "XX002" => Self::Broken(why),
             // serialization_failure, deadlock_detected, lock_not_available, query_canceled.
             "40001" | "40P01" | "55P03" | "57014" => Self::Transient(why),
+            // read_only_sql_transaction: a standby, or a server that protects itself. io_error,
+            // and a password or database that an operator is about to put right.
+            "25006" | "58030" | "3D000" => Self::Transient(why),
+            _ if code.starts_with("28") => Self::Transient(why),
             // A server that shuts down may have committed already; 40003 says so itself.
             "40003" => Self::Lost(why),
             _ if code.starts_with("57P") || code.starts_with("08") => Self::Lost(why),

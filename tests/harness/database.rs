@@ -17,8 +17,13 @@ pub async fn postgres() -> Option<Database> {
         Ok("postgres") => {}
         Ok(other) => panic!("{VARIABLE} is sqlite or postgres, not {other}"),
     }
-    let cluster = rookery_testkit::postgres().expect("PostgreSQL is installed");
-    Some(cluster.database(migrate).await)
+    Some(on_postgres().await.expect("PostgreSQL is installed"))
+}
+
+/// A new PostgreSQL database, whatever the suite runs on: for what only PostgreSQL does. `None`
+/// where it is not installed and need not be.
+pub async fn on_postgres() -> Option<Database> {
+    Some(rookery_testkit::postgres()?.database(migrate).await)
 }
 
 /// Fills the template that every test's database is a copy of.

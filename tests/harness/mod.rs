@@ -55,7 +55,7 @@ pub struct TestServer {
     config: Config,
     data: Option<TempDir>,
     probes: bool,
-    _database: Option<Database>,
+    database: Option<Database>,
 }
 
 /// What a test wants to be different.
@@ -65,6 +65,7 @@ pub struct Builder {
     routes: OpenApiRouter<AppState>,
     data_dir: Option<PathBuf>,
     sqlite: bool,
+    database: Option<Database>,
     faults: Faults,
 }
 
@@ -90,8 +91,14 @@ impl TestServer {
             routes: OpenApiRouter::new(),
             data_dir: None,
             sqlite: false,
+            database: None,
             faults: Faults::default(),
         }
+    }
+
+    /// The PostgreSQL database that it runs on, if it does.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
 
     /// The address of the public listener, for URLs.
@@ -143,7 +150,7 @@ impl TestServer {
 
     /// Drains the server and starts another one on the same data, at the same time of its clock.
     pub async fn restart(self) -> Self {
-        let Self { directory, client, server, config, data, probes, _database } = self;
+        let Self { directory, client, server, config, data, probes, database } = self;
         let clock = server.state().clock.clone();
         server.stop().await;
         // It holds the first server's apps; who was known with probes is known again.
@@ -165,7 +172,7 @@ impl TestServer {
         };
         // Set once, here.
         let _ = directory.apps.set(server.state().rooms.apps().clone());
-        Self { directory, client, server, config, data, probes, _database }
+        Self { directory, client, server, config, data, probes, database }
     }
 
     /// The folder of the server's data.
@@ -218,6 +225,12 @@ impl Builder {
         self
     }
 
+    /// On this database, whatever the suite runs on.
+    pub fn on(mut self, database: Database) -> Self {
+        self.database = Some(database);
+        self
+    }
+
     /// Has these things go wrong in commits.
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
@@ -244,7 +257,10 @@ impl Builder {
                 Some(data)
             }
         };
-        let database = if self.sqlite { None } else { database::postgres().await };
+        let database = match self.database {
+            None if !self.sqlite => database::postgres().await,
+            given => given,
+        };
         if let Some(database) = &database {
             config.storage.database_url = database.url.clone().into();
         }
@@ -262,6 +278,6 @@ impl Builder {
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.expect("an HTTP client");
         let probes = self.probes;
-        TestServer { directory, client, server, config, data, probes, _database: database }
+        TestServer { directory, client, server, config, data, probes, database }
     }
 }

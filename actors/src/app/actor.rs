@@ -249,13 +249,13 @@ impl App {
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
-                self.fail(in_flight, |_| Error::unavailable("the app moved; try again"));
+                self.fail(in_flight, || Error::unavailable("the app moved; try again"));
                 self.leave(myself, StopCause::CommitLost);
             }
             Outcome::Aborted(abort) => {
                 warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
                 let (apps_max, alone) = (self.env.limits.max_apps_per_account, in_flight.alone);
-                self.fail(in_flight, |_| aborted(&abort, alone, apps_max));
+                self.fail(in_flight, || aborted(&abort, alone, apps_max));
                 self.unstash(myself);
             }
             Outcome::Unknown | Outcome::StoreBroken => {
@@ -293,8 +293,7 @@ impl App {
     }
 
     /// Nothing of the group in flight nor of the open one was applied: back to what is published.
-    /// `why` is told what would have been answered.
-    fn fail(&mut self, in_flight: InFlight, why: impl Fn(&Result<Reply>) -> Error) {
+    fn fail(&mut self, in_flight: InFlight, why: impl Fn() -> Error) {
         let open = std::mem::take(&mut self.working.open);
         self.working.undo(open.journal);
         self.working.undo(in_flight.journal);
@@ -305,8 +304,8 @@ impl App {
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // Whatever is durable can be looked up: nothing of what is not may raise the floor.
         self.working.private.answers.forget_all(self.working.root.seq);
-        for (port, answer) in in_flight.replies.into_iter().chain(open.replies) {
-            port.send(Err(why(&answer)));
+        for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
+            port.send(Err(why()));
         }
     }
 
@@ -373,8 +372,8 @@ fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {
     }
 }
 
-/// What the requests of a group are told that was not applied. What one alone is refused for is
-/// told to a request that stood alone.
+/// What the requests of a group are told that was not applied. A group is refused for the sake of
+/// a request that has it for itself, and behind which nothing was decided: only that one hears why.
 fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
     match abort {
         Abort::OfferGone if alone => transfers::no_such_offer(),
@@ -384,7 +383,10 @@ fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
             rookery_domain::ErrorCode::SlugTaken,
             "another app has taken this slug meanwhile",
         ),
-        Abort::OfferGone | Abort::AccountFull | Abort::Fenced | Abort::Refused(_) => {
+        Abort::Refused(why) => {
+            Error::unavailable("the write could not be made durable").caused_by(why)
+        }
+        Abort::OfferGone | Abort::AccountFull | Abort::Fenced => {
             Error::unavailable("the write could not be made durable")
         }
     }

@@ -7,7 +7,7 @@ use super::{
     answers::must_look_again,
     message::{OnceInApp, Op, Reply, Unanswered},
 };
-use crate::registry::{AppHandle, failed};
+use crate::registry::AppHandle;
 
 /// Look-ups before a request is refused as `unavailable`: more than one only when answers were
 /// forgotten between the look-up and the actor's turn.
@@ -29,7 +29,7 @@ impl AppHandle {
     pub(crate) async fn look_up(&self, request: &OnceInApp) -> Result<LookedUp> {
         // The seq first: what is durable at that point, the look-up finds.
         let checked_at_seq = self.root().await?.seq;
-        match self.env().store.answer(request.once.scope).await.map_err(failed)? {
+        match self.env().store.answer(request.once.scope).await? {
             Some(first) => first.again(&request.once).map(LookedUp::First),
             None => Ok(LookedUp::New(Unanswered { request: request.clone(), checked_at_seq })),
         }

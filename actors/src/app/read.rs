@@ -19,10 +19,7 @@ use super::{
     root::{Root, Shelf},
     standing::{readable, standing},
 };
-use crate::{
-    env::Env,
-    registry::{AppHandle, failed},
-};
+use crate::{env::Env, registry::AppHandle};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
@@ -129,7 +126,7 @@ impl AppHandle {
         if row.is_none() && include_deleted {
             row_key::check(key).map_err(|_| Error::row_not_found())?;
             let store = &self.env().store;
-            let trashed = store.trashed_row(self.id(), collection, key).await.map_err(failed)?;
+            let trashed = store.trashed_row(self.id(), collection, key).await?;
             return trashed.ok_or_else(Error::row_not_found);
         }
         access.read(row.as_deref().map(Authorship::from))?;
@@ -202,7 +199,7 @@ impl AppHandle {
         let mut trash = Vec::new();
         if query.include_deleted {
             access.trash()?;
-            trash = self.env().store.trash(self.id(), collection).await.map_err(failed)?;
+            trash = self.env().store.trash(self.id(), collection).await?;
         }
         let binding = PageBinding {
             app: self.id(),

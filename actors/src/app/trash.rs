@@ -19,7 +19,7 @@ use super::{
     page::PageText,
     read::SeenRow,
 };
-use crate::registry::{AppHandle, failed};
+use crate::registry::AppHandle;
 
 /// Reads of a row's content before a restore is refused as `unavailable`: more than one only when
 /// the row changes in between.
@@ -50,7 +50,7 @@ impl AppHandle {
                 place(&after).ok_or_else(|| Error::invalid("`cursor` does not belong to this list"))
             })
             .transpose()?;
-        let mut rows = self.env().store.trash(self.id(), collection).await.map_err(failed)?;
+        let mut rows = self.env().store.trash(self.id(), collection).await?;
         rows.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
         let begin = after.map_or(0, |(at, key)| {
             rows.partition_point(|row| order(row) <= (Reverse(at), key.as_str()))
@@ -82,7 +82,7 @@ impl AppHandle {
         let mut tried = 1;
         loop {
             let store = &self.env().store;
-            let trashed = store.trashed_row(self.id(), collection, key).await.map_err(failed)?;
+            let trashed = store.trashed_row(self.id(), collection, key).await?;
             let bytes = trashed.as_ref().map_or(0, |seen| seen.row.data.len());
             let op = Op::Restore {
                 collection: collection.into(),

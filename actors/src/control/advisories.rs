@@ -23,7 +23,7 @@ use crate::{
         deploy::DeployPlan,
         root::{Root, Shelf},
     },
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 
 /// Reports kept; the whole cache is dropped when there are more.
@@ -58,7 +58,7 @@ impl Control {
     pub async fn advisories(&self, owner: HumanId) -> Result<AdvisoryReport> {
         let filter = apps::AppFilter::default();
         let max = self.env().limits.max_apps_per_account as u32;
-        let records = apps::list(&self.db, owner, &filter, max).await.map_err(failed)?;
+        let records = apps::list(&self.db, owner, &filter, max).await?;
         let mut all = Vec::with_capacity(records.len());
         for record in records {
             // An app that was purged meanwhile has nothing to report.
@@ -75,7 +75,7 @@ impl Control {
         let seq = match &root {
             Some(root) => root.seq,
             None => {
-                let head = apps::head(&self.db, record.id).await.map_err(failed)?;
+                let head = apps::head(&self.db, record.id).await?;
                 head.map_or(0, |(_, seq)| seq)
             }
         };
@@ -98,14 +98,13 @@ impl Control {
     }
 
     async fn of_storage(&self, record: &AppRecord) -> Result<Report> {
-        let text = versions::manifest(&self.db, record.id, record.version).await.map_err(failed)?;
+        let text = versions::manifest(&self.db, record.id, record.version).await?;
         let manifest = read_manifest(text.as_deref().unwrap_or("{}"))?;
-        let counts = apps::collection_counts(&self.db, record.id).await.map_err(failed)?;
+        let counts = apps::collection_counts(&self.db, record.id).await?;
         let mut evidence = BTreeMap::new();
         for count in counts.into_iter().filter(|count| count.live > 0) {
-            let sample = apps::sample(&self.db, record.id, &count.collection, SAMPLE_ROWS_MAX)
-                .await
-                .map_err(failed)?;
+            let sample =
+                apps::sample(&self.db, record.id, &count.collection, SAMPLE_ROWS_MAX).await?;
             let values: Vec<Value> =
                 sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
             evidence.insert(count.collection.into(), Evidence::gather(count.live, &values));

@@ -10,12 +10,9 @@ use rookery_storage::closing;
 use tracing::warn;
 
 use super::{Control, to_the_end};
-use crate::{
-    app::{
-        access_ops::AccessOp,
-        message::{AppOp, Op},
-    },
-    registry::failed,
+use crate::app::{
+    access_ops::AccessOp,
+    message::{AppOp, Op},
 };
 
 /// Apps, and places in apps, that storage is asked for at a time.
@@ -32,7 +29,7 @@ impl Control {
         to_the_end(async move {
             let (mut done, mut after) = (0, None);
             loop {
-                let page = closing::orphans(&control.db, after, PAGE).await.map_err(failed)?;
+                let page = closing::orphans(&control.db, after, PAGE).await?;
                 for (app, account) in &page {
                     if control.apps.is_stopping() {
                         return Ok(done);
@@ -63,7 +60,7 @@ impl Control {
         to_the_end(async move {
             let (mut done, mut after) = (0, None);
             loop {
-                let page = closing::memberships(&control.db, after, PAGE).await.map_err(failed)?;
+                let page = closing::memberships(&control.db, after, PAGE).await?;
                 for (app, human) in &page {
                     if control.apps.is_stopping() {
                         return Ok(done);

@@ -30,10 +30,7 @@ use super::{
     seed::Seeds,
     to_the_end,
 };
-use crate::{
-    app::root::CollectionCounts,
-    registry::{AppHandle, failed},
-};
+use crate::{app::root::CollectionCounts, registry::AppHandle};
 
 /// Slugs that are drawn before a request without one is refused.
 const SLUGS_TRIED_MAX: usize = 8;
@@ -144,7 +141,7 @@ impl Control {
     async fn first_answer(&self, request: &CreateApp) -> Result<Option<KeptAnswer>> {
         let Some(CreateOnce { once, .. }) = &request.idempotency else { return Ok(None) };
         let now = self.env().clock.now();
-        let first = global::find(&self.db, once.scope, now).await.map_err(failed)?;
+        let first = global::find(&self.db, once.scope, now).await?;
         first.map(|first| first.again(once)).transpose()
     }
 
@@ -200,16 +197,16 @@ impl Control {
     async fn rehearse_create(&self, request: &CreateApp, prepared: &Prepared) -> Result<Created> {
         let Prepared { record, draft, seeds } = prepared;
         let limits = &self.env().limits;
-        if !apps::has_room(&self.db, request.owner, limits.apps_max()).await.map_err(failed)? {
+        if !apps::has_room(&self.db, request.owner, limits.apps_max()).await? {
             return Err(too_many_apps(limits.max_apps_per_account));
         }
         if let Some(slug) = &request.slug
-            && apps::by_slug(&self.db, slug).await.map_err(failed)?.is_some()
+            && apps::by_slug(&self.db, slug).await?.is_some()
         {
             return Err(taken(slug));
         }
         let env = self.env();
-        let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
+        let account = env.accounts.get(request.owner, &*env.store).await?;
         account.check(seeds.totals.live, limits.max_rows_per_account)?;
         let report = Report::new(&draft.manifest, record.visibility, &seeds.evidence());
         let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
@@ -220,7 +217,7 @@ impl Control {
     async fn store(&self, request: CreateApp, mut prepared: Prepared) -> Result<Answered<Created>> {
         let env = self.env();
         let (apps_max, rows_max) = (env.limits.apps_max(), env.limits.max_rows_per_account);
-        let account = env.accounts.get(request.owner, &*env.store).await.map_err(failed)?;
+        let account = env.accounts.get(request.owner, &*env.store).await?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
         let version = NewVersion {
             number: 1,
@@ -250,7 +247,7 @@ impl Control {
                 // Rather too many until the next start than too few: the app may be there.
                 rows.keep();
             }
-            match outcome.map_err(failed)? {
+            match outcome? {
                 CreateOutcome::Created => {
                     rows.keep();
                     self.apps.adopt(prepared.record)?;

@@ -26,7 +26,7 @@ use crate::{
         message::{AppOp, OnceInApp, Op, Reply},
         once::LookedUp,
     },
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 
 /// Versions that a deploy is prepared on before it gives way to another server of the same
@@ -143,10 +143,9 @@ impl Control {
         let gone = || Error::unavailable("another version was deployed meanwhile");
         let text: Arc<str> = match &request.bundle.manifest {
             Some(text) => text.as_str().into(),
-            None => versions::manifest(&self.db, record.id, record.version)
-                .await
-                .map_err(failed)?
-                .ok_or_else(gone)?,
+            None => {
+                versions::manifest(&self.db, record.id, record.version).await?.ok_or_else(gone)?
+            }
         };
         let host = format!("{}.{}", record.slug, self.env().options.apps_domain);
         let bundle = &request.bundle;
@@ -157,13 +156,11 @@ impl Control {
         let draft = draft::draft(self.env(), text, bundle, host, Some(current)).await?;
         let assets = match &bundle.assets {
             Some(assets) => assets.clone().into(),
-            None => versions::assets_with_content(&self.db, record.id, record.version)
-                .await
-                .map_err(failed)?,
+            None => versions::assets_with_content(&self.db, record.id, record.version).await?,
         };
         let mut detached = BTreeMap::new();
         for name in draft.manifest.collections.keys() {
-            let rows = self.env().store.detached_rows(record.id, name).await.map_err(failed)?;
+            let rows = self.env().store.detached_rows(record.id, name).await?;
             if !rows.is_empty() {
                 detached.insert(name.clone(), rows);
             }
@@ -201,7 +198,7 @@ impl Control {
             if unseen.is_empty() {
                 break;
             }
-            let text = versions::manifest(&self.db, record.id, number).await.map_err(failed)?;
+            let text = versions::manifest(&self.db, record.id, number).await?;
             let Some(text) = text else { break };
             for (name, decl) in read_manifest(&text)?.collections {
                 if unseen.remove(&name) && number < record.version {

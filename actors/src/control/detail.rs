@@ -12,7 +12,7 @@ use crate::{
         birth::read_manifest,
         root::{CollectionCounts, Root},
     },
-    registry::{AppHandle, SlotState, failed},
+    registry::{AppHandle, SlotState},
 };
 
 /// Everything that an app's detail record shows.
@@ -68,7 +68,7 @@ impl Control {
             return Ok(root.manifest.clone());
         }
         let record = app.record();
-        let text = versions::manifest(&self.db, record.id, record.version).await.map_err(failed)?;
+        let text = versions::manifest(&self.db, record.id, record.version).await?;
         read_manifest(&text.ok_or_else(Error::app_not_found)?).map(Arc::new)
     }
 
@@ -83,14 +83,11 @@ impl Control {
         }
         let record = app.record();
         let text = versions::manifest(&self.db, record.id, record.version)
-            .await
-            .map_err(failed)?
+            .await?
             .ok_or_else(Error::app_not_found)?;
-        let (totals, _) = apps::head(&self.db, record.id)
-            .await
-            .map_err(failed)?
-            .ok_or_else(Error::app_not_found)?;
-        let stored = apps::collection_counts(&self.db, record.id).await.map_err(failed)?;
+        let (totals, _) =
+            apps::head(&self.db, record.id).await?.ok_or_else(Error::app_not_found)?;
+        let stored = apps::collection_counts(&self.db, record.id).await?;
         let mut counts: BTreeMap<Arc<str>, CollectionCounts> = stored
             .into_iter()
             .map(|one| {

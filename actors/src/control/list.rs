@@ -5,7 +5,7 @@ use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
 use rookery_storage::apps::{self, AppFilter, AppsOf};
 
 use super::Control;
-use crate::registry::{AppHandle, SlotState, failed};
+use crate::registry::{AppHandle, SlotState};
 
 /// Records that storage is asked for at a time.
 const CHUNK: u32 = 200;
@@ -78,7 +78,7 @@ impl Control {
         let of = of.into();
         let mut found = Vec::new();
         loop {
-            let records = apps::list(&self.db, of, &filter, CHUNK).await.map_err(failed)?;
+            let records = apps::list(&self.db, of, &filter, CHUNK).await?;
             let last = records.len() < CHUNK as usize;
             filter.after = records.last().map(|record| (record.created_at, record.id));
             for record in records {

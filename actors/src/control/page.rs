@@ -10,7 +10,7 @@ use rookery_storage::{
 };
 
 use super::Control;
-use crate::{app::birth::read_manifest, registry::failed};
+use crate::app::birth::read_manifest;
 
 /// The pages of one version of an app, without the content of its assets.
 #[derive(Debug)]
@@ -33,9 +33,9 @@ impl Control {
             let message = format!("version {version} of the app is not kept");
             Error::new(ErrorCode::NotFound, message)
         };
-        let html = versions::html(&self.db, app, version).await.map_err(failed)?;
-        let manifest = versions::manifest(&self.db, app, version).await.map_err(failed)?;
-        let assets = versions::assets(&self.db, app, version).await.map_err(failed)?;
+        let html = versions::html(&self.db, app, version).await?;
+        let manifest = versions::manifest(&self.db, app, version).await?;
+        let assets = versions::assets(&self.db, app, version).await?;
         Ok(PageSource {
             html: html.ok_or_else(gone)?,
             manifest: read_manifest(&manifest.ok_or_else(gone)?)?,
@@ -48,6 +48,6 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn asset(&self, app: AppId, version: u32, path: &str) -> Result<Option<Asset>> {
-        versions::asset(&self.db, app, version, path).await.map_err(failed)
+        versions::asset(&self.db, app, version, path).await.map_err(Error::from)
     }
 }

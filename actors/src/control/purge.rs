@@ -7,7 +7,7 @@ use rookery_storage::apps;
 use super::{Control, to_the_end};
 use crate::{
     app::message::{AppOp, Op},
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 
 impl Control {
@@ -33,7 +33,7 @@ impl Control {
         self.env().store.barrier().await;
         // Its record says that it is being destroyed, so no later roll-up brings its meters.
         self.apps.inner.collector.settle().await;
-        while apps::purge::step(&self.db, app).await.map_err(failed)? {
+        while apps::purge::step(&self.db, app).await? {
             if self.apps.is_stopping() {
                 return Ok(());
             }

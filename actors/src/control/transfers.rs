@@ -21,7 +21,7 @@ use rookery_storage::{
 use super::{Control, to_the_end, too_many_apps};
 use crate::{
     app::message::{Acceptance, AppOp, Op, Reply},
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 
 /// A pending offer, and the app as it is now.
@@ -51,7 +51,7 @@ impl Control {
             created_at: self.env().clock.now(),
         };
         let outcome = transfers::offer(&self.db, transfer.clone(), record.owner).await;
-        match outcome.map_err(failed)? {
+        match outcome? {
             OfferOutcome::Offered => Ok(Offer { transfer, record }),
             OfferOutcome::Pending => Err(already_offered()),
             OfferOutcome::Moved => Err(Error::app_not_found()),
@@ -73,12 +73,12 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer, or accounts are being loaded.
     pub(super) async fn pending_offer(&self, app: &AppHandle) -> Result<Option<Transfer>> {
-        let found = transfers::of_app(&self.db, app.id()).await.map_err(failed)?;
+        let found = transfers::of_app(&self.db, app.id()).await?;
         let Some(transfer) = found else { return Ok(None) };
         if self.apps.acts_as_owner(&app.record(), transfer.offered_by)? {
             return Ok(Some(transfer));
         }
-        transfers::end(&self.db, transfer.id).await.map_err(failed)?;
+        transfers::end(&self.db, transfer.id).await?;
         Ok(None)
     }
 
@@ -87,7 +87,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn withdraw_offer(&self, app: &AppHandle) -> Result<()> {
-        transfers::withdraw(&self.db, app.id()).await.map_err(failed)?;
+        transfers::withdraw(&self.db, app.id()).await?;
         Ok(())
     }
 
@@ -104,8 +104,7 @@ impl Control {
     ) -> Result<(Vec<Offer>, Option<(Timestamp, TransferId)>)> {
         // One more than asked for tells whether there is another page.
         let page = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-        let mut found =
-            transfers::to_address(&self.db, email, after, page).await.map_err(failed)?;
+        let mut found = transfers::to_address(&self.db, email, after, page).await?;
         let more = found.len() > limit;
         found.truncate(limit);
         let next = found.last().filter(|_| more).map(|last| (last.created_at, last.id));
@@ -135,11 +134,11 @@ impl Control {
             // The commit is what decides; but nobody shall disturb somebody else's app by trying
             // what is known to fail.
             let apps_max = env.limits.apps_max();
-            if !apps::has_room(&control.db, human.id, apps_max).await.map_err(failed)? {
+            if !apps::has_room(&control.db, human.id, apps_max).await? {
                 return Err(too_many_apps(apps_max.kept));
             }
             // Counted from storage before the app can be among its apps there.
-            let account = env.accounts.get(human.id, &*env.store).await.map_err(failed)?;
+            let account = env.accounts.get(human.id, &*env.store).await?;
             let acceptance =
                 Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
             let op = Op::App(AppOp::HandOver(acceptance));
@@ -157,7 +156,7 @@ impl Control {
     /// `not_found`, `email_not_verified`; `unavailable`.
     pub async fn decline_offer(&self, human: &Human, id: TransferId) -> Result<()> {
         self.offer_for(human, id).await?;
-        match transfers::end(&self.db, id).await.map_err(failed)? {
+        match transfers::end(&self.db, id).await? {
             true => Ok(()),
             false => Err(no_such_offer()),
         }
@@ -165,7 +164,7 @@ impl Control {
 
     /// An offer to `human`, and its app.
     async fn offer_for(&self, human: &Human, id: TransferId) -> Result<(Transfer, AppHandle)> {
-        let found = transfers::by_id(&self.db, id).await.map_err(failed)?;
+        let found = transfers::by_id(&self.db, id).await?;
         let transfer = found.ok_or_else(no_such_offer)?;
         let verified = human.email_verified_at.is_some();
         check_addressee(&transfer.email, human.email.as_deref(), verified)?;

@@ -6,10 +6,7 @@ use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest, pr
 use rookery_storage::versions::{self, AssetInfo, VersionInfo};
 
 use super::{Bundle, Control, Deployed, Hold, Redeploy};
-use crate::{
-    app::birth::read_manifest,
-    registry::{AppHandle, failed},
-};
+use crate::{app::birth::read_manifest, registry::AppHandle};
 
 /// One kept version with what it holds; of its assets only what they are.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn versions(&self, app: AppId) -> Result<Vec<VersionInfo>> {
-        versions::list(&self.db, app).await.map_err(failed)
+        versions::list(&self.db, app).await.map_err(Error::from)
     }
 
     /// One of them.
@@ -55,13 +52,13 @@ impl Control {
     pub async fn version(&self, app: AppId, number: u32) -> Result<VersionContent> {
         let kept = self.versions(app).await?;
         let info = kept.into_iter().find(|info| info.number == number);
-        let html = versions::html(&self.db, app, number).await.map_err(failed)?;
-        let text = versions::manifest(&self.db, app, number).await.map_err(failed)?;
+        let html = versions::html(&self.db, app, number).await?;
+        let text = versions::manifest(&self.db, app, number).await?;
         let (Some(info), Some(html), Some(manifest_text)) = (info, html, text) else {
             return Err(not_kept(number));
         };
         let manifest = read_manifest(&manifest_text)?;
-        let assets = versions::assets(&self.db, app, number).await.map_err(failed)?;
+        let assets = versions::assets(&self.db, app, number).await?;
         Ok(VersionContent { info, html, manifest_text, manifest, assets })
     }
 
@@ -79,10 +76,10 @@ impl Control {
             let message = format!("version {number} is the current one");
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let html = versions::html(&self.db, id, number).await.map_err(failed)?;
-        let manifest = versions::manifest(&self.db, id, number).await.map_err(failed)?;
+        let html = versions::html(&self.db, id, number).await?;
+        let manifest = versions::manifest(&self.db, id, number).await?;
         let (Some(html), Some(manifest)) = (html, manifest) else { return Err(not_kept(number)) };
-        let assets = versions::assets_with_content(&self.db, id, number).await.map_err(failed)?;
+        let assets = versions::assets_with_content(&self.db, id, number).await?;
         let bundle = Bundle {
             html,
             manifest: Some(manifest.to_string()),

@@ -8,7 +8,6 @@ use rookery_domain::{
 };
 use rookery_storage::idempotency::global::{self, NewAnswer};
 use tokio::sync::Mutex;
-use tracing::error;
 
 use super::Directory;
 use crate::task::to_the_end;
@@ -72,10 +71,8 @@ impl Directory {
         let Made { answer, kept } = make.await?;
         // What `make` did is durable by now, so no failure from here on is one without effect.
         let new = NewAnswer { once, answer: kept, now };
-        global::put(&core.db, new).await.map_err(|error| {
-            error!(%error, "a first answer could not be kept");
-            Error::internal(true)
-        })?;
+        let put = global::put(&core.db, new).await;
+        put.map_err(|error| Error::internal(true).caused_by(error))?;
         Ok(Answered::First(answer))
     }
 }

@@ -4,10 +4,7 @@ use rookery_domain::{Result, principal::Caller, query::cursor::FeedCursor};
 use rookery_storage::feed;
 
 use super::{FeedEvent, sight::Sight};
-use crate::{
-    control::Control,
-    registry::{AppHandle, failed},
-};
+use crate::{control::Control, registry::AppHandle};
 
 /// Events that a row's history shows at most.
 pub const HISTORY_EVENTS_MAX: u32 = 100;
@@ -30,6 +27,6 @@ impl Control {
         let events = feed::events_of_row(&self.db, app.id(), (collection, key), seq, max).await;
         let cursor: FeedCursor = view.feed_cursor(seq);
         let mut sight = Sight::new(&view, Some(collection), &self.env().key, cursor);
-        Ok(events.map_err(failed)?.iter().filter_map(|event| sight.of(event)).collect())
+        Ok(events?.iter().filter_map(|event| sight.of(event)).collect())
     }
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::{
     app::{read::View, standing::ends_at},
-    registry::{AppHandle, failed},
+    registry::AppHandle,
 };
 use sight::Sight;
 
@@ -170,7 +170,7 @@ impl AppHandle {
         }
         let store = &self.env().store;
         let events = store.events(self.id(), after, view.root.seq, CHUNK_EVENTS);
-        let events = events.await.map_err(failed)?;
+        let events = events.await?;
         if events.first().is_none_or(|first| first.seq != after + 1) {
             // Pruned between the look at the root and this one.
             return Err(resync("the events behind this cursor are no longer kept"));

@@ -14,10 +14,7 @@ use rookery_storage::{
 };
 
 use super::Whose;
-use crate::{
-    Control,
-    registry::{AppHandle, failed},
-};
+use crate::{Control, registry::AppHandle};
 
 /// Hours that a report of page views goes back at most.
 const HOURS_SHOWN_MAX: i32 = 168;
@@ -68,8 +65,8 @@ impl Control {
         let last_hour =
             hour_of(self.env().clock.now()).clamp(window.first_hour(), window.end_hour() - 1);
         let first_hour = window.first_hour().max(last_hour - HOURS_SHOWN_MAX + 1);
-        let days = read::seen_days(db, id, window).await.map_err(failed)?;
-        let hours = read::seen_hours(db, id, first_hour, last_hour + 1).await.map_err(failed)?;
+        let days = read::seen_days(db, id, window).await?;
+        let hours = read::seen_hours(db, id, first_hour, last_hour + 1).await?;
         let total = Seen {
             period: window.first,
             page_views: days.iter().map(|day| day.page_views).sum(),
@@ -78,7 +75,7 @@ impl Control {
         let of = async |kind| {
             // One more than is shown: `other` is among them, and goes to the end.
             let named = read::sources(db, id, kind, window, SOURCES_SHOWN_MAX + 1).await;
-            Ok::<_, Error>(with_rest(named.map_err(failed)?, total))
+            Ok::<_, Error>(with_rest(named?, total))
         };
         Ok(Analytics {
             page_views: total.page_views,
@@ -98,7 +95,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn usage(&self, app: &AppHandle, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.roll_up(Whose::App(app.id())).await?;
-        read::app_days(&self.db, app.id(), window).await.map_err(failed)
+        read::app_days(&self.db, app.id(), window).await.map_err(Error::from)
     }
 
     /// What an account holds, and what its apps used this month.
@@ -106,7 +103,7 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn account_meters(&self, human: HumanId) -> Result<AccountMeters> {
-        let held = apps::account_sums(&self.db, human).await.map_err(failed)?;
+        let held = apps::account_sums(&self.db, human).await?;
         Ok(AccountMeters { held, month: self.month_to_date(human).await? })
     }
 
@@ -129,7 +126,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn account_days(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.roll_up(Whose::Account(human)).await?;
-        read::account_days(&self.db, human, window).await.map_err(failed)
+        read::account_days(&self.db, human, window).await.map_err(Error::from)
     }
 
     /// Flow of an account's apps by the hour; hours without any are left out.
@@ -138,7 +135,7 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn account_hours(&self, human: HumanId, window: Window) -> Result<Vec<(i32, Flows)>> {
         self.roll_up(Whose::Account(human)).await?;
-        read::account_hours(&self.db, human, window).await.map_err(failed)
+        read::account_hours(&self.db, human, window).await.map_err(Error::from)
     }
 }
 

@@ -25,7 +25,7 @@ use tracing::warn;
 use super::PageView;
 use crate::{
     Control,
-    registry::{AppHandle, Apps, failed, slot::Slot},
+    registry::{AppHandle, Apps, slot::Slot},
     task::to_the_end,
 };
 
@@ -74,7 +74,7 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
             // It may be there: once too few is better than twice.
             Err(error @ StorageError::MaybeCommitted(_)) => {
                 collector.listed.lock().extend(rest.flatten().cloned());
-                return Err(failed(error));
+                return Err(error.into());
             }
             Err(error) => {
                 let mut listed = collector.listed.lock();
@@ -84,7 +84,7 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
                     }
                 }
                 listed.extend(rest.flatten().cloned());
-                return Err(failed(error));
+                return Err(error.into());
             }
         }
     }
@@ -120,8 +120,8 @@ pub(crate) async fn forget(apps: &Apps, db: &Db) -> Result<bool> {
         if apps.is_stopping() {
             break;
         }
-        let more = stored::forget::visitors(db, today).await.map_err(failed)?;
-        if !stored::forget::sums(db, first).await.map_err(failed)? && !more {
+        let more = stored::forget::visitors(db, today).await?;
+        if !stored::forget::sums(db, first).await? && !more {
             forgotten.store(today, Ordering::Relaxed);
             return Ok(true);
         }

@@ -26,7 +26,6 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::AppId,
 };
-use rookery_storage::StorageError;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -98,7 +97,7 @@ impl Apps {
         if rookery_domain::slug::check(id_or_slug).is_err() {
             return Err(Error::app_not_found());
         }
-        let record = self.inner.env.store.record_by_slug(id_or_slug).await.map_err(failed)?;
+        let record = self.inner.env.store.record_by_slug(id_or_slug).await?;
         self.adopt(record.ok_or_else(Error::app_not_found)?)
     }
 
@@ -111,7 +110,7 @@ impl Apps {
         if let Some(slot) = known {
             return self.present(slot);
         }
-        let record = self.inner.env.store.record(id).await.map_err(failed)?;
+        let record = self.inner.env.store.record(id).await?;
         self.adopt(record.ok_or_else(Error::app_not_found)?)
     }
 
@@ -213,10 +212,4 @@ pub struct AppCounts {
     pub known: usize,
     /// Apps with an actor.
     pub live: usize,
-}
-
-/// How a failed look-up is answered, logged once here.
-pub(crate) fn failed(error: StorageError) -> Error {
-    tracing::error!(%error, "storage did not answer");
-    error.into()
 }

@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use rookery_domain::{Error, Result};
 
 use super::{
-    Apps, failed,
+    Apps,
     slot::{Live, Slot, Waking},
 };
 use crate::{
@@ -79,12 +79,12 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         .await
         .map_err(|_| Error::unavailable("the service is shutting down"))?;
     env.store.barrier().await;
-    let loaded = env.store.load(slot.id).await.map_err(failed)?;
+    let loaded = env.store.load(slot.id).await?;
     let Some(loaded) = loaded else {
         slot.destroy();
         return Err(Error::app_not_found());
     };
-    let account = env.accounts.get(loaded.record.owner, &*env.store).await.map_err(failed)?;
+    let account = env.accounts.get(loaded.record.owner, &*env.store).await?;
     let rows = counted_rows(&loaded.record, loaded.head.totals);
     let floor = loaded.head.floor_seq;
     let share = Arc::new(Share::open(account.clone(), rows, slot.settled()));

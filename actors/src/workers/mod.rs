@@ -25,7 +25,6 @@ use crate::{
     Apps, Control,
     env::Env,
     meters::{self, Whose},
-    registry::failed,
 };
 
 /// What a worker is for.
@@ -137,7 +136,7 @@ impl Context {
     }
 
     fn mend(&self) -> Result<u64> {
-        if !self.env().store.mend().map_err(failed)? && !self.broken.is_cancelled() {
+        if !self.env().store.mend()? && !self.broken.is_cancelled() {
             error!("the store is broken: nothing can be made durable any more");
             self.broken.cancel();
         }

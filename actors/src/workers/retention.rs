@@ -13,14 +13,11 @@ use rookery_storage::{feed, retention};
 use tracing::warn;
 
 use super::Context;
-use crate::{
-    app::{
-        birth::read_manifest,
-        decide::sweep::SWEEP_ROWS_MAX,
-        message::{AppOp, Op, Reply},
-        root::Root,
-    },
-    registry::failed,
+use crate::app::{
+    birth::read_manifest,
+    decide::sweep::SWEEP_ROWS_MAX,
+    message::{AppOp, Op, Reply},
+    root::Root,
 };
 
 /// Dormant apps that are read from storage at a time.
@@ -53,7 +50,7 @@ async fn dormant(context: &Context, now: Timestamp) -> Result<u64> {
     while looks > 0 {
         let after = context.positions.lock().retention;
         let limit = u32::try_from(looks).unwrap_or(PAGE).min(PAGE);
-        let page = retention::bounded(&context.db, after, limit).await.map_err(failed)?;
+        let page = retention::bounded(&context.db, after, limit).await?;
         if page.is_empty() {
             context.positions.lock().retention = None;
             break;
@@ -108,7 +105,7 @@ async fn is_due_in_storage(
     };
     let bounds: Vec<_> = bounds(&manifest, |name| overrides.get(name).copied()).collect();
     for (name, bounds) in bounds {
-        let extent = retention::extent(&context.db, app.app, name).await.map_err(failed)?;
+        let extent = retention::extent(&context.db, app.app, name).await?;
         if prune_impact(bounds, now, extent.live, extent.oldest).rows > 0 {
             return Ok(true);
         }
@@ -153,12 +150,12 @@ pub(super) async fn feeds(context: &Context) -> Result<u64> {
         not_before: context.env().clock.now().plus_seconds(-days * 86_400),
     };
     let mut deleted = 0;
-    for app in feed::due(&context.db, keep, FEEDS_MAX).await.map_err(failed)? {
+    for app in feed::due(&context.db, keep, FEEDS_MAX).await? {
         for _ in 0..STEPS_MAX {
             if context.is_stopping() {
                 return Ok(deleted);
             }
-            let step = match feed::prune(&context.db, app, keep).await.map_err(failed) {
+            let step = match feed::prune(&context.db, app, keep).await.map_err(Error::from) {
                 Ok(Some(step)) => step,
                 Ok(None) => break,
                 Err(error) => {

@@ -8,10 +8,7 @@ use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
 use super::Context;
-use crate::{
-    app::message::{AppOp, Op, Reply},
-    registry::failed,
-};
+use crate::app::message::{AppOp, Op, Reply};
 
 /// Apps that one round destroys at most.
 const APPS_MAX: u32 = 100;
@@ -26,7 +23,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// One round; the number of apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<u64> {
     let mut done = 0;
-    for app in purge::marked(&context.db, APPS_MAX).await.map_err(failed)? {
+    for app in purge::marked(&context.db, APPS_MAX).await? {
         if context.is_stopping() {
             return Ok(done);
         }
@@ -47,7 +44,7 @@ pub(super) async fn round(context: &Context) -> Result<u64> {
 async fn due_apps(context: &Context) -> Result<u64> {
     let now = context.env().clock.now();
     let mut done = 0;
-    for app in purge::due(&context.db, now, APPS_MAX).await.map_err(failed)? {
+    for app in purge::due(&context.db, now, APPS_MAX).await? {
         if context.is_stopping() {
             break;
         }
@@ -78,8 +75,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
     for _ in 0..TRASH_PAGES_MAX {
         let after = context.positions.lock().trash.clone();
         let page = trash::due_for_purge(&context.db, after.as_ref(), before, trash::TRASH_PAGE_MAX)
-            .await
-            .map_err(failed)?;
+            .await?;
         let last = page.last().cloned();
         if last.is_none() {
             context.positions.lock().trash = None;
@@ -114,7 +110,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
 async fn overfull_trash(context: &Context) -> Result<u64> {
     let limits = &context.env().limits;
     let (rows_max, bytes_max) = (limits.trash_rows_max(), limits.trash_bytes_max());
-    let apps = trash::overfull(&context.db, rows_max, bytes_max, APPS_MAX).await.map_err(failed)?;
+    let apps = trash::overfull(&context.db, rows_max, bytes_max, APPS_MAX).await?;
     let mut done = 0;
     for app in apps {
         for _ in 0..TRASH_PAGES_MAX {
@@ -122,7 +118,7 @@ async fn overfull_trash(context: &Context) -> Result<u64> {
                 return Ok(done);
             }
             let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX);
-            let oldest = oldest.await.map_err(failed)?;
+            let oldest = oldest.await?;
             let asked = oldest.len() as u64;
             match decide(context, app, AppOp::TrimTrash(oldest)).await {
                 Ok(count) => {
@@ -162,22 +158,22 @@ async fn expired(context: &Context) -> Result<()> {
             break;
         }
         if more[0] {
-            more[0] = expiry::sweep(db, now).await.map_err(failed)?;
+            more[0] = expiry::sweep(db, now).await?;
         }
         if more[1] {
-            more[1] = expiry::sweep_answers(db, now).await.map_err(failed)?;
+            more[1] = expiry::sweep_answers(db, now).await?;
         }
         if more[2] {
             let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
-            more[2] = expiry::sweep_blobs(db, unseen_since).await.map_err(failed)?;
+            more[2] = expiry::sweep_blobs(db, unseen_since).await?;
         }
         if more[3] {
-            let forgotten = idempotency::forget_expired(db, now).await.map_err(failed)?;
+            let forgotten = idempotency::forget_expired(db, now).await?;
             more[3] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
         }
         if more[4] {
             // Yesterday still counts in the timezone farthest west.
-            let forgotten = idempotency::forget_spent(db, now, day - 1).await.map_err(failed)?;
+            let forgotten = idempotency::forget_spent(db, now, day - 1).await?;
             more[4] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
         }
     }

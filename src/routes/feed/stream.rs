@@ -103,6 +103,11 @@ impl Stream {
 
     /// The frame that ends a stream whose caller may hear no more, or has to list again.
     fn failure(&self, error: Error) -> String {
+        if let Some(cause) = &error.cause {
+            // The answer's own line was written when it began.
+            let request = self.request_id.to_str().unwrap_or_default();
+            tracing::warn!(request.id = request, error.cause = &**cause, "a stream broke off");
+        }
         let error = self.state.envelope.body(error, &self.request_id);
         // Strings and a JSON value serialize.
         let data = serde_json::to_string(&ErrorEnvelope { error }).unwrap_or_default();

@@ -24,7 +24,7 @@ use super::{
     see_other, sign_in, visitor,
 };
 use crate::{
-    error::{self, ApiError, ApiResult},
+    error::{self, ApiError, ApiResult, Told},
     http::csrf,
     state::AppState,
 };
@@ -255,6 +255,7 @@ impl Desk {
             request_id: self.request_id.clone(),
         };
         let mut response = self.page(error::status(code), &page)?;
+        Told::note(&mut response, &failed.error);
         if let Some(seconds) = failed.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -155,9 +155,9 @@ impl Drop for ReplyPort {
     fn drop(&mut self) {
         if let Some(port) = self.port.take() {
             let error = match self.stage {
-                Stage::Deciding => Error::internal(false),
+                Stage::Deciding => Error::internal(false).caused_by("deciding this panicked"),
                 Stage::Open => Error::unavailable("the app restarted before this was applied"),
-                Stage::Sealed => Error::internal(true),
+                Stage::Sealed => Error::internal(true).caused_by("how its commit ended is unknown"),
             };
             let _ = port.send(Answer::Done(Err(error)));
         }

@@ -1,0 +1,107 @@
+//! A database that answers and takes no writes, as a standby does, or a server that protects itself
+//! from a full disk.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, TestServer, apps::guestbook, database};
+
+/// Tries until connections that were cut are replaced, one for each that the server keeps.
+const TRIES_MAX: usize = 100;
+
+/// What this thread logs: the server of a test runs on it.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("the log").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// The line of the request that got this answer.
+    fn line_of(&self, answer: &Answer) -> Value {
+        let text = String::from_utf8(self.0.lock().expect("the log").clone()).expect("text");
+        let id = answer.header("x-request-id");
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let line = lines.find(|line| line["request.id"] == id && !line["http.route"].is_null());
+        line.unwrap_or_else(|| panic!("no line of {id} in {text}"))
+    }
+}
+
+async fn register(server: &TestServer) -> Answer {
+    let request = server.request(Method::POST, "/v1/register");
+    Answer::of(request.json(&json!({"name": "robot"}))).await
+}
+
+/// The first answer that the log gives the database's own reason for: a connection that was cut has
+/// another.
+async fn refused(log: &Log, send: impl AsyncFn() -> Answer) -> Answer {
+    for _ in 0..TRIES_MAX {
+        let answer = send().await;
+        let line = log.line_of(&answer);
+        let cause = line["error.cause"].as_str();
+        if cause.unwrap_or_else(|| panic!("no cause: {line}")).contains("read-only") {
+            return answer;
+        }
+    }
+    panic!("never refused for want of writes");
+}
+
+async fn until_created(send: impl AsyncFn() -> Answer) {
+    for _ in 0..TRIES_MAX {
+        if send().await.status == 201 {
+            return;
+        }
+    }
+    panic!("writes do not come back");
+}
+
+#[tokio::test]
+async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_reads() {
+    let Some(database) = database::on_postgres().await else { return };
+    let log = Log::default();
+    let writer = log.clone();
+    let lines = tracing_subscriber::fmt().json().flatten_event(true);
+    let lines = lines.with_max_level(tracing::Level::WARN).with_writer(move || writer.clone());
+    let _guard = tracing::subscriber::set_default(lines.finish());
+    let server = TestServer::builder().on(database).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let path = app.path("/collections/entries");
+    let write = async |key: &str| {
+        let body = json!({"key": key, "data": {"n": 1}});
+        server.send(Method::POST, &owner, &path, &body).await
+    };
+    write("before").await.expect(201);
+    let database = server.database().expect("PostgreSQL");
+
+    database.set("default_transaction_read_only", "on").await;
+    let refusals = [
+        refused(&log, async || register(&server).await).await,
+        refused(&log, async || write("during").await).await,
+    ];
+    for refusal in refusals {
+        refusal.error(ErrorCode::Unavailable);
+        refusal.header("retry-after");
+        assert!(!refusal.text.contains("read-only"), "{}", refusal.text);
+    }
+    server.get("/ready").await.error(ErrorCode::Unavailable);
+    let rows = Answer::of(server.call(Method::GET, &path, &owner)).await.expect(200);
+    assert_eq!(rows["items"].as_array().expect("items").len(), 1, "reads go on");
+
+    database.set("default_transaction_read_only", "off").await;
+    until_created(async || register(&server).await).await;
+    until_created(async || write("after").await).await;
+}
