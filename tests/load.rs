@@ -77,6 +77,22 @@ async fn a_closed_loop_is_labelled_and_has_no_corrected_latency() {
 }
 
 #[tokio::test]
+async fn a_server_slower_than_the_phase_still_leaves_a_figure() {
+    let out = tempfile::tempdir().expect("a folder");
+    let words = ["rookery-load", "hot-app", "--spawn", "--closed", "3", "--runs", "1", "--warmup"];
+    let words = words.into_iter().chain(["0ms", "--duration", "0.001ms", "--out"]);
+    let words = words.chain([out.path().to_str().expect("text")]);
+    let words = words.chain(["--server-bin", env!("CARGO_BIN_EXE_rookery")]);
+    let cli = Cli::try_parse_from(words).expect("the command line is understood");
+    carry_out(&cli.command).await.expect("it is carried out");
+    let result = ResultFile::read(&out.path().join("result.json")).expect("a result");
+    check(&result, out.path());
+    let measured = &result.measurements[0];
+    assert_eq!(measured.ok, 3, "one answer of each connection");
+    assert!(measured.throughput > 0.0 && measured.throughput < 3.0 / 0.000_001, "{measured:?}");
+}
+
+#[tokio::test]
 async fn a_search_tries_rates_until_a_bound_breaks() {
     let bound = ["--bound-p99", "20ms", "--duration", "200ms"];
     let out = tempfile::tempdir().expect("a folder");
@@ -181,8 +197,8 @@ async fn the_ceiling_is_an_answer_and_nothing_else() {
 #[tokio::test]
 async fn the_suite_prints_the_table_of_the_performance_page() {
     let short = ["--case-duration", "200ms", "--moderate-rate", "100", "--loop-connections", "8"];
-    let (result, out) =
-        run_spawned(&[&["suite", "--grow-to", "500", "--wakes", "3"], &short[..]].concat()).await;
+    let few = ["suite", "--grow-to", "500", "--wakes", "3", "--memory-apps", "20"];
+    let (result, out) = run_spawned(&[&few[..], &short[..]].concat()).await;
     check(&result, out.path());
     check_all_answered(&result);
     let table = std::fs::read_to_string(out.path().join("suite.md")).expect("the table");

@@ -233,7 +233,7 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if count >= 1 => Ok(count),
         _ => Err("a whole number of at least 1".to_owned()),

@@ -46,8 +46,13 @@ impl Outcome {
     }
 
     pub(super) fn into_recording(self, plan: &Plan) -> Recording {
-        // A phase that ended by its requests lasted until the last answer.
-        let elapsed = if plan.requests_max.is_some() { self.recorder.last } else { plan.duration };
+        let elapsed = match (plan.mode, plan.requests_max) {
+            // A phase that ended by its requests lasted until the last answer.
+            (_, Some(_)) => self.recorder.last,
+            // As one did in which a connection's first answer came after its end.
+            (Mode::Closed, None) => plan.duration.max(self.recorder.last),
+            (Mode::Open { .. }, None) => plan.duration,
+        };
         let generator = GeneratorUse {
             cpu_s: self.cpu.as_secs_f64(),
             busiest: self.busiest,

@@ -83,21 +83,27 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// The first measured answer of a connection counts also when it comes after the end, so that
+    /// of a server slower than the phase is long something is known.
     async fn closed_loop(&mut self) {
         let end = self.work.warmup + self.shared.plan.duration;
         let begin = self.work.start + self.work.warmup;
+        let mut has_counted = false;
         loop {
             let sent = Instant::now();
-            if sent.saturating_duration_since(self.work.start) >= end || !self.spend() {
+            let is_over = sent.saturating_duration_since(self.work.start) >= end;
+            if is_over && has_counted || !self.spend() {
                 return;
             }
             let lane = self.traffic.next(&mut self.request);
             let error = self.exchange().await;
             let done = Instant::now();
             let is_inside = done.saturating_duration_since(self.work.start) <= end
-                || self.shared.budget.is_some();
+                || self.shared.budget.is_some()
+                || !has_counted;
             if sent >= begin && is_inside {
                 self.record(lane, sent, sent, done, error);
+                has_counted = true;
             }
         }
     }

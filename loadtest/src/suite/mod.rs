@@ -13,7 +13,7 @@ use clap::Args;
 pub use table::markdown;
 
 use crate::{
-    cli::duration,
+    cli::{at_least_one, duration},
     context::Context,
     failure::Result,
     load::{Mode, Plan, traffic::Operation},
@@ -28,8 +28,6 @@ const ROWS: usize = 1_000;
 const MANY: usize = 100;
 /// Rows of an app whose memory is measured; each holds about 200 bytes.
 const MEMORY_ROWS: usize = 100;
-/// Apps between two looks at the server's memory.
-const MEMORY_APPS: usize = 500;
 
 /// What is asked.
 #[derive(Debug, Clone, Args)]
@@ -46,6 +44,9 @@ pub struct Options {
     /// Rows that the growing app ends with.
     #[arg(long, default_value_t = 100_000)]
     pub grow_to: usize,
+    /// Apps between two looks at the server's memory.
+    #[arg(long, default_value_t = 500, value_parser = at_least_one)]
+    pub memory_apps: usize,
     /// Sleeping apps of 1,000 rows woken in each round.
     #[arg(long, default_value_t = 100)]
     pub wakes: usize,
@@ -81,7 +82,7 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
 
 /// What needs a server that has done nothing yet.
 async fn apart(context: &mut Context, options: &Options) -> Result<()> {
-    memory(context).await?;
+    memory(context, options.memory_apps).await?;
     let options = wake::Options { apps: options.wakes, rows: ROWS };
     for round in 1..=context.load.runs {
         wake::measure(context, round, &options).await?;
@@ -165,17 +166,17 @@ async fn grow(context: &mut Context, options: &Options, round: usize) -> Result<
 }
 
 /// What a live app of 100 rows adds to the server's resident memory.
-async fn memory(context: &mut Context) -> Result<()> {
+async fn memory(context: &mut Context, count: usize) -> Result<()> {
     let step = context.view.step("memory per live app");
     let mut before = None;
     let mut each = Vec::new();
     // The first round only warms pools and arenas up.
     for _ in 0..=context.load.runs {
-        let apps = context.target.deploy_many(MEMORY_APPS, MEMORY_ROWS).await?;
+        let apps = context.target.deploy_many(count, MEMORY_ROWS).await?;
         context.target.wake(&apps).await?;
         let now = context.target.resident().map(|bytes| bytes as f64);
         if let (Some(before), Some(now)) = (before, now) {
-            each.push((now - before) / MEMORY_APPS as f64);
+            each.push((now - before) / count as f64);
         }
         before = now;
     }
