@@ -13,6 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::openapi::shapes::AnyObject;
+
 /// Seconds in `Retry-After` where the cause does not say.
 pub(crate) const RETRY_AFTER_S_DEFAULT: u64 = 1;
 
@@ -136,7 +138,7 @@ pub struct ErrorBody {
     pub request_id: String,
     /// More about this request, for codes that have it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<AnyObject>)]
     pub details: Option<Box<Value>>,
     /// The subjects that were consulted, for role refusals.
     #[serde(skip_serializing_if = "Option::is_none")]

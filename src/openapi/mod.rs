@@ -7,6 +7,7 @@
 mod operation;
 mod prose;
 mod reference;
+pub(crate) mod shapes;
 mod tags;
 
 use utoipa::PartialSchema as _;

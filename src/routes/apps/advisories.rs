@@ -14,6 +14,7 @@ use crate::{
         params::StrictQuery,
         reply::{Page, page_limit},
     },
+    openapi::shapes::FindingRecord,
     state::AppState,
 };
 
@@ -37,12 +38,9 @@ pub struct Query {
 pub struct Advisory {
     /// The app.
     app: AdvisedApp,
-    /// The finding: `severity` (`critical`, `high`, `medium`, `low`, `info`), `collection`,
-    /// `exposure` (`read`, `update`, `delete`, `create`, `count`), `audience`, the `subjects` of
-    /// the governing list, live `rows`, how many of them were `sampled`, `fields` that look
-    /// personal or secret, and a `message` in words.
+    /// The finding.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = FindingRecord)]
     finding: Finding,
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
+    bundle::{Deploy, DeployBody, DeployForm, DeployQuery, deploy_errors},
     record::{self, AppRecordBody, OwnerBody, WarningBody},
     rehearsal::Rehearsal,
 };
@@ -27,6 +27,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::{Created, to_json},
     },
+    openapi::shapes::FileBytes,
     state::AppState,
 };
 
@@ -57,8 +58,8 @@ pub struct CreatedApp {
     post, path = "/v1/apps", tag = "Apps", params(DeployQuery, IdempotencyKey),
     request_body(content(
         (DeployBody = "application/json"),
-        (DeployBody = "multipart/form-data"),
-        (Vec<u8> = "application/zip"),
+        (DeployForm = "multipart/form-data"),
+        (inline(FileBytes) = "application/zip"),
     )),
     responses(
         (status = 201, description = "The app", body = CreatedApp),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::record::{self, VisibilityBody, WarningBody};
+use crate::openapi::shapes::{BreakRecord, ExposureDifferenceRecord};
 
 /// What a deploy would do. Nothing was changed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -17,13 +18,12 @@ pub struct Rehearsal {
     /// Who would reach the app's page.
     pub visibility: VisibilityBody,
     /// What it would break; with any of these, the deploy needs `force`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<BreakRecord>)]
     pub breaks: Vec<Break>,
     /// Rules of the manifest that are accepted and do nothing yet.
     pub warnings: Vec<WarningBody>,
-    /// What changes in who can see and do what: findings `added`, `removed` and `changed`, as
-    /// `GET /v1/apps/advisories` lists them.
-    #[schema(value_type = Object)]
+    /// What changes in who can see and do what.
+    #[schema(value_type = ExposureDifferenceRecord)]
     pub exposure: Difference,
     /// Rows that would not be served any more (kept, and counted).
     pub rows_detached: u64,

@@ -16,6 +16,7 @@ use crate::{
         conditional::IfNoneMatch,
         params::StrictQuery,
     },
+    openapi::shapes::FileBytes,
     pages::assets::strong_etag,
     screenshot::Size,
     state::AppState,
@@ -48,7 +49,7 @@ pub struct ScreenshotParams {
     get, path = "/v1/apps/{id}/screenshot", tag = "Apps", operation_id = "app_screenshot",
     params(("id" = String, Path, description = "The app's id or slug"), ScreenshotParams),
     responses(
-        (status = 200, description = "The picture", body = Vec<u8>, content_type = "image/png"),
+        (status = 200, description = "The picture", body = inline(FileBytes), content_type = "image/png"),
         (status = 304, description = "The caller has this answer already"),
     ),
 )]

@@ -20,7 +20,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    bundle::{Deploy, DeployBody, DeployQuery, deploy_errors},
+    bundle::{Deploy, DeployBody, DeployForm, DeployQuery, deploy_errors},
     record::{self, AppRecordBody, OwnerBody, WarningBody},
     rehearsal::Rehearsal,
 };
@@ -31,6 +31,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::{Created, to_json},
     },
+    openapi::shapes::{BreakRecord, FileBytes},
     state::AppState,
 };
 
@@ -47,7 +48,7 @@ pub struct DeployedVersion {
     /// Rules of the manifest that were accepted and do nothing yet.
     pub warnings: Vec<WarningBody>,
     /// What it broke, having been forced.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<BreakRecord>)]
     pub breaks: Vec<Break>,
     /// Rows that are not served any more (kept, and counted).
     pub rows_detached: u64,
@@ -67,8 +68,8 @@ pub struct DeployedVersion {
     params(("id" = String, Path, description = "The app's id or slug"), DeployQuery, IdempotencyKey),
     request_body(content(
         (DeployBody = "application/json"),
-        (DeployBody = "multipart/form-data"),
-        (Vec<u8> = "application/zip"),
+        (DeployForm = "multipart/form-data"),
+        (inline(FileBytes) = "application/zip"),
     )),
     responses(
         (status = 201, description = "The app after it", body = DeployedVersion),

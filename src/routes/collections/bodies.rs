@@ -13,7 +13,10 @@ use serde::{
 };
 use utoipa::ToSchema;
 
-use crate::http::body::{BodyBound, RequestBody};
+use crate::{
+    http::body::{BodyBound, RequestBody},
+    openapi::shapes::AnyObject,
+};
 
 /// A row to create: `{key?, data}`; or to create or merge into the one that holds the same value
 /// of a unique field: `{on, data}`.
@@ -25,7 +28,7 @@ pub(crate) struct WriteBody {
     /// The unique field to upsert on.
     on: Option<String>,
     /// The row's content.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: RawObject,
 }
 
@@ -62,7 +65,7 @@ impl WriteBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateBody {
     /// A JSON merge patch (RFC 7396) of the row's content, or all of it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: RawObject,
     /// The version you have seen; as good as `If-Match`.
     pub(crate) if_match: Option<u64>,

@@ -6,14 +6,7 @@
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Who did something.
-#[derive(ToSchema)]
-pub(crate) struct PrincipalRecord {
-    /// `agent`, `human`, `anonymous`, `grant`, `credential`, `ingest` or `system`.
-    kind: String,
-    /// Its id.
-    id: String,
-}
+use crate::openapi::shapes::{AnyObject, PrincipalRecord};
 
 /// One row.
 #[derive(ToSchema)]
@@ -21,7 +14,7 @@ pub(crate) struct RowRecord {
     /// Its address in the collection.
     key: String,
     /// Its content.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: Value,
     /// Starts at 1 and rises by 1 with every write.
     version: u32,
@@ -106,7 +99,7 @@ pub(crate) struct EntryError {
     /// The code's entry in the error reference.
     docs_url: String,
     /// More about this entry, for codes that have it.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<AnyObject>)]
     details: Option<Value>,
     /// The subjects that were consulted, for role refusals.
     required: Option<Vec<String>>,
@@ -131,7 +124,7 @@ pub(crate) struct SentEvent {
     /// Who sent it.
     by: PrincipalRecord,
     /// Its data.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: Value,
 }
 
@@ -167,7 +160,7 @@ pub(crate) struct EventRecord {
     /// The row's version after the event.
     version: Option<u32>,
     /// The row's content after the event, or the event's own data.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<AnyObject>)]
     data: Option<Value>,
     /// True for what the owner wrote in migration mode.
     silent: Option<bool>,

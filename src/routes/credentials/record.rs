@@ -18,7 +18,7 @@ use rookery_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::state::AppState;
+use crate::{openapi::shapes::PrincipalRecord, state::AppState};
 
 /// A service credential.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -48,7 +48,7 @@ pub struct CredentialBody {
     #[schema(value_type = String)]
     scope: Scope,
     /// Who made it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = PrincipalRecord)]
     created_by: Principal,
     /// When.
     #[schema(value_type = String, format = DateTime)]

@@ -13,6 +13,7 @@ use crate::{
         body::{BodyBound, ExactJson, RequestBody},
         idempotency::{IdempotencyKey, again},
     },
+    openapi::shapes::AnyObject,
     routes::collections::{
         answer,
         asked::{Asked, Write},
@@ -38,7 +39,7 @@ pub struct EventBody {
     #[serde(rename = "type")]
     kind: String,
     /// Its data.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: RawObject,
 }
 

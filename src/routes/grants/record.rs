@@ -6,6 +6,8 @@ use rookery_domain::{Principal, Timestamp, grants::Grant, id::GrantId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::shapes::PrincipalRecord;
+
 /// A grant link.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct GrantBody {
@@ -26,7 +28,7 @@ pub struct GrantBody {
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// Who made it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = PrincipalRecord)]
     created_by: Principal,
     /// When.
     #[schema(value_type = String, format = DateTime)]

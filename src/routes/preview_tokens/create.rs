@@ -26,6 +26,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::Created,
     },
+    openapi::shapes::PrincipalRecord,
     routes::sharing::{Making, end},
     state::AppState,
 };
@@ -58,7 +59,7 @@ pub struct PreviewBody {
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     /// Who made it.
-    #[schema(value_type = Object)]
+    #[schema(value_type = PrincipalRecord)]
     created_by: Principal,
     /// When.
     #[schema(value_type = String, format = DateTime)]

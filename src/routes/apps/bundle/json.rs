@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 use super::{InputData, Raw, RawAsset};
-use crate::routes::apps::record::VisibilityBody;
+use crate::{openapi::shapes::AnyObject, routes::apps::record::VisibilityBody};
 
 /// Base64 with or without its padding, as clients differ.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -20,15 +20,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An app to deploy. In a form, `html` and `manifest` are parts, `assets` is one part for each
-/// file (its filename is the path), and the other members are parts of their own.
+/// An app to deploy.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeployBody {
     /// The document.
     html: String,
     /// What the app declares. Left out of a redeploy, it carries over.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<AnyObject>)]
     manifest: Option<Box<RawValue>>,
     /// The files beside the document. Left out of a redeploy, they carry over.
     assets: Option<Vec<AssetBody>>,
@@ -68,7 +67,7 @@ pub struct SeedBody {
     /// Its key; drawn when left out.
     key: Option<Box<str>>,
     /// Its data.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnyObject)]
     data: RawObject,
 }
 

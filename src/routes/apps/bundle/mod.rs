@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
+pub(super) use form::DeployForm;
 use http::header;
 pub use json::{AssetBody, DeployBody, SeedBody};
 use rookery_actors::control::{Bundle, Hold, SeedRow};
