@@ -16,7 +16,7 @@ use tokio::{
 
 /// A running program. It ends when this is dropped.
 pub struct Service {
-    /// The first line that it printed: where it listens.
+    /// The first line that it printed: where it listens, or what it was started for.
     pub address: String,
     _process: Child,
 }

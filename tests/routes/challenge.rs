@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::rows::{OWNER, Rows, SIBLING};
-use crate::harness::Answer;
+use crate::harness::{Answer, services::Service};
 
 /// Solves a task as a client does, from what it was given alone.
 fn solve(task: &Value) -> String {
@@ -54,6 +54,17 @@ async fn a_task_is_solved_and_spent_once() {
     let rows = rows.restart().await;
     let spent = post(&rows, "guarded", &token, body).await;
     spent.error(ErrorCode::ChallengeVerificationFailed);
+}
+
+#[tokio::test]
+async fn the_protocols_own_library_solves_a_task() {
+    let rows = Rows::start().await;
+    let given = task(&rows, "?collection=guarded").await.expect(200).to_string();
+    let client = Service::start("tests/routes/challenge.rs", "altcha.mjs", &[&given]).await;
+    let Some(Service { address: answer, .. }) = client else { return };
+    let body = json!({"data": {}});
+    post(&rows, "guarded", &answer, body.clone()).await.expect(201);
+    post(&rows, "guarded", &answer, body).await.error(ErrorCode::ChallengeVerificationFailed);
 }
 
 #[tokio::test]
