@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::openapi::shapes::AnyObject;
 
 /// Seconds in `Retry-After` where the cause does not say.
-pub(crate) const RETRY_AFTER_S_DEFAULT: u64 = 1;
+const RETRY_AFTER_S_DEFAULT: u64 = 1;
 
 /// What handlers answer.
 pub type ApiResult<T> = Result<T, ApiError>;
@@ -91,16 +91,22 @@ pub struct Told {
 }
 
 impl Told {
-    /// Notes on `response`, which tells of `error`, what it was.
-    pub fn note(response: &mut Response, error: &Error) {
-        let told = Self { code: error.code, cause: error.cause.clone() };
-        response.extensions_mut().insert(told);
-    }
-
     /// Takes what was noted, where the response tells of an error.
     #[must_use]
     pub fn take(response: &mut Response) -> Option<Self> {
         response.extensions_mut().remove()
+    }
+}
+
+/// Says on `response`, envelope or page, what every answer with this error says: when to try again;
+/// and, to the log and the figures alone, what failed.
+pub fn tell(failed: &ApiError, response: &mut Response) {
+    let ApiError { error, retry_after_s } = failed;
+    let told = Told { code: error.code, cause: error.cause.clone() };
+    response.extensions_mut().insert(told);
+    if error.code.retryable() && !response.headers().contains_key(header::RETRY_AFTER) {
+        let seconds = retry_after_s.unwrap_or(RETRY_AFTER_S_DEFAULT);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
 }
 
@@ -160,19 +166,15 @@ impl Envelope {
 
     /// Gives `response` its body, if it carries an error.
     pub fn seal(&self, response: &mut Response, request_id: &HeaderValue) {
-        let Some(ApiError { error, retry_after_s }) = ApiError::take(response) else { return };
-        Told::note(response, &error);
-        let code = error.code;
-        let envelope = ErrorEnvelope { error: self.body(error, request_id) };
+        let Some(failed) = ApiError::take(response) else { return };
+        tell(&failed, response);
+        let code = failed.error.code;
+        let envelope = ErrorEnvelope { error: self.body(failed.error, request_id) };
         // Serializing strings and a JSON value cannot fail.
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-        if code.retryable() && !headers.contains_key(header::RETRY_AFTER) {
-            let seconds = retry_after_s.unwrap_or(RETRY_AFTER_S_DEFAULT);
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
         if code.status() == 401 {
             let challenge = HeaderValue::from_static("Bearer realm=\"rookery\"");
             headers.insert(header::WWW_AUTHENTICATE, challenge);

@@ -85,6 +85,11 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
         server.send(Method::POST, &owner, &path, &body).await
     };
     write("before").await.expect(201);
+    let human = server.human("ada@example.org").await;
+    let ask_for_code = async || {
+        let form = server.by(&human, Method::POST, "/agents").form(&[("action", "claim-code")]);
+        Answer::of(form).await
+    };
     let database = server.database().expect("PostgreSQL");
 
     database.set("default_transaction_read_only", "on").await;
@@ -97,6 +102,11 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
         refusal.header("retry-after");
         assert!(!refusal.text.contains("read-only"), "{}", refusal.text);
     }
+    let page = refused(&log, &ask_for_code).await;
+    assert_eq!(page.status, 503, "{}", page.text);
+    assert_eq!(log.line_of(&page)["error.code"], "unavailable");
+    page.header("retry-after");
+    assert!(!page.text.contains("read-only"), "{}", page.text);
     server.get("/ready").await.error(ErrorCode::Unavailable);
     let rows = Answer::of(server.call(Method::GET, &path, &owner)).await.expect(200);
     assert_eq!(rows["items"].as_array().expect("items").len(), 1, "reads go on");

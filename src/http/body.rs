@@ -1,7 +1,7 @@
 //! Request bodies: bounded in bytes, alone and together, and in time; strict JSON, unknown members
 //! refused by name.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use axum::{
     body::Body,
@@ -16,7 +16,10 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::{body_budget::BodyShare, client::RequestContext, coding};
-use crate::{error::ApiError, state::AppState};
+use crate::{
+    error::ApiError,
+    state::{AppState, State},
+};
 
 /// Bytes of JSON around what a limit counts: member names, punctuation, escapes of a row's data.
 const ENVELOPE_BYTES: usize = 16 << 10;
@@ -159,15 +162,28 @@ pub async fn read(
     bound: BodyBound,
     state: &AppState,
 ) -> Result<(Bytes, BodyShare)> {
-    coding::require_none(&parts.headers)?;
-    let max = bound.bytes_max(&state.config.limits);
-    let announced = parts.headers.get(header::CONTENT_LENGTH);
+    let context = parts.extensions.get::<RequestContext>();
+    let address = context.ok_or_else(|| Error::internal(false))?.address;
+    read_within(&parts.headers, address, body, bound.bytes_max(&state.config.limits), state).await
+}
+
+/// The same for a body of `max` bytes at most that a client at `address` sends.
+///
+/// # Errors
+/// As [`read`].
+pub async fn read_within(
+    headers: &HeaderMap,
+    address: IpAddr,
+    body: Body,
+    max: usize,
+    state: &State,
+) -> Result<(Bytes, BodyShare)> {
+    coding::require_none(headers)?;
+    let announced = headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > max as u64) {
         return Err(too_large(max));
     }
-    let context = parts.extensions.get::<RequestContext>();
-    let address = context.ok_or_else(|| Error::internal(false))?.address;
     let collected = collect(body, max, state.bodies.share(address));
     let seconds = state.config.server.body_timeout_s;
     let collected = timeout(Duration::from_secs(seconds), collected).await;
@@ -214,17 +230,6 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
         Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok(()),
         _ => Err(Error::invalid("Content-Type: must be application/json")),
     }
-}
-
-/// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
-/// is absent and `Some(None)` is `null`.
-///
-/// # Errors
-/// Those of `T`.
-pub fn nullable<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 /// Reads `bytes` as a `T`, strictly.

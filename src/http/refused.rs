@@ -6,7 +6,7 @@ use http::{HeaderValue, header};
 use rookery_domain::ErrorCode;
 
 use crate::{
-    error::{self, ApiError, Told},
+    error::{self, ApiError},
     pages::{
         shell::{Shell, render},
         status::StatusPage,
@@ -17,21 +17,16 @@ use crate::{
 /// Gives `response` a page, if it carries an error.
 pub fn show(state: &State, response: &mut Response, request_id: &HeaderValue) {
     let Some(failed) = ApiError::take(response) else { return };
-    Told::note(response, &failed.error);
     let code = failed.error.code;
     let mut page = page(state, code, request_id);
     page.status = error::status(code);
     *response.status_mut() = page.status;
-    let headers = response.headers_mut();
-    headers.extend(page.headers(state.is_https()));
-    if code.retryable() {
-        let seconds = failed.retry_after_s.unwrap_or(error::RETRY_AFTER_S_DEFAULT);
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    response.headers_mut().extend(page.headers(state.is_https()));
+    error::tell(&failed, response);
     // A page that cannot be rendered is an empty one with the right status.
     let html = render(&page).unwrap_or_default();
     // The length of the answer that carried the error is there already.
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(html.len()));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(html.len()));
     *response.body_mut() = html.into();
 }
 

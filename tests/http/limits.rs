@@ -138,6 +138,24 @@ async fn a_body_that_does_not_come_is_refused() {
 }
 
 #[tokio::test]
+async fn a_form_that_does_not_come_is_refused() {
+    let server = TestServer::builder().set("ROOKERY__SERVER__BODY_TIMEOUT_S", "1").start().await;
+    for path in ["/sign-in", "/device"] {
+        let mut raw = server.raw().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\norigin: {}\r\nconnection: close\r\n\
+             content-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n\r\nemail=",
+            server.public_url()
+        );
+        raw.send(&head).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{path}: {answer}");
+    }
+    let large = server.request(Method::POST, "/sign-in").form(&[("email", "a".repeat(9 << 10))]);
+    Answer::of(large).await.error(ErrorCode::PayloadTooLarge);
+}
+
+#[tokio::test]
 async fn who_does_not_read_an_answer_gives_up_its_place() {
     let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
     let server = builder.set("ROOKERY__SERVER__WRITE_TIMEOUT_S", "1").start().await;

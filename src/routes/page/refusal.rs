@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    error::ApiError,
+    error::{ApiError, tell},
     http::{auth::visitor::Arriving, client::RequestContext},
     pages::{
         shell::{Shell, render},
@@ -126,7 +126,7 @@ pub fn status_page(
     let request_id = || context.request_id.to_str().ok().map(str::to_owned);
     let sign_in = || authorize_address(state, slug, &back_of(uri));
     let another_account = || account_address(state, slug, &back_of(uri));
-    let page = match refusal {
+    let page = match &refusal {
         Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
         Refusal::NoApp => StatusPage::no_app(shell),
         Refusal::Deleted => StatusPage::deleted(shell),
@@ -151,6 +151,9 @@ pub fn status_page(
     let mut response = Response::new(html.into());
     *response.status_mut() = page.status;
     response.headers_mut().extend(page.headers(state.origins.is_https()));
+    if let Refusal::Failed(error) = refusal {
+        tell(&error.into(), &mut response);
+    }
     response
 }
 

@@ -1,13 +1,15 @@
 //! A request of a signed-in human for a page: who it is, the API on its behalf, and the frame that
 //! every page has. Whoever is not signed in is sent to sign in, and comes back.
 
+use std::net::IpAddr;
+
 use askama::Template;
 use axum::{
     body::Body,
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, request::Parts};
 use rookery_domain::{
     Error, ErrorCode, Result,
     id::{HumanId, SessionId},
@@ -24,8 +26,8 @@ use super::{
     see_other, sign_in, visitor,
 };
 use crate::{
-    error::{self, ApiError, ApiResult, Told},
-    http::csrf,
+    error::{self, ApiError, ApiResult},
+    http::{client::RequestContext, csrf},
     state::AppState,
 };
 
@@ -113,6 +115,7 @@ pub struct Desk {
     session: SessionId,
     uri: Uri,
     headers: HeaderMap,
+    address: IpAddr,
     request_id: String,
 }
 
@@ -137,12 +140,7 @@ impl Desk {
         let human = state.rooms.directory.human(holder.human)?;
         let who = human.and_then(|human| human.email.clone()).unwrap_or_default();
         let api = Api::from_request_parts(parts, state).await?;
-        let request_id = parts
-            .extensions
-            .get::<crate::http::client::RequestContext>()
-            .and_then(|context| context.request_id.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
+        let context = RequestContext::from_request_parts(parts, state).await?;
         Ok(Ok(Self {
             state: state.clone(),
             api,
@@ -151,7 +149,8 @@ impl Desk {
             session: holder.session,
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
-            request_id,
+            address: context.address,
+            request_id: context.request_id.to_str().unwrap_or_default().to_owned(),
         }))
     }
 
@@ -188,9 +187,9 @@ impl Desk {
     /// Reads the form of a page, of `bytes_max` bytes at most.
     ///
     /// # Errors
-    /// `invalid_request`.
+    /// `invalid_request`, `payload_too_large`, `rate_limited`, `unavailable`.
     pub async fn form<T: DeserializeOwned>(&self, body: Body, bytes_max: usize) -> Result<T> {
-        form(&self.headers, body, bytes_max).await
+        form(&self.state, &self.headers, self.address, body, bytes_max).await
     }
 
     /// A page.
@@ -255,10 +254,7 @@ impl Desk {
             request_id: self.request_id.clone(),
         };
         let mut response = self.page(error::status(code), &page)?;
-        Told::note(&mut response, &failed.error);
-        if let Some(seconds) = failed.retry_after_s {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
+        error::tell(failed, &mut response);
         Ok(response)
     }
 }

@@ -1,7 +1,7 @@
 //! `/device`: a human approves or denies an agent that asked by device authorization.
 
 use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::directory::{Device, DeviceState, SessionHolder};
 use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{FORM_BYTES_MAX, form, frame, see_other, show, sign_in, visitor, words::At};
 use crate::{
-    error::ApiResult,
+    error::{ApiResult, tell},
     http::{client::RequestContext, csrf, params::PageQuery},
     pages::site::{DevicePage, DeviceStep},
     state::{AppState, State as Shared},
@@ -59,7 +59,7 @@ pub async fn page(
 /// Approves or denies. The form must come from this site.
 ///
 /// # Errors
-/// `csrf_origin_mismatch`, `invalid_request`, `unavailable`, `internal`.
+/// `csrf_origin_mismatch`, `invalid_request`, `payload_too_large`, `unavailable`, `internal`.
 pub async fn decide(
     State(state): State<AppState>,
     method: Method,
@@ -68,7 +68,8 @@ pub async fn decide(
     body: Body,
 ) -> ApiResult<Response> {
     csrf::check(&method, &headers, &state.public_url)?;
-    let Form { user_code, decision } = form(&headers, body, FORM_BYTES_MAX).await?;
+    let Form { user_code, decision } =
+        form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&user_code)?) };
     let approve = decision == Decision::Approve;
     let decided = state
@@ -93,9 +94,7 @@ fn found_or_asked_again(
             let status = crate::error::status(error.code);
             let step = DeviceStep::Enter { user_code, error: Some(why.to_owned()) };
             let mut response = answer(state, visitor, status, step)?;
-            if let Some(seconds) = retry_after(&error) {
-                response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-            }
+            tell(&error.into(), &mut response);
             Ok(response)
         }
     }
@@ -122,10 +121,6 @@ fn explain(error: &Error) -> Option<&'static str> {
         ErrorCode::RateLimited => "Too many wrong codes. Wait a minute, then try again.",
         _ => return None,
     })
-}
-
-fn retry_after(error: &Error) -> Option<u64> {
-    error.details.as_deref()?.get("retry_after_s")?.as_u64()
 }
 
 fn answer(

@@ -30,9 +30,11 @@ pub mod usage;
 pub mod welcome;
 pub mod words;
 
+use std::net::IpAddr;
+
 use askama::Template;
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -41,7 +43,7 @@ use rookery_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    http::{auth::session_cookie, params::query},
+    http::{auth::session_cookie, body::read_within, params::query},
     pages::shell::{self, Shell},
     state::State,
 };
@@ -95,16 +97,21 @@ fn see_other(path: &str) -> Result<Response> {
     Ok(response)
 }
 
-/// Reads a form. Only a browser sends one, so only its content type is taken.
-async fn form<T: DeserializeOwned>(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<T> {
+/// Reads the form that a client at `address` sends. Only a browser sends one, so only its content
+/// type is taken.
+async fn form<T: DeserializeOwned>(
+    state: &State,
+    headers: &HeaderMap,
+    address: IpAddr,
+    body: Body,
+    bytes_max: usize,
+) -> Result<T> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
         return Err(Error::invalid("Content-Type: must be application/x-www-form-urlencoded"));
     }
-    let bytes = to_bytes(body, bytes_max)
-        .await
-        .map_err(|_| Error::invalid(format!("the form is larger than {bytes_max} bytes")))?;
+    let (bytes, _share) = read_within(headers, address, body, bytes_max, state).await?;
     query(std::str::from_utf8(&bytes).map_err(|_| Error::invalid("the form is not UTF-8"))?)
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{FORM_BYTES_MAX, form, frame, notice, see_other, show, visitor};
 use crate::{
     error::ApiResult,
-    http::params::PageQuery,
+    http::{client::RequestContext, params::PageQuery},
     pages::site::{SignInPage, SignInSentPage},
     routes::auth::request_link,
     state::{AppState, State as Shared},
@@ -95,13 +95,14 @@ pub async fn page(
 /// The form: the same answer for a known and an unknown address.
 ///
 /// # Errors
-/// `invalid_request`, `unavailable`.
+/// `invalid_request`, `payload_too_large`, `unavailable`.
 pub async fn submit(
     State(state): State<AppState>,
     headers: HeaderMap,
+    client: RequestContext,
     body: Body,
 ) -> ApiResult<Response> {
-    let form: Form = form(&headers, body, FORM_BYTES_MAX).await?;
+    let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
     let email = match Email::parse(&form.email) {
         Ok(email) => email,
