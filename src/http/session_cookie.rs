@@ -18,14 +18,25 @@ pub fn clear(headers: &mut HeaderMap, https: bool) {
 }
 
 /// Gives the cookie of a request again where it is time to: sessions slide, so cookies must too.
+/// Not with an answer that a shared cache may keep, the cookie included.
 pub fn renew(request: &HeaderMap, response: &mut HeaderMap, state: &State) {
     let https = state.is_https();
     if let Some(secret) = session_cookie(request, https)
         && !response.contains_key(header::SET_COOKIE)
+        && !is_shared(response)
         && state.rooms.directory.renews_cookie(secret)
     {
         set(response, secret, https);
+        response.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
+}
+
+/// Whether a cache that serves many may keep the answer (RFC 9111, section 5.2.2.9).
+fn is_shared(response: &HeaderMap) -> bool {
+    let told = response.get_all(header::CACHE_CONTROL).iter();
+    told.filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|directive| directive.trim().eq_ignore_ascii_case("public"))
 }
 
 fn write(headers: &mut HeaderMap, value: &str, max_age_s: i64, https: bool) {

@@ -187,7 +187,13 @@ async fn a_session_slides_for_30_days_and_its_cookie_with_it() {
     let day = 86_400;
     let look = || Answer::of(server.by(&human, Method::GET, "/v1/self/agents"));
     assert!(!look().await.headers.contains_key("set-cookie"));
+    let home = Answer::of(server.by(&human, Method::GET, "/")).await;
+    let path = format!("/static/{}", home.between("href=\"/static/", "\""));
     server.state().clock.set(START.plus_seconds(29 * day));
+    // Not with what a cache may keep for others.
+    let style = Answer::of(server.by(&human, Method::GET, &path)).await;
+    assert!(style.header("cache-control").starts_with("public"), "{path}: {}", style.status);
+    assert!(!style.headers.contains_key("set-cookie"));
     assert_eq!(session_of(&look().await), human.cookie);
     server.state().clock.set(START.plus_seconds(58 * day));
     look().await.expect(200);
