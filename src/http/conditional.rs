@@ -6,8 +6,8 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use rookery_domain::Error;
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+use rookery_domain::{Error, if_match::IfMatch};
 
 use super::reply::RawJson;
 use crate::{error::ApiError, pages::assets::strong_etag, state::AppState};
@@ -90,32 +90,23 @@ impl IfNoneMatch {
     }
 }
 
-/// The row version that `If-Match` demands; `None` without the header, and for `*`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IfMatch(pub Option<u64>);
+/// What `If-Match` demands of a row's version; nothing without the header, and for `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IfMatchHeader(pub Option<IfMatch>);
 
-impl FromRequestParts<AppState> for IfMatch {
+impl FromRequestParts<AppState> for IfMatchHeader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        version(&parts.headers, header::IF_MATCH).map(Self).map_err(ApiError::from)
+        let lines = parts.headers.get_all(header::IF_MATCH).iter();
+        let lines: Result<Vec<_>, _> = lines.map(HeaderValue::to_str).collect();
+        let lines = lines.map_err(|_| Error::invalid("If-Match: must be visible characters"))?;
+        if lines.is_empty() {
+            return Ok(Self(None));
+        }
+        // Lines of one name are one list.
+        Ok(Self(IfMatch::of_header(&lines.join(", "))?))
     }
-}
-
-/// A row's entity tag is its version in quotes; a bare number is taken too.
-fn version(headers: &HeaderMap, name: HeaderName) -> Result<Option<u64>, Error> {
-    let mut given = headers.get_all(name).iter();
-    let Some(value) = given.next() else { return Ok(None) };
-    let wrong = || Error::invalid("If-Match: must be one row version, such as \"3\"");
-    let text = value.to_str().map_err(|_| wrong())?.trim();
-    if given.next().is_some() {
-        return Err(wrong());
-    }
-    if text == "*" {
-        return Ok(None);
-    }
-    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    quoted.unwrap_or(text).parse().map(Some).map_err(|_| wrong())
 }
 
 fn tags<'a>(values: impl Iterator<Item = &'a HeaderValue>) -> impl Iterator<Item = &'a str> {

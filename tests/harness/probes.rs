@@ -10,7 +10,7 @@ use rookery::{
             OptionalHuman, Public, RowCaller,
         },
         body::{BodyBound, RequestBody, StrictJson},
-        conditional::{IfMatch, IfNoneMatch},
+        conditional::{IfMatchHeader, IfNoneMatch},
         idempotency::IdempotencyKey,
         params::{PathId, StrictQuery},
         reply::{Created, RawJson},
@@ -159,9 +159,10 @@ async fn key(_: Public, PathId(key): PathId<KeyId>) -> Json<Value> {
 
 /// Has an entity tag.
 #[utoipa::path(get, path = "/v1/probe/tagged", responses((status = 200, body = Value)))]
-async fn tagged(_: Public, cached: IfNoneMatch, version: IfMatch) -> Response {
+async fn tagged(_: Public, cached: IfNoneMatch, condition: IfMatchHeader) -> Response {
     use axum::response::IntoResponse as _;
-    let body = json!({"if_match": version.0}).to_string();
+    let met = condition.0.is_none_or(|condition| condition.check(7).is_ok());
+    let body = json!({"if_match": met}).to_string();
     cached.answer("\"7\"", || RawJson(body).into_response())
 }
 

@@ -155,7 +155,8 @@ async fn created_things_have_a_location_and_tagged_ones_answer_304() {
         assert_eq!(answer.header("cache-control"), "private, no-cache");
     }
     assert_eq!(Answer::of(tagged("if-none-match", "\"8\"")).await.status, 200);
-    assert_eq!(Answer::of(tagged("if-match", "\"3\"")).await.json()["if_match"], 3);
+    assert_eq!(Answer::of(tagged("if-match", "\"3\"")).await.json()["if_match"], false);
+    assert_eq!(Answer::of(tagged("if-match", "\"7\"")).await.json()["if_match"], true);
     Answer::of(tagged("if-match", "three")).await.error(ErrorCode::InvalidRequest);
 }
 

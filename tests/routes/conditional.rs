@@ -57,7 +57,7 @@ async fn if_match_in_the_header_is_if_match() {
     send(Method::PATCH, "\"1\"", "", data.clone()).await.expect(200);
     send(Method::PATCH, "\"1\"", "", data.clone()).await.error(ErrorCode::Conflict);
     send(Method::PATCH, "*", "", data.clone()).await.expect(200);
-    for tag in ["\"x\"", "\"1\", \"2\"", ""] {
+    for tag in ["x", ""] {
         send(Method::PATCH, tag, "", data.clone()).await.error(ErrorCode::InvalidRequest);
     }
     let both = json!({"data": {}, "if_match": 3});

@@ -42,6 +42,30 @@ async fn an_update_is_held_to_the_version_wherever_it_is_named() {
 }
 
 #[tokio::test]
+async fn the_header_is_a_list_of_entity_tags() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let beyond = "9007199254740993";
+    for header in ["\"2\", \"99\"", "W/\"1\"", "\"abc\"", "\"01\"", "\"a,1\"", beyond] {
+        let error = patch(&rows, "", Some(header), json!({})).await.error(ErrorCode::Conflict);
+        assert_eq!(error["details"]["current"]["version"], 1, "{header}");
+    }
+    for header in ["abc", "\"1\" \"2\"", "\"1", "\"1\",", "", "*, \"1\""] {
+        patch(&rows, "", Some(header), json!({})).await.error(ErrorCode::InvalidRequest);
+    }
+    for (version, header) in [(2, "\"1\", \"99\""), (3, "W/\"2\",\"2\""), (4, "*"), (5, "4")] {
+        let done = patch(&rows, "", Some(header), json!({})).await.expect(200);
+        assert_eq!(done["version"], version, "{header}");
+    }
+    let lines = rows.request(OWNER, Method::PATCH, "entries/k").json(&json!({"data": {}}));
+    let lines = lines.header("if-match", "\"7\"").header("if-match", "\"5\"");
+    Answer::of(lines).await.expect(200);
+    let error = patch(&rows, &format!("?if_match={beyond}"), None, json!({})).await;
+    let error = error.error(ErrorCode::Conflict);
+    assert!(error["message"].as_str().expect("text").contains(beyond), "{error}");
+}
+
+#[tokio::test]
 async fn a_delete_takes_the_version_in_its_body_too_and_no_other_member() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({})).await;

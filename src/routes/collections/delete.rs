@@ -14,7 +14,8 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatch, params::StrictQuery,
+        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatchHeader,
+        params::StrictQuery,
     },
 };
 
@@ -53,7 +54,7 @@ pub(crate) async fn delete_row(
     caller: RowCaller,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     delete(&caller.into(), row, &params, version, &body).await
@@ -64,7 +65,7 @@ pub(crate) async fn delete(
     asked: &Asked,
     path: RowPath,
     params: &VersionParams,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: &DeleteBody,
 ) -> ApiResult<Response> {
     let if_match = if_match(version, params, body.if_match)?;

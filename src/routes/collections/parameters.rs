@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, request::Parts};
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, Result, if_match::IfMatch};
 use serde::Deserialize;
 use utoipa::{
     IntoParams,
@@ -14,7 +14,7 @@ use crate::{
     error::ApiError,
     http::{
         client::RequestContext,
-        conditional::IfMatch,
+        conditional::IfMatchHeader,
         idempotency::IdempotencyKey,
         params::{self, optional_header},
     },
@@ -114,19 +114,19 @@ pub(crate) struct DryRunParams {
     pub(crate) dry_run: Option<bool>,
 }
 
-/// The version that a write demands, from header, query and body, which must agree. What no
-/// row's version can be is no row's version: it stays a mismatch.
+/// What a write demands of the row's version, from header, query and body, which must agree.
 pub(crate) fn if_match(
-    header: IfMatch,
+    header: IfMatchHeader,
     query: &VersionParams,
     body: Option<u64>,
-) -> Result<Option<u32>> {
-    let mut given = [header.0, query.if_match, body].into_iter().flatten();
-    let version = given.next();
-    if given.any(|other| Some(other) != version) {
+) -> Result<Option<IfMatch>> {
+    let [query, body] = [query.if_match, body].map(|given| given.map(IfMatch::version));
+    let mut given = [header.0, query, body].into_iter().flatten();
+    let condition = given.next();
+    if given.any(|other| Some(&other) != condition.as_ref()) {
         return Err(Error::invalid("`if_match` and If-Match name different versions"));
     }
-    Ok(version.map(|version| u32::try_from(version).unwrap_or(u32::MAX)))
+    Ok(condition)
 }
 
 /// The headers of a create.

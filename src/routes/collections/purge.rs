@@ -18,7 +18,8 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatch, params::StrictQuery,
+        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatchHeader,
+        params::StrictQuery,
     },
 };
 
@@ -55,7 +56,7 @@ pub(crate) async fn purge_row(
     caller: RowCaller,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     OptionalJson(body): OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     purge(&caller.into(), row, &params, version, &body).await
@@ -66,7 +67,7 @@ pub(crate) async fn purge(
     asked: &Asked,
     path: RowPath,
     params: &VersionParams,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: &DeleteBody,
 ) -> ApiResult<Response> {
     let if_match = if_match(version, params, body.if_match)?;

@@ -14,7 +14,8 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller, body::ExactJson, conditional::IfMatch, params::StrictQuery,
+        auth::permission::RowCaller, body::ExactJson, conditional::IfMatchHeader,
+        params::StrictQuery,
     },
 };
 
@@ -57,7 +58,7 @@ pub(crate) async fn update_row(
     caller: RowCaller,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
     update(&caller.into(), row, &params, version, body).await
@@ -68,7 +69,7 @@ pub(crate) async fn update(
     asked: &Asked,
     path: RowPath,
     params: &VersionParams,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
     let ExactJson { value, bytes } = body;

@@ -9,7 +9,7 @@ use crate::{
     http::{
         auth::visitor::{AnyVisitor, Visitor},
         body::{ExactJson, Nothing, OptionalJson},
-        conditional::{IfMatch, IfNoneMatch},
+        conditional::{IfMatchHeader, IfNoneMatch},
         params::StrictQuery,
     },
     routes::collections::{
@@ -102,7 +102,7 @@ pub(crate) async fn update_row(
     visitor: Visitor,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: ExactJson<UpdateBody>,
 ) -> ApiResult<Response> {
     update::update(&visitor.into(), row, &params, version, body).await
@@ -123,7 +123,7 @@ pub(crate) async fn delete_row(
     visitor: Visitor,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     delete::delete(&visitor.into(), row, &params, version, &body.0).await
@@ -144,7 +144,7 @@ pub(crate) async fn purge_row(
     visitor: Visitor,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
-    version: IfMatch,
+    version: IfMatchHeader,
     body: OptionalJson<DeleteBody>,
 ) -> ApiResult<Response> {
     purge::purge(&visitor.into(), row, &params, version, &body.0).await
@@ -224,7 +224,8 @@ pub(crate) async fn count_rows(
 #[utoipa::path(get, path = "/s/collections/{name}/deleted", tag = "Participants",
     operation_id = "participant_list_deleted_rows",
     params(("name" = String, Path, description = "The collection."), PageParams),
-    responses((status = 200, description = "A page of the trash.", body = TrashPageRecord)))]
+    responses((status = 200, description = "A page of the trash.", body = TrashPageRecord),
+        (status = 304, description = "The page has not changed.")))]
 pub(crate) async fn list_deleted_rows(
     visitor: AnyVisitor,
     CollectionPath(collection): CollectionPath,
