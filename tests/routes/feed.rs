@@ -211,6 +211,24 @@ async fn a_cursor_below_the_floor_is_resync_required() {
 }
 
 #[tokio::test]
+async fn what_retention_does_not_keep_is_gone_before_a_worker_takes_it() {
+    let builder = TestServer::builder().set("ROOKERY__FEED__RETENTION_EVENTS", "3");
+    let rows = Rows::on(builder.set("ROOKERY__FEED__RETENTION_DAYS", "2")).await;
+    let mut cursors = vec![rows.now().await];
+    for n in 0..4 {
+        rows.row("entries", &format!("k{n}"), json!({})).await;
+        cursors.push(rows.now().await);
+    }
+    rows.feed(&format!("?since={}", cursors[0])).await.error(ErrorCode::ResyncRequired);
+    let events = rows.events(&cursors[1]).await;
+    assert_eq!(events.len(), 3);
+    rows.pass_seconds(2 * 86_400 + 1);
+    rows.feed(&format!("?since={}", cursors[1])).await.error(ErrorCode::ResyncRequired);
+    // Whoever has heard of everything has missed nothing.
+    assert_eq!(rows.events(&cursors[4]).await, Vec::<Value>::new());
+}
+
+#[tokio::test]
 async fn a_key_that_was_purged_goes_on_in_its_versions_when_the_feed_has_forgotten_it() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({"text": "old"})).await;

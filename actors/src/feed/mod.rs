@@ -13,13 +13,13 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, event::Event, principal::Caller, query::cursor::FeedCursor,
+    Error, ErrorCode, Result, Timestamp, event::Event, principal::Caller, query::cursor::FeedCursor,
 };
 
 use tokio::time::Instant;
 
 use crate::{
-    app::{read::View, standing::ends_at},
+    app::{read::View, root::Root, standing::ends_at},
     registry::AppHandle,
 };
 use sight::Sight;
@@ -35,6 +35,8 @@ const PAGE_BYTES: usize = 256 << 10;
 const CHUNK_EVENTS: usize = 128;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
 const SCAN_EVENTS_MAX: usize = 5_000;
+
+const DAY_S: i64 = 86_400;
 
 /// Shortest time between two looks at whether a caller's link or token has ended.
 const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);
@@ -107,7 +109,7 @@ impl AppHandle {
             // Taken before the caller's standing is, so that no loss in between is missed.
             let admin_lost = self.env().orgs.next_loss();
             let view = self.view(caller).await?;
-            check(&view, cursor, self.slot.floor())?;
+            check(&view, cursor, self.feed_floor(&view.root))?;
             let (events, through, more) = self.look(&view, cursor, query).await?;
             cursor.seq = through;
             let waited = Instant::now() >= deadline;
@@ -129,6 +131,18 @@ impl AppHandle {
         }
     }
 
+    /// The number up to which events are kept no longer: also where retention has yet to take them.
+    fn feed_floor(&self, root: &Root) -> u64 {
+        let kept = self.env().options.feed_retention_events;
+        self.slot.floor().max(root.seq.saturating_sub(kept))
+    }
+
+    /// The time before which events are kept no longer.
+    fn feed_begins(&self) -> Timestamp {
+        let days = i64::from(self.env().options.feed_retention_days);
+        self.env().clock.now().plus_seconds(-days * DAY_S)
+    }
+
     /// When what the caller came by ends by itself.
     fn end_of(&self, view: &View, caller: &Caller) -> Option<Instant> {
         let left = ends_at(&view.root, caller)?.0.saturating_sub(self.env().clock.now().0);
@@ -148,8 +162,12 @@ impl AppHandle {
         let mut sight = Sight::new(view, query.collection.as_deref(), &self.env().key, cursor);
         let (mut seen, mut through) = (Vec::new(), cursor.seq);
         let (mut looked, mut bytes) = (0, 0);
+        let begins = self.feed_begins();
         while through < view.root.seq && looked < SCAN_EVENTS_MAX {
             for event in self.chunk(view, through).await? {
+                if looked == 0 && event.at < begins {
+                    return Err(no_longer_kept());
+                }
                 if seen.len() == query.limit || bytes >= PAGE_BYTES {
                     return Ok((seen, through, true));
                 }
@@ -173,7 +191,7 @@ impl AppHandle {
         let events = events.await?;
         if events.first().is_none_or(|first| first.seq != after + 1) {
             // Pruned between the look at the root and this one.
-            return Err(resync("the events behind this cursor are no longer kept"));
+            return Err(no_longer_kept());
         }
         Ok(events)
     }
@@ -186,12 +204,16 @@ fn check(view: &View, cursor: FeedCursor, floor: u64) -> Result<()> {
         return Err(resync("this cursor belongs to another history of the app"));
     }
     if cursor.seq < floor {
-        return Err(resync("the events behind this cursor are no longer kept"));
+        return Err(no_longer_kept());
     }
     if cursor.rights != view.rights() {
         return Err(resync("what you may read has changed since this cursor was made"));
     }
     Ok(())
+}
+
+fn no_longer_kept() -> Error {
+    resync("the events behind this cursor are no longer kept")
 }
 
 fn resync(message: &str) -> Error {
