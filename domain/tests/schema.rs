@@ -135,6 +135,14 @@ fn patterns_that_cost_too_much_are_refused() {
         json!({"pattern": "^(.{1,500},?){1,500}$"}),
         json!({"pattern": "(x?){900}y"}),
         json!({"allOf": vec![json!({"pattern": "[0-9]a{200}"}); 4]}),
+        // Linear here, and exponential for engines that try every way.
+        json!({"pattern": "(a+)+$"}),
+        json!({"pattern": "^(?:a*)*$"}),
+        json!({"pattern": "^(x+x+)+y$"}),
+        json!({"pattern": "^(\\w+\\s*)+$"}),
+        json!({"pattern": "^(a+|b)+$"}),
+        json!({"pattern": "^((ab)+)+$"}),
+        json!({"pattern": "^(a+b?)+$"}),
     ] {
         let start = Instant::now();
         let message = admit(&schema).expect_err("a costly pattern");
@@ -160,6 +168,11 @@ fn patterns_of_everyday_schemas_fit_the_budget() {
         "^.{1,1000}$",
         "^[^<>]{1,500}$",
         "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        "^([a-z0-9]+\\.)+[a-z]{2,}$",
+        "^[a-z0-9]+(-[a-z0-9]+)*$",
+        "^([a-z]+[0-9]+)+$",
+        "^(\\s*[^,]+,)*$",
+        "^(ab+)+$",
     ] {
         let schema = json!({"pattern": pattern});
         assert_eq!(admit(&schema), Ok(()), "{pattern}");

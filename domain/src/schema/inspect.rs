@@ -69,6 +69,18 @@ pub fn admits_field(schema: &Value, field: &str) -> bool {
     !closed || schema.get("properties").and_then(|fields| fields.get(field)).is_some()
 }
 
+/// Whether the top-level member `field` of a row under `schema` can be text: `false` only when the
+/// schema names another type for it.
+#[must_use]
+pub fn admits_text(schema: &Value, field: &str) -> bool {
+    let declared = schema.get("properties").and_then(|fields| fields.get(field)?.get("type"));
+    match declared {
+        Some(Value::String(kind)) => kind == "string",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        _ => true,
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Place<'a> {
     pointer: &'a str,

@@ -6,6 +6,7 @@
 //! connection. What is not here: which collection has which schema (`manifest`), and the cache of
 //! compiled ones.
 
+mod ambiguity;
 mod inspect;
 mod pattern;
 mod report;
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 pub use inspect::{
     FAULTS_MAX, Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
-    UNEVALUATED_NESTING_MAX, admits_field, inspect,
+    UNEVALUATED_NESTING_MAX, admits_field, admits_text, inspect,
 };
 pub use pattern::check as check_patterns;
 

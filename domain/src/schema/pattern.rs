@@ -9,7 +9,10 @@
 use regex::RegexBuilder;
 use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 
-use super::{Fault, PATTERN_BYTES_MAX, PATTERN_CACHE_BYTES, PATTERN_STEPS_MAX, Pattern};
+use super::{
+    Fault, PATTERN_BYTES_MAX, PATTERN_CACHE_BYTES, PATTERN_STEPS_MAX, Pattern,
+    ambiguity::repeats_repetitions,
+};
 
 /// Compiled bytes that are tried first; each further try has twice as many.
 const FIRST_TRY_BYTES: usize = 8 << 10;
@@ -56,6 +59,9 @@ pub fn check(patterns: &[Pattern], text_max: usize) -> Result<usize, Vec<Fault>>
 fn cost(pattern: &str, text_max: u64) -> Result<Cost, String> {
     let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| not_linear())?;
     let hir = regex_syntax::parse(&translated).map_err(|_| not_linear())?;
+    if repeats_repetitions(&hir) {
+        return Err(ambiguous());
+    }
     let bytes = compiled_bytes(&translated).ok_or_else(too_large)?;
     let mut count = Count { steps: 0, text_max };
     let anchored = hir.properties().look_set_prefix().contains(Look::Start);
@@ -65,6 +71,12 @@ fn cost(pattern: &str, text_max: u64) -> Result<Cost, String> {
 
 fn not_linear() -> String {
     "is not a pattern of ECMA 262 without look-around and back references".to_owned()
+}
+
+fn ambiguous() -> String {
+    "repeats what repeats itself, as (a+)+ does: the same text can be taken in too many ways for \
+     engines that try them all"
+        .to_owned()
 }
 
 fn too_large() -> String {
