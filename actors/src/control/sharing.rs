@@ -79,6 +79,14 @@ impl Control {
         Op::App(AppOp::RotateShare(hash, sealed))
     }
 
+    /// Whether this human is a member now.
+    ///
+    /// # Errors
+    /// `unavailable`, `app_not_found`.
+    pub async fn is_member(&self, app: &AppHandle, human: HumanId) -> Result<bool> {
+        Ok(app.root().await?.access.member(human).is_some())
+    }
+
     /// Removes a member; a second time changes nothing.
     ///
     /// # Errors

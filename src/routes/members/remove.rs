@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
@@ -31,8 +32,17 @@ pub async fn remove(
     PathId(human): PathId<HumanId>,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
-    state.rooms.control().remove_member(&app, caller, human).await?;
-    // After it is no member any more, so that no session made meanwhile is left.
-    state.rooms.directory.end_visits(app.id(), human).await?;
+    // What is begun is done to its end, though whoever asked does not wait for the answer.
+    to_the_end(async move {
+        let (control, directory) = (state.rooms.control(), &state.rooms.directory);
+        if control.is_member(&app, human).await? {
+            // First, so that whoever hears of it, by a poll that ends, has no session any more.
+            directory.end_visits(app.id(), human).await?;
+        }
+        control.remove_member(&app, caller, human).await?;
+        // Once more for sessions that were made meanwhile.
+        directory.end_visits(app.id(), human).await
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

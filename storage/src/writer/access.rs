@@ -2,9 +2,11 @@
 //! bound for itself and none is kept.
 
 use rookery_domain::{
+    Timestamp,
     credentials::{Credential, CredentialStatus},
     grants::Grant,
     id::AppId,
+    members::Member,
     previews::{PREVIEWS_PER_APP_MAX, Preview},
 };
 
@@ -41,6 +43,15 @@ const CREDENTIAL: &str = "insert into credentials (id, app_id, name, prefix, rig
      on conflict (id) do update set prefix = excluded.prefix, status = excluded.status, \
      updated_at = excluded.updated_at";
 
+/// A membership that ends takes the human's visits with it, so that none of them is a member's when
+/// the human is added again. Who is the app's owner now goes on with its own.
+const NO_VISITS: &str = "delete from participants where app_id = $1 and human = $2 \
+     and not exists (select 1 from apps where id = $1 and owner = $2)";
+
+/// Nor is one left that was about to begin.
+const NO_ARRIVALS: &str = "delete from session_grants where app_id = $1 and human = $2 \
+     and not exists (select 1 from apps where id = $1 and owner = $2)";
+
 /// Of the revoked links of the app `$1` the newest `$2` are kept.
 const REVOKED_GRANTS: &str = "delete from grants where app_id = $1 and revoked_at is not null \
      and id not in (select id from grants where app_id = $1 and revoked_at is not null \
@@ -70,22 +81,24 @@ pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
     let mut bound = Vec::new();
     for write in &group.access {
         match write {
-            AccessWrite::Member { member, removed_at } => bound.push((
-                MEMBER,
-                args![
-                    group.app,
-                    member.human,
-                    member.custom_role.as_deref(),
-                    member.created_at,
-                    *removed_at,
-                ],
-            )),
+            AccessWrite::Member { member: one, removed_at } => {
+                member(&mut bound, group.app, one, *removed_at);
+            }
             AccessWrite::Grant(one) => grant(&mut bound, group.app, one),
             AccessWrite::Preview(one) => preview(&mut bound, group.app, one),
             AccessWrite::Credential(one) => credential(&mut bound, group.app, one)?,
         }
     }
     Ok(bound)
+}
+
+fn member(bound: &mut Vec<Bound>, app: AppId, one: &Member, removed_at: Option<Timestamp>) {
+    let role = one.custom_role.as_deref();
+    bound.push((MEMBER, args![app, one.human, role, one.created_at, removed_at]));
+    if removed_at.is_some() {
+        bound.push((NO_VISITS, args![app, one.human]));
+        bound.push((NO_ARRIVALS, args![app, one.human]));
+    }
 }
 
 fn grant(bound: &mut Vec<Bound>, app: AppId, one: &Grant) {
