@@ -152,7 +152,7 @@ impl<'a> Guest<'a> {
             hash: link.hash().0,
             role: "editor".into(),
             max_uses: Some(1),
-            expires_at: None,
+            expiry: None,
         };
         let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
         app.apply(house.caller.clone(), op, None, 0).await.unwrap();

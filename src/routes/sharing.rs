@@ -1,5 +1,5 @@
-//! What the routes of sharing have in common: asking the app once for one idempotency key, and
-//! when something ends. What is shared is in the module of each noun.
+//! What the routes of sharing have in common: asking the app once for one idempotency key. What is
+//! shared is in the module of each noun.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rookery_actors::{
     app::message::{OnceInApp, Op, Renderer, Reply},
 };
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Result,
     idempotency::{Answered, KeptAnswer, Once},
     principal::Caller,
 };
@@ -69,21 +69,40 @@ impl Making {
         self.ask(op, body, render).await
     }
 
+    /// The first answer, where the request was answered before: for what has to be done, or checked,
+    /// before the app is asked. Answers that are not durable yet the app alone knows.
+    ///
+    /// # Errors
+    /// `conflict` when the key came with another body; `unavailable`.
+    pub(crate) async fn first_answer(&self, body: &impl Serialize) -> Result<Option<KeptAnswer>> {
+        match self.once(body) {
+            Some(once) => self.app.first_answer(&once).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The request as it is known again, if it has a key.
+    fn once(&self, body: &impl Serialize) -> Option<Once> {
+        let key = self.key.0.as_deref()?;
+        let id = self.app.id().to_string();
+        Some(Once::new(self.caller.principal(), &[&self.route, &id, key], hash_json(body)))
+    }
+
     async fn ask(
         self,
         op: Op,
         body: &impl Serialize,
         render: impl Fn(&Reply) -> Option<KeptAnswer> + Send + Sync + 'static,
     ) -> Result<Answered<Reply>> {
-        let Self { app, caller, route, key } = self;
-        let Some(key) = key.0 else {
+        let once = self.once(body);
+        let Self { app, caller, .. } = self;
+        let Some(once) = once else {
             return app.apply(caller, op, None, 0).await.map(Answered::First);
         };
         // Of a reply that nobody asked for the first caller is told `internal`, too.
         let none = KeptAnswer { status: 500, location: None, body: String::new() };
-        let id = app.id().to_string();
         let once = OnceInApp {
-            once: Once::new(caller.principal(), &[&route, &id, &key], hash_json(body)),
+            once,
             collection: None,
             location_base: String::new(),
             render: Some(Renderer(Arc::new(move |reply, _| {
@@ -95,33 +114,4 @@ impl Making {
             reply => Answered::First(reply),
         })
     }
-}
-
-/// When something ends: at a time, or so many seconds from now; never, when neither is said.
-///
-/// # Errors
-/// `invalid_request` for both, for what is over, and for what is too far away.
-pub(crate) fn end(
-    now: Timestamp,
-    expires_at: Option<Timestamp>,
-    expires_in_s: Option<u32>,
-    max_s: i64,
-) -> Result<Option<Timestamp>> {
-    let end = match (expires_at, expires_in_s) {
-        (None, None) => return Ok(None),
-        (Some(_), Some(_)) => {
-            return Err(Error::invalid("`expires_in_s`: means the same as `expires_at`"));
-        }
-        (Some(at), None) => at,
-        (None, Some(seconds)) => now.plus_seconds(seconds.into()),
-    };
-    let member = if expires_at.is_some() { "expires_at" } else { "expires_in_s" };
-    if end <= now {
-        return Err(Error::invalid(format!("`{member}`: is over already")));
-    }
-    if end > now.plus_seconds(max_s) {
-        let days = max_s / 86_400;
-        return Err(Error::invalid(format!("`{member}`: is more than {days} days from now")));
-    }
-    Ok(Some(end))
 }

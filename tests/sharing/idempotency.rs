@@ -4,8 +4,8 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use super::world::{Site, World};
-use crate::harness::Answer;
+use super::world::{Site, World, manifest};
+use crate::harness::{Answer, START};
 
 async fn keyed(site: &Site<'_>, key: &str, below: &str, body: &Value) -> Answer {
     let request = site.request(Method::POST, below).header("idempotency-key", key);
@@ -107,4 +107,40 @@ async fn a_test_session_token_is_shown_once() {
     let again = keyed(&site, "k", path, &json!({})).await;
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert!(again.expect(201).get("token").is_none_or(Value::is_null));
+}
+
+#[tokio::test]
+async fn what_has_ended_since_is_still_answered_as_the_first_time() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let end = START.plus_seconds(60);
+    let grant = json!({"role": "editor", "expires_at": end});
+    let preview = json!({"expires_at": end});
+    let member = json!({"email": "ada@example.com", "custom_role": "editor"});
+    let requests = [("/grants", grant), ("/preview-tokens", preview), ("/members", member)];
+    let mut first = Vec::new();
+    for (below, body) in &requests {
+        first.push(keyed(&site, "k", below, body).await.expect(201));
+    }
+    world.pass_seconds(61);
+    let mut without_roles = manifest();
+    without_roles["roles"] = json!({});
+    for collection in
+        without_roles["collections"].as_object_mut().expect("collections").values_mut()
+    {
+        let lists = collection["permissions"].as_object_mut().expect("lists");
+        for subjects in lists.values_mut() {
+            *subjects = json!(["owner"]);
+        }
+    }
+    let body = json!({"html": "<p>", "manifest": without_roles, "force": true});
+    site.post("/versions", body).await.expect(201);
+    for ((below, body), first) in requests.iter().zip(first) {
+        let again = keyed(&site, "k", below, body).await;
+        assert_eq!(again.expect(201)["created_at"], first["created_at"], "{below}");
+        assert_eq!(again.header("idempotent-replayed"), "true");
+    }
+    for (below, body) in &requests {
+        site.post(below, body.clone()).await.error(ErrorCode::InvalidRequest);
+    }
 }

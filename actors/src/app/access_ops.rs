@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Timestamp,
     credentials::{Credential, Rights},
+    expiry::Expiry,
     grants::Grant,
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
@@ -87,8 +87,8 @@ pub struct NewGrant {
     pub role: Arc<str>,
     /// How many visitors it may make.
     pub max_uses: Option<u32>,
-    /// When it ends.
-    pub expires_at: Option<Timestamp>,
+    /// When it shall end; never, if nothing is said.
+    pub expiry: Option<Expiry>,
 }
 
 /// A preview token to be made.
@@ -98,8 +98,8 @@ pub struct NewPreview {
     pub id: PreviewId,
     /// SHA-256 of the token.
     pub hash: [u8; 32],
-    /// When it ends.
-    pub expires_at: Timestamp,
+    /// When it shall end; in a week, if nothing is said.
+    pub expiry: Option<Expiry>,
 }
 
 /// A service credential to be made.

@@ -1,7 +1,11 @@
 //! Requests that carry an idempotency key: storage is asked for the first answer, then the actor,
 //! which knows the answers that storage does not have yet.
 
-use rookery_domain::{Result, idempotency::KeptAnswer, principal::Caller};
+use rookery_domain::{
+    Result,
+    idempotency::{KeptAnswer, Once},
+    principal::Caller,
+};
 
 use super::{
     answers::must_look_again,
@@ -29,10 +33,19 @@ impl AppHandle {
     pub(crate) async fn look_up(&self, request: &OnceInApp) -> Result<LookedUp> {
         // The seq first: what is durable at that point, the look-up finds.
         let checked_at_seq = self.root().await?.seq;
-        match self.env().store.answer(request.once.scope).await? {
-            Some(first) => first.again(&request.once).map(LookedUp::First),
-            None => Ok(LookedUp::New(Unanswered { request: request.clone(), checked_at_seq })),
-        }
+        Ok(match self.first_answer(&request.once).await? {
+            Some(first) => LookedUp::First(first),
+            None => LookedUp::New(Unanswered { request: request.clone(), checked_at_seq }),
+        })
+    }
+
+    /// The first answer to a request that was answered before, as far as it is durable.
+    ///
+    /// # Errors
+    /// `conflict` when its key came with another body before; `unavailable`.
+    pub async fn first_answer(&self, once: &Once) -> Result<Option<KeptAnswer>> {
+        let first = self.env().store.answer(once.scope).await?;
+        first.map(|first| first.again(once)).transpose()
     }
 
     /// As [`AppHandle::apply`], but a repeated request is answered as the first one was.

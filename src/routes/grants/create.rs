@@ -10,7 +10,8 @@ use rookery_actors::app::{
 };
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
-    grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX},
+    expiry::Expiry,
+    grants::GRANT_USES_MAX,
     id::GrantId,
     idempotency::Answered,
     limits::Limits,
@@ -28,7 +29,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    routes::sharing::{Making, end},
+    routes::sharing::Making,
     state::AppState,
 };
 
@@ -86,7 +87,7 @@ pub async fn create(
         hash: token.hash().0,
         role: body.role.as_str().into(),
         max_uses: body.max_uses,
-        expires_at: end(now, body.expires_at, body.expires_in_s, GRANT_TTL_S_MAX)?,
+        expiry: Expiry::of(body.expires_at, body.expires_in_s)?,
     };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {

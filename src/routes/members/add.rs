@@ -67,6 +67,10 @@ pub async fn add(
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let AppOwner { app, caller, .. } = owner;
+    let making = Making { app: app.clone(), caller, route: "POST members".to_owned(), key };
+    if let Some(kept) = making.first_answer(&body).await? {
+        return Ok(again(kept));
+    }
     if let Some(role) = &body.custom_role
         && !app.root().await?.manifest.roles.contains_key(role.as_str())
     {
@@ -88,7 +92,6 @@ pub async fn add(
         _ => None,
     };
     let record = app.record();
-    let making = Making { app, caller, route: "POST members".to_owned(), key };
     let answer = kept.clone();
     // Who is a member hears of it, also where whoever asked does not wait for the answer.
     let made = to_the_end(async move {

@@ -10,9 +10,10 @@ use rookery_actors::app::{
 };
 use rookery_domain::{
     Error, ErrorCode, Principal, Timestamp,
+    expiry::Expiry,
     id::PreviewId,
     idempotency::Answered,
-    previews::{PREVIEW_TTL_S_DEFAULT, PREVIEW_TTL_S_MAX, Preview},
+    previews::Preview,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ use crate::{
         reply::Created,
     },
     openapi::shapes::PrincipalRecord,
-    routes::sharing::{Making, end},
+    routes::sharing::Making,
     state::AppState,
 };
 
@@ -50,7 +51,7 @@ impl RequestBody for NewPreviewBody {
 }
 
 /// A preview token.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct PreviewBody {
     /// Its id.
     #[schema(value_type = String, example = "pvt_01jjyq5x3ne8h9v2m7c4k6r0st")]
@@ -94,12 +95,10 @@ pub async fn create(
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<NewPreviewBody>,
 ) -> ApiResult<Response> {
-    let now = state.clock.now();
     let AppOwner { app, caller, .. } = owner;
     let secret = Secret::generate(SecretKind::Preview, &mut rand::rng());
-    let expires_at = end(now, body.expires_at, body.expires_in_s, PREVIEW_TTL_S_MAX)?;
-    let expires_at = expires_at.unwrap_or(now.plus_seconds(PREVIEW_TTL_S_DEFAULT));
-    let new = NewPreview { id: PreviewId::new(), hash: secret.hash().0, expires_at };
+    let expiry = Expiry::of(body.expires_at, body.expires_in_s)?;
+    let new = NewPreview { id: PreviewId::new(), hash: secret.hash().0, expiry };
     let (id, url) = (app.id(), state.app_url(app.id(), &app.record().slug));
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Preview(preview)) => Some(Created {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    grants::{GRANTS_PER_APP_MAX, Grant, GrantState},
+    grants::{GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
     id::GrantId,
 };
 use rookery_storage::commit::AccessWrite;
@@ -19,10 +19,8 @@ use crate::app::{
 
 impl Decision<'_> {
     pub(super) fn mint_grant(&mut self, new: NewGrant) -> Result<Arc<Grant>> {
+        let expires_at = new.expiry.map(|end| end.settle(self.now, GRANT_TTL_S_MAX)).transpose()?;
         self.check_role("role", &new.role)?;
-        if new.expires_at.is_some_and(|end| end <= self.now) {
-            return Err(Error::invalid("`expires_at`: is over already"));
-        }
         if self.working.root.record.unrestricted {
             let message = "this app is unrestricted, so it has no grant links: turn that off first";
             return Err(Error::new(ErrorCode::Conflict, message));
@@ -31,7 +29,7 @@ impl Decision<'_> {
             return Err(full(GRANTS_PER_APP_MAX, "grant links: revoke one"));
         }
         let created_at = self.working.stamp(self.now);
-        let NewGrant { id, hash, role, max_uses, expires_at } = new;
+        let NewGrant { id, hash, role, max_uses, expiry: _ } = new;
         let grant = Arc::new(Grant {
             id,
             hash,

@@ -6,7 +6,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     id::PreviewId,
     manifest::Visibility,
-    previews::{PREVIEWS_PER_APP_MAX, Preview},
+    previews::{PREVIEW_TTL_S_DEFAULT, PREVIEW_TTL_S_MAX, PREVIEWS_PER_APP_MAX, Preview},
 };
 use rookery_storage::commit::AccessWrite;
 
@@ -18,9 +18,11 @@ use crate::app::{
 
 impl Decision<'_> {
     pub(super) fn mint_preview(&mut self, new: NewPreview) -> Result<Arc<Preview>> {
-        if new.expires_at <= self.now {
-            return Err(Error::invalid("`expires_at`: is over already"));
-        }
+        let NewPreview { id, hash, expiry } = new;
+        let expires_at = match expiry {
+            Some(end) => end.settle(self.now, PREVIEW_TTL_S_MAX)?,
+            None => self.now.plus_seconds(PREVIEW_TTL_S_DEFAULT),
+        };
         if self.working.root.record.visibility != Visibility::Private {
             let message = "only a private app is previewed: this one is open otherwise";
             return Err(Error::new(ErrorCode::Conflict, message));
@@ -29,7 +31,6 @@ impl Decision<'_> {
         if self.tables().live_previews(now) >= PREVIEWS_PER_APP_MAX {
             return Err(full(PREVIEWS_PER_APP_MAX, "preview tokens: revoke one"));
         }
-        let NewPreview { id, hash, expires_at } = new;
         let preview = Arc::new(Preview {
             id,
             hash,
