@@ -138,3 +138,37 @@ async fn a_batch_tells_no_more_of_hidden_rows_than_the_single_call() {
     assert!(results.iter().all(|result| result["error"] == results[0]["error"]), "{answer}");
     assert_eq!(results[0]["error"]["code"], "row_not_found");
 }
+
+#[tokio::test]
+async fn an_entry_that_is_too_large_is_so_for_everybody() {
+    let rows = Rows::start().await;
+    let large = "x".repeat(65 << 10);
+    let create = json!({"data": {"n": large}});
+    let upsert = json!({"on": "n", "data": {"n": large}});
+    for entry in [create, upsert] {
+        // The challenge and the permission come behind the size.
+        let batch = json!({"rows": [entry]});
+        let alone = rows.post("guarded", entry).await;
+        alone.error(ErrorCode::PayloadTooLarge);
+        let answer = rows.post("guarded/batch", batch).await.expect(200);
+        assert_eq!(json!(codes(&answer)), json!(["payload_too_large"]));
+    }
+}
+
+#[tokio::test]
+async fn a_batch_answers_little_more_than_it_brought() {
+    let rows = Rows::start().await;
+    let large = "x".repeat(60 << 10);
+    rows.row("entries", "k", json!({"text": large})).await;
+    let entry = json!({"key": "k", "data": {}});
+    let many = json!({"rows": vec![&entry; 100]});
+    let answer = rows.post("entries/batch", many).await.expect(200);
+    let codes = codes(&answer);
+    let found = codes.iter().filter(|code| **code == 200).count();
+    assert!((17..=19).contains(&found), "{found} times 60 KiB is about 1 MiB");
+    assert!(codes[found..].iter().all(|code| code == "payload_too_large"));
+    // What is brought along is no gain.
+    let row = |n: usize| json!({"key": format!("k{n}"), "data": {"text": large}});
+    let rich = json!({"rows": (0..40).map(row).collect::<Vec<_>>(), "atomic": true});
+    rows.post("entries/batch", rich).await.expect(200);
+}

@@ -104,6 +104,12 @@ async fn one_answer_serves_a_batch_and_a_missing_one_refuses_it_whole() {
     let token = quick(&rows, "guarded");
     post(&rows, "guarded/batch", &token, batch).await.expect(200);
     assert_eq!(rows.get("guarded/count").await.expect(200)["count"], 2);
+    // A batch of which nothing is written spends nothing.
+    let token = quick(&rows, "guarded");
+    let taken = json!({"rows": [{"data": {"n": 1}}, {"data": {"n": 2}}]});
+    let answer = post(&rows, "guarded/batch", &token, taken).await.expect(200);
+    assert_eq!(answer["results"][1]["error"]["code"], "unique_conflict");
+    post(&rows, "guarded", &token, json!({"data": {"n": 3}})).await.expect(201);
     let upsert = json!({"on": "n", "data": {"n": 1}});
     rows.post("guarded", upsert).await.error(ErrorCode::ChallengeRequired);
     rows.patch("guarded/none", json!({"data": {}})).await.error(ErrorCode::RowNotFound);

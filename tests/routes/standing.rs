@@ -119,11 +119,17 @@ async fn what_the_owner_writes_in_migration_mode_is_silent_until_it_ends() {
     rows.change(AppOp::Migration(Some(Duration::from_secs(60)))).await;
     let since = rows.now().await;
     rows.row("entries", "a", json!({})).await;
+    let path = format!("/v1/apps/{}/events", rows.app);
+    let event = rows.server.request(Method::POST, &path).bearer_auth(rows.key(OWNER));
+    Answer::of(event.json(&json!({"type": "free", "data": {}}))).await.expect(201);
     rows.pass_seconds(60);
     rows.row("entries", "b", json!({})).await;
     let events = rows.events(&since).await;
     assert_eq!(events[0]["silent"], true);
-    assert!(events[1].get("silent").is_none());
+    assert_eq!(events[1]["type"], "event.free");
+    for loud in &events[1..] {
+        assert!(loud.get("silent").is_none(), "{loud}");
+    }
 }
 
 #[tokio::test]

@@ -18,12 +18,16 @@ const LOOK_AGAIN: &str = "what was looked up in storage has changed meanwhile";
 
 /// Answers kept in memory.
 const ANSWERS_MAX: usize = 256;
+/// Bytes of their bodies.
+const BYTES_MAX: usize = 1 << 20;
 
 /// Answers lately given, by scope.
 #[derive(Default)]
 pub(crate) struct Answers {
     by_scope: HashMap<[u8; 32], Remembered>,
     order: VecDeque<([u8; 32], u64)>,
+    /// Bytes of the bodies.
+    bytes: usize,
     /// The seq after which every answer is still here.
     floor: u64,
 }
@@ -62,24 +66,31 @@ impl Answers {
         now: Timestamp,
         answer: KeptAnswer,
     ) {
+        // One that is too old to be given again.
+        self.forget(&scope);
+        self.bytes += answer.body.len();
         let known = Remembered { given_at: now, first: FirstAnswer { body_hash, answer } };
-        if self.by_scope.insert(scope, known).is_some() {
-            // One that is too old to be given again.
-            self.order.retain(|(kept, _)| *kept != scope);
-        }
+        self.by_scope.insert(scope, known);
         self.order.push_back((scope, seq));
-        while self.order.len() > ANSWERS_MAX {
-            if let Some((scope, seq)) = self.order.pop_front() {
-                self.by_scope.remove(&scope);
-                self.floor = self.floor.max(seq);
-            }
+        while (self.order.len() > ANSWERS_MAX || self.bytes > BYTES_MAX)
+            && let Some((scope, seq)) = self.order.pop_front()
+        {
+            self.take(&scope);
+            self.floor = self.floor.max(seq);
         }
+    }
+
+    fn take(&mut self, scope: &[u8; 32]) -> bool {
+        let known = self.by_scope.remove(scope);
+        self.bytes -= known.as_ref().map_or(0, |known| known.first.answer.body.len());
+        known.is_some()
     }
 
     /// Forgets an answer that was never committed.
     pub(crate) fn forget(&mut self, scope: &[u8; 32]) {
-        self.by_scope.remove(scope);
-        self.order.retain(|(kept, _)| kept != scope);
+        if self.take(scope) {
+            self.order.retain(|(kept, _)| kept != scope);
+        }
     }
 
     /// Forgets all of them: a purge may have destroyed what they quote.

@@ -1,12 +1,38 @@
 //! Batches: many single decisions, with a result for each, or all of them or none.
 
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
 use super::Decision;
-use crate::app::message::RowReply;
+use crate::app::message::{RowReply, WriteRow};
+
+/// Bytes of rows by which the answer to a batch may exceed what the batch brought. Without a bound a
+/// small request could have the largest rows merged, kept for the feed and quoted 500 times.
+const GAIN_BYTES_MAX: usize = 1 << 20;
 
 impl Decision<'_> {
+    /// Creates or upserts each row, within the bound of a batch's answer.
+    pub(super) fn batch_write(
+        &mut self,
+        shelf: usize,
+        rows: Vec<WriteRow>,
+        atomic: bool,
+    ) -> Result<Vec<Result<RowReply>>> {
+        let mut gain = 0_usize;
+        self.batch(rows, atomic, |decision, row| {
+            if gain > GAIN_BYTES_MAX {
+                return Err(gained_too_much());
+            }
+            let brought = row.data().text().len();
+            let reply = match row {
+                WriteRow::Create(row) => decision.create(shelf, row),
+                WriteRow::Upsert(row) => decision.upsert(shelf, row),
+            }?;
+            gain += reply.row.data.len().saturating_sub(brought);
+            Ok(reply)
+        })
+    }
+
     /// Decides each item as the single call would. `atomic`: the first refusal is the answer,
     /// with its index in `details.index`, and nothing is left of the rest.
     pub(super) fn batch<T>(
@@ -35,6 +61,14 @@ impl Decision<'_> {
             _ => Ok(results),
         }
     }
+}
+
+fn gained_too_much() -> Error {
+    let message = format!(
+        "the rows of this batch so far weigh {GAIN_BYTES_MAX} bytes more than it brought for them: \
+         send the rest in another one"
+    );
+    Error::new(ErrorCode::PayloadTooLarge, message)
 }
 
 fn at_index(mut error: Error, index: usize) -> Error {

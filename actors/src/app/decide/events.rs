@@ -34,8 +34,8 @@ impl Decision<'_> {
             })?;
         }
         let at = self.working.stamp(self.now);
-        let (who, silent) = (self.standing.principal, self.silent());
-        let kind = EventType::Custom(kind.into());
-        Ok(self.working.emit(kind, who, at, None, Some(data.text().into()), silent))
+        let (who, kind) = (self.standing.principal, EventType::Custom(kind.into()));
+        // Migration mode silences writes of rows, and nothing else.
+        Ok(self.working.emit(kind, who, at, None, Some(data.text().into()), false))
     }
 }

@@ -30,7 +30,7 @@ use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
 
 use super::{
-    message::{Op, Reply, WriteRow},
+    message::{Op, Reply},
     standing::{standing, writable},
     working::{Sighted, Undo, Working},
 };
@@ -76,15 +76,19 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         _ => writable(&decision.working.root.record)?,
     }
     match op {
-        Op::Create { collection, item, challenge } => decision
-            .challenged(&collection, challenge, |decision, shelf| decision.create(shelf, item))
-            .map(Reply::Row),
-        Op::Upsert { collection, item, challenge } => decision
-            .challenged(&collection, challenge, |decision, shelf| decision.upsert(shelf, item))
-            .map(Reply::Row),
+        Op::Create { collection, item, challenge } => {
+            decision.challenged(&collection, challenge, |decision, shelf| {
+                decision.create(shelf, item).map(Reply::Row)
+            })
+        }
+        Op::Upsert { collection, item, challenge } => {
+            decision.challenged(&collection, challenge, |decision, shelf| {
+                decision.upsert(shelf, item).map(Reply::Row)
+            })
+        }
         Op::Update { collection, key, data, replace, if_match } => {
             let shelf = decision.shelf(&collection)?;
-            decision.update(shelf, &key, data, replace, if_match).map(Reply::Row)
+            decision.update(shelf, &key, data, replace, if_match.as_ref()).map(Reply::Row)
         }
         Op::Delete { collection, target } => {
             let shelf = decision.shelf(&collection)?;
@@ -98,14 +102,11 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
             let shelf = decision.shelf(&collection)?;
             decision.purge(shelf, &target).map(Reply::Purged)
         }
-        Op::BatchWrite { collection, items, atomic, challenge } => decision
-            .challenged(&collection, challenge, |decision, shelf| {
-                decision.batch(items, atomic, |decision, item| match item {
-                    WriteRow::Create(item) => decision.create(shelf, item),
-                    WriteRow::Upsert(item) => decision.upsert(shelf, item),
-                })
+        Op::BatchWrite { collection, items, atomic, challenge } => {
+            decision.challenged(&collection, challenge, |decision, shelf| {
+                decision.batch_write(shelf, items, atomic).map(Reply::Batch)
             })
-            .map(Reply::Batch),
+        }
         Op::BatchDelete { collection, items, atomic } => {
             let shelf = decision.shelf(&collection)?;
             decision
@@ -135,12 +136,12 @@ impl Decision<'_> {
 
     /// Runs `write` under the collection's challenge, if it asks for one. The answer is spent only
     /// if the write succeeds.
-    fn challenged<T>(
+    fn challenged(
         &mut self,
         collection: &str,
         answer: Option<Evidence>,
-        write: impl FnOnce(&mut Self, usize) -> Result<T>,
-    ) -> Result<T> {
+        write: impl FnOnce(&mut Self, usize) -> Result<Reply>,
+    ) -> Result<Reply> {
         let shelf = self.shelf(collection)?;
         if self.working.root.collections[shelf].decl.challenge {
             self.gate = Gate::Closed(answer);
@@ -149,7 +150,9 @@ impl Decision<'_> {
         match std::mem::replace(&mut self.gate, Gate::Open) {
             // Also where a batch put it among its results: one answer, one request.
             Gate::Refused(error) => return Err(error),
-            Gate::Passed(solved) => self.spend(solved),
+            Gate::Passed(solved) if reply.succeeded() => self.spend(solved),
+            // Of a batch nothing was written.
+            Gate::Passed(_) => {}
             // Nothing came as far as the gate.
             Gate::Open | Gate::Closed(_) => {}
         }

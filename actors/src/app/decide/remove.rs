@@ -13,7 +13,7 @@ use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
     Decision, sighted,
-    write::{append_only, check_version, other_version},
+    write::{append_only, check_version},
 };
 use crate::app::{
     answers::look_again,
@@ -35,7 +35,7 @@ impl Decision<'_> {
         if decl.append_only {
             return Err(append_only(&decl));
         }
-        check_version(&access, &row, target.if_match)?;
+        check_version(&access, &row, target.if_match.as_ref())?;
         Ok(self.trash(shelf, &row))
     }
 
@@ -98,14 +98,12 @@ impl Decision<'_> {
             let tomb = self.working.tomb(&decl.name, Digest::of(key));
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
             let tomb = tomb.ok_or_else(Error::row_not_found)?;
-            match target.if_match {
-                Some(version) if version != tomb.version => {
-                    return Err(other_version(version, tomb.version));
-                }
-                _ => return Ok(self.purge_tomb(&decl.name, key, tomb)),
+            if let Some(condition) = &target.if_match {
+                condition.check(tomb.version)?;
             }
+            return Ok(self.purge_tomb(&decl.name, key, tomb));
         };
-        check_version(&access, &row, target.if_match)?;
+        check_version(&access, &row, target.if_match.as_ref())?;
         let left = self.remains(key, row.version, Some(&row));
         let value = Self::value_of(&row);
         let state = RowState::Purged(left.updated_at);

@@ -7,6 +7,7 @@ use rookery_domain::{
     access::{Access, Authorship},
     budget::{BudgetRecord, BudgetScope},
     event::EventType,
+    if_match::IfMatch,
     json::Object,
     manifest::Collection,
     patch,
@@ -28,6 +29,7 @@ use crate::app::{
 impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
     pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
+        self.env.limits.check_row_data(item.data.text())?;
         let decl = self.decl(shelf);
         let access = Access::new(&self.standing, &decl);
         let mut existing = None;
@@ -49,7 +51,6 @@ impl Decision<'_> {
     /// Makes the row of a permitted create.
     fn insert(&mut self, shelf: usize, decl: &Collection, item: NewRow) -> Result<RowReply> {
         let (data, value) = item.data.into_parts();
-        self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
         // A key of the caller's may have been a row's before; one that is drawn is nobody's.
         let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
@@ -87,12 +88,18 @@ impl Decision<'_> {
 
     /// Creates a row, or merges into the one that holds the same value of the field `on`.
     pub(super) fn upsert(&mut self, shelf: usize, item: UpsertRow) -> Result<RowReply> {
+        self.env.limits.check_row_data(item.data.text())?;
         let decl = self.decl(shelf);
+        // Which fields are unique is not for those to find out who may not write.
+        let unfit = |why| match Access::new(&self.standing, &decl).create_at(None) {
+            Ok(()) => Error::invalid(why),
+            Err(refusal) => refusal,
+        };
         let field = decl.unique.iter().position(|field| **field == *item.on).ok_or_else(|| {
-            Error::invalid(format!("`on`: {:?} is not a unique field of `{}`", item.on, decl.name))
+            unfit(format!("`on`: {:?} is not a unique field of `{}`", item.on, decl.name))
         })?;
         let form = UniqueKey::of_field(item.data.value(), &item.on).ok_or_else(|| {
-            Error::invalid(format!("`data.{}` must be set: it is the field to upsert on", item.on))
+            unfit(format!("`data.{}` must be set: it is the field to upsert on", item.on))
         })?;
         let held = self.working.holder(shelf, field, &form);
         let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
@@ -117,7 +124,7 @@ impl Decision<'_> {
         key: &str,
         data: Object,
         replace: bool,
-        if_match: Option<u32>,
+        if_match: Option<&IfMatch>,
     ) -> Result<RowReply> {
         let decl = self.decl(shelf);
         let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
@@ -134,7 +141,7 @@ impl Decision<'_> {
         row: Arc<Row>,
         data: Object,
         replace: bool,
-        if_match: Option<u32>,
+        if_match: Option<&IfMatch>,
     ) -> Result<RowReply> {
         let access = Access::new(&self.standing, decl);
         access.update(Some(Authorship::from(&*row)))?;
@@ -235,28 +242,21 @@ fn budget_write(record: BudgetRecord) -> BudgetWrite {
     BudgetWrite { collection, network, day, count }
 }
 
-/// `conflict` when `if_match` is another version, with the row if the caller may read it: a
+/// `conflict` when the row's version is another one, with the row if the caller may read it: a
 /// credential that only writes may not.
-pub(super) fn check_version(access: &Access<'_>, row: &Row, if_match: Option<u32>) -> Result<()> {
-    match if_match {
-        Some(version) if version != row.version => {
-            let error = other_version(version, row.version);
-            if access.read(Some(Authorship::from(row))).is_err() {
-                return Err(error);
-            }
-            let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
-            Err(error.with_details(json!({"current": current})))
+pub(super) fn check_version(
+    access: &Access<'_>,
+    row: &Row,
+    if_match: Option<&IfMatch>,
+) -> Result<()> {
+    let checked = if_match.map_or(Ok(()), |condition| condition.check(row.version));
+    checked.map_err(|error| {
+        if access.read(Some(Authorship::from(row))).is_err() {
+            return error;
         }
-        _ => Ok(()),
-    }
-}
-
-/// `conflict`: the caller has seen another version of the row.
-pub(super) fn other_version(seen: u32, version: u32) -> Error {
-    Error::new(
-        ErrorCode::Conflict,
-        format!("`if_match` is {seen}, but the row's version is {version}"),
-    )
+        let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
+        error.with_details(json!({"current": current}))
+    })
 }
 
 /// `append_only`.

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rookery_domain::{
     challenge::Evidence,
     id::{HumanId, OrgId, ParticipantId, TransferId},
+    if_match::IfMatch,
     json::Object,
     manifest::Visibility,
     retention::RetentionPatch,
@@ -47,7 +48,7 @@ pub enum Op {
         /// `data` replaces instead of being merged.
         replace: bool,
         /// The version the caller has seen.
-        if_match: Option<u32>,
+        if_match: Option<IfMatch>,
     },
     /// Move a row to the trash.
     Delete {
@@ -137,13 +138,23 @@ pub enum WriteRow {
     Upsert(UpsertRow),
 }
 
+impl WriteRow {
+    /// What it brings: content, or what is merged into it.
+    pub(crate) const fn data(&self) -> &Object {
+        match self {
+            Self::Create(row) => &row.data,
+            Self::Upsert(row) => &row.data,
+        }
+    }
+}
+
 /// A row to delete or to purge.
 #[derive(Debug, Clone)]
 pub struct DeleteRow {
     /// Its key.
     pub key: Box<str>,
     /// The version the caller has seen.
-    pub if_match: Option<u32>,
+    pub if_match: Option<IfMatch>,
 }
 
 /// An operation on the app as a whole. The owner's routes and the workers send these.

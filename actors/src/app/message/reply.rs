@@ -47,6 +47,14 @@ impl Reply {
         }
     }
 
+    /// Whether anything was done: of a batch, any entry.
+    pub(crate) fn succeeded(&self) -> bool {
+        match self {
+            Self::Batch(results) => results.iter().any(Result::is_ok),
+            _ => true,
+        }
+    }
+
     /// Rows that were written for it; workers' operations, which nobody asked for, count none.
     pub(crate) fn row_writes(&self) -> u64 {
         let wrote = |row: &RowReply| row.fate != RowFate::Existed;
