@@ -29,4 +29,5 @@ pub mod request_id;
 pub mod request_log;
 pub mod route_table;
 pub mod session_cookie;
+pub mod strict;
 pub mod waiters;

@@ -54,7 +54,7 @@ impl Control {
                 held: HashSet::new(),
             };
             for (index, seed) in rows.iter().enumerate() {
-                let key = checks.check(seed, &format!("input_data.{name}[{index}]"))?;
+                let key = checks.check(seed, index)?;
                 seq += 1;
                 let at = Timestamp(now.0 + seq as i64);
                 let row = Arc::new(Row {
@@ -96,8 +96,10 @@ struct SeedChecks<'a> {
 }
 
 impl SeedChecks<'_> {
-    /// The key of a row that the collection may have; `at` is where the request has it.
-    fn check(&mut self, seed: &SeedRow, at: &str) -> Result<Box<str>> {
+    /// The key of a row that the collection may have: the one at `index` of its first rows.
+    fn check(&mut self, seed: &SeedRow, index: usize) -> Result<Box<str>> {
+        let name = &self.decl.name;
+        let at = format!("input_data.{name}[{index}]");
         let (data, bytes_max) = (&seed.data, self.limits.row_bytes_max);
         if data.text().len() > bytes_max {
             return Err(Error::new(
@@ -106,8 +108,11 @@ impl SeedChecks<'_> {
             ));
         }
         if let Some(schema) = self.schema {
-            schema.validate(data.value()).map_err(|violations| {
-                let what = format!("`{at}` does not fit the schema of `{}`", self.decl.name);
+            schema.validate(data.value()).map_err(|mut violations| {
+                for violation in &mut violations {
+                    violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
+                }
+                let what = format!("`{at}` does not fit the schema of `{name}`");
                 violated(ErrorCode::InputSchemaViolation, &what, &violations)
             })?;
         }

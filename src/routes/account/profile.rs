@@ -10,7 +10,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
-        body::{BodyBound, RequestBody, StrictJson, nullable},
+        body::{BodyBound, RequestBody, StrictJson},
+        strict::nullable,
     },
     state::AppState,
 };

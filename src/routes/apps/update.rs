@@ -11,7 +11,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::{org::check_admin, permission::AppOwner},
-        body::{BodyBound, RequestBody, StrictJson, nullable},
+        body::{BodyBound, RequestBody, StrictJson},
+        strict::{nullable, optional_word},
     },
     state::AppState,
 };
@@ -25,6 +26,7 @@ pub const ERRORS: &[ErrorCode] =
 #[serde(deny_unknown_fields)]
 pub struct UpdateApp {
     /// Who reaches the page. `link` mints a share token, leaving `link` clears it.
+    #[serde(default, deserialize_with = "optional_word")]
     visibility: Option<VisibilityBody>,
     /// An IANA name.
     timezone: Option<String>,

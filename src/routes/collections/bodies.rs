@@ -3,6 +3,7 @@
 use rookery_actors::app::message::{DeleteRow, NewRow, UpsertRow, WriteRow};
 use rookery_domain::{
     Error, Result,
+    if_match::IfMatch,
     json::{Object, RawObject},
     limits::Limits,
     row_key,
@@ -14,8 +15,11 @@ use serde::{
 use utoipa::ToSchema;
 
 use crate::{
-    http::body::{BodyBound, RequestBody},
-    openapi::shapes::AnyObject,
+    http::{
+        body::{BodyBound, RequestBody},
+        strict::objects,
+    },
+    openapi::shapes::{AnyObject, DeleteEntry},
 };
 
 /// A row to create: `{key?, data}`; or to create or merge into the one that holds the same value
@@ -130,7 +134,7 @@ impl RequestBody for BatchWriteBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchDeleteBody {
     /// The keys, at most 500: each as text, or with the version you have seen.
-    #[schema(value_type = Vec<KeyedDelete>)]
+    #[schema(value_type = Vec<DeleteEntry>)]
     pub(crate) keys: Vec<DeleteTarget>,
     /// All or none.
     #[serde(default)]
@@ -175,40 +179,13 @@ impl<'de> Deserialize<'de> for DeleteTarget {
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DeleteTarget, A::Error> {
                 let KeyedDelete { key, if_match } =
                     KeyedDelete::deserialize(MapAccessDeserializer::new(map))?;
-                let if_match = if_match.map(|version| u32::try_from(version).unwrap_or(u32::MAX));
+                let if_match = if_match.map(IfMatch::version);
                 Ok(DeleteTarget(DeleteRow { key: key.into(), if_match }))
             }
         }
 
         deserializer.deserialize_any(Target)
     }
-}
-
-/// A list of objects: serde would take arrays for them too.
-fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WriteBody>, D::Error> {
-    struct Row(WriteBody);
-    struct RowVisitor;
-
-    impl<'de> Visitor<'de> for RowVisitor {
-        type Value = Row;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("an object with `data`")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Row, A::Error> {
-            WriteBody::deserialize(MapAccessDeserializer::new(map)).map(Row)
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Row {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            deserializer.deserialize_map(RowVisitor)
-        }
-    }
-
-    let rows = Vec::<Row>::deserialize(deserializer)?;
-    Ok(rows.into_iter().map(|Row(row)| row).collect())
 }
 
 fn at_most(member: &str, count: usize, max: usize) -> Result<()> {

@@ -14,8 +14,9 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
-        body::{BodyBound, RequestBody, StrictJson, nullable},
+        body::{BodyBound, RequestBody, StrictJson},
         params::StrictQuery,
+        strict::nullable,
     },
 };
 

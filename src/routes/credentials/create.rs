@@ -30,6 +30,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         idempotency::{IdempotencyKey, again},
         reply::Created,
+        strict::{optional_word, optional_words, word, words},
     },
     routes::sharing::Making,
 };
@@ -46,29 +47,30 @@ pub struct NewCredentialBody {
     name: Option<String>,
     /// `explicit` (it reaches the collections that it names; so when left out) or `following` (it
     /// reaches every other one too, later ones included).
-    #[serde(default)]
-    #[schema(value_type = Option<String>, example = "explicit")]
+    #[serde(default, deserialize_with = "word")]
+    #[schema(value_type = String, example = "explicit")]
     mode: Mode,
     /// The collections that it names: a name, or what it may do there.
     #[serde(default)]
-    #[schema(value_type = Vec<NewCollectionRights>)]
     collections: Vec<Named>,
     /// What it may do in collections that are given as a name only, and with `following` in those
     /// that are not named: among `read`, `create`, `update`, `delete` and `count`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "words")]
     #[schema(value_type = Vec<String>, example = json!(["read"]))]
     operations: Vec<Operation>,
     /// For the same collections: `own` for rows that the credential created only, else `all`.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "word")]
+    #[schema(value_type = String, example = "all")]
     scope: Scope,
 }
 
 /// A collection that a credential names.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 enum Named {
+    /// It may do there what the credential may.
     Name(String),
+    /// It may do there what this says.
     Rights(NewCollectionRights),
 }
 
@@ -105,10 +107,12 @@ pub struct NewCollectionRights {
     name: String,
     /// Among `read`, `create`, `update`, `delete` and `count`; those of the credential when left
     /// out.
+    #[serde(default, deserialize_with = "optional_words")]
     #[schema(value_type = Option<Vec<String>>, example = json!(["read", "create"]))]
     operations: Option<Vec<Operation>>,
     /// `own` for rows that the credential created only, else `all`; that of the credential when
     /// left out.
+    #[serde(default, deserialize_with = "optional_word")]
     #[schema(value_type = Option<String>)]
     scope: Option<Scope>,
 }

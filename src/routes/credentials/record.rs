@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 use crate::{openapi::shapes::PrincipalRecord, state::AppState};
 
 /// A service credential.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct CredentialBody {
     /// Its id.
     #[schema(value_type = String, example = "crd_01jjyq5x3ne8h9v2m7c4k6r0st")]

@@ -13,6 +13,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         idempotency::{Creation, IdempotencyKey},
         reply::Created,
+        strict::optional_word,
     },
     push::{Addressee, Notice},
     routes::orgs::record::OrgRoleBody,
@@ -30,6 +31,7 @@ pub struct NewOrgMember {
     #[schema(example = "you@example.org")]
     email: String,
     /// What it will be: `member` when left out.
+    #[serde(default, deserialize_with = "optional_word")]
     role: Option<OrgRoleBody>,
 }
 

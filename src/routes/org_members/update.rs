@@ -12,6 +12,7 @@ use crate::{
         auth::org::OrgAdmin,
         body::{BodyBound, RequestBody, StrictJson},
         params::PathId,
+        strict::word,
     },
     routes::orgs::record::OrgRoleBody,
     state::AppState,
@@ -25,6 +26,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct OrgMemberPatch {
     /// The role.
+    #[serde(deserialize_with = "word")]
     role: OrgRoleBody,
 }
 

@@ -136,6 +136,9 @@ async fn unknown_and_misplaced_members_are_refused_by_name() {
             json!({"html": HTML, "manifest": {"visibility": "public"}, "visibility": "private"}),
             "visibility",
         ),
+        (json!({"html": HTML, "visibility": {"public": null}}), "visibility"),
+        (json!({"html": HTML, "assets": [["a.css", null, "p{}", null]]}), "assets[0]"),
+        (json!({"html": HTML, "input_data": {"entries": [["k", {}]]}}), "input_data.entries[0]"),
         (json!({"html": HTML, "assets": [{"path": "a.js"}]}), "a.js"),
         (json!({"html": HTML, "assets": [{"path": "a.js", "text": "", "base64": ""}]}), "a.js"),
         (json!({"html": HTML, "assets": [{"path": "a.js", "base64": "%%"}]}), "a.js"),
@@ -175,7 +178,7 @@ async fn first_rows_are_checked_like_any_row() {
     };
     let error = create(json!({"entries": [{"data": {"email": 7}}]})).await;
     let error = error.error(ErrorCode::InputSchemaViolation);
-    assert_eq!(error["details"]["violations"][0]["path"], "/email", "{error}");
+    assert_eq!(error["details"]["violations"][0]["path"], "/input_data/entries/0/data/email");
     let missing = create(json!({"nowhere": []})).await;
     missing.error(ErrorCode::CollectionNotFound);
     let twins = json!({"entries": [{"data": {"email": "A@x"}}, {"data": {"email": " a@X "}}]});

@@ -12,7 +12,11 @@ use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 use super::{InputData, Raw, RawAsset};
-use crate::{openapi::shapes::AnyObject, routes::apps::record::VisibilityBody};
+use crate::{
+    http::strict::{AsObject, optional_word},
+    openapi::shapes::AnyObject,
+    routes::apps::record::VisibilityBody,
+};
 
 /// Base64 with or without its padding, as clients differ.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -21,7 +25,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// An app to deploy.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeployBody {
     /// The document.
@@ -30,10 +34,12 @@ pub struct DeployBody {
     #[schema(value_type = Option<AnyObject>)]
     manifest: Option<Box<RawValue>>,
     /// The files beside the document. Left out of a redeploy, they carry over.
-    assets: Option<Vec<AssetBody>>,
+    #[schema(value_type = Option<Vec<AssetBody>>)]
+    assets: Option<Vec<AsObject<AssetBody>>>,
     /// The slug; for a new app that is not `link` only. Drawn when left out.
     slug: Option<String>,
     /// Who reaches the page: `private` unless the manifest says otherwise.
+    #[serde(default, deserialize_with = "optional_word")]
     visibility: Option<VisibilityBody>,
     /// An IANA name; `UTC` when left out.
     timezone: Option<String>,
@@ -41,7 +47,8 @@ pub struct DeployBody {
     #[schema(value_type = Option<String>)]
     org_id: Option<OrgId>,
     /// The first rows of a new app, by collection.
-    input_data: Option<BTreeMap<String, Vec<SeedBody>>>,
+    #[schema(value_type = Option<BTreeMap<String, Vec<SeedBody>>>)]
+    input_data: Option<BTreeMap<String, Vec<AsObject<SeedBody>>>>,
     /// For a redeploy: go on in spite of breaks.
     force: Option<bool>,
 }
@@ -74,7 +81,8 @@ pub struct SeedBody {
 /// Reads a JSON body.
 pub(super) fn read(bytes: &[u8]) -> Result<Raw> {
     let body: DeployBody = crate::http::body::parse(bytes)?;
-    let assets = body.assets.map(|files| files.into_iter().map(AssetBody::decode).collect());
+    let decode = |AsObject(file): AsObject<AssetBody>| file.decode();
+    let assets = body.assets.map(|files| files.into_iter().map(decode).collect());
     Ok(Raw {
         html: Some(body.html),
         manifest: body.manifest.map(|raw| raw.get().to_owned()),
@@ -97,8 +105,8 @@ pub(super) fn read_input_data(text: &[u8]) -> Result<InputData> {
     Ok(seeds(rows))
 }
 
-fn seeds(rows: BTreeMap<String, Vec<SeedBody>>) -> InputData {
-    let seed = |SeedBody { key, data: RawObject(data) }| SeedRow { key, data };
+fn seeds(rows: BTreeMap<String, Vec<AsObject<SeedBody>>>) -> InputData {
+    let seed = |AsObject(SeedBody { key, data: RawObject(data) })| SeedRow { key, data };
     rows.into_iter().map(|(name, rows)| (name, rows.into_iter().map(seed).collect())).collect()
 }
 

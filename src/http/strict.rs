@@ -1,0 +1,107 @@
+//! How members of bodies are read where serde's derived readers know less than the document, or take
+//! more: null apart from absence, an object that is no array of its members, a word that is text.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IntoDeserializer as _, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+/// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
+/// is absent and `Some(None)` is `null`.
+///
+/// # Errors
+/// Those of `T`.
+pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// A `T` that is written as an object. An array of its members' values, in their order, is none.
+pub struct AsObject<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = AsObject<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<AsObject<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(AsObject)
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// A list of objects.
+///
+/// # Errors
+/// Those of `T`, and for an entry that is no object.
+pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::<AsObject<T>>::deserialize(deserializer)?;
+    Ok(list.into_iter().map(|AsObject(object)| object).collect())
+}
+
+/// One of the words of an enum `T`, written as text. An object named by the word is none.
+struct Word<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        T::deserialize(word.into_deserializer()).map(Word)
+    }
+}
+
+/// A word.
+///
+/// # Errors
+/// Those of `T`, and for what is no text.
+pub fn word<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Word::deserialize(deserializer).map(|Word(word)| word)
+}
+
+/// A word that may be null; with `#[serde(default)]` it may be absent as well.
+///
+/// # Errors
+/// As [`word`].
+pub fn optional_word<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let word = Option::<Word<T>>::deserialize(deserializer)?;
+    Ok(word.map(|Word(word)| word))
+}
+
+/// A list of words.
+///
+/// # Errors
+/// As [`word`].
+pub fn words<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::<Word<T>>::deserialize(deserializer)?;
+    Ok(list.into_iter().map(|Word(word)| word).collect())
+}
+
+/// A list of words that may be null; with `#[serde(default)]` it may be absent as well.
+///
+/// # Errors
+/// As [`word`].
+pub fn optional_words<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let list = Option::<Vec<Word<T>>>::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|Word(word)| word).collect()))
+}
