@@ -12,7 +12,7 @@ use std::{
 
 use rand::RngCore as _;
 use rookery_actors::{
-    Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions,
+    AppHosts, Apps, Control, Directory, DirectoryOptions, Runtime, RuntimeOptions,
     app::message::{AppOp, Op},
     domains::Domains,
     store::SqlStore,
@@ -66,15 +66,15 @@ pub struct Rooms {
 }
 
 impl Rooms {
-    /// Opens everything. `host` is the domain below which apps are served; `faults` go wrong in
-    /// commits, in tests.
+    /// Opens everything. `hosts` are those that apps are served at; `faults` go wrong in commits, in
+    /// tests.
     ///
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
     pub async fn open(
         config: &Config,
         clock: &Clock,
-        host: &str,
+        hosts: AppHosts,
         faults: Faults,
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await?;
@@ -91,7 +91,7 @@ impl Rooms {
             feed_retention_days: config.feed.retention_days,
             meters_interval: Duration::from_secs(config.meters.rollup_interval_s),
             meters_retention_days: config.meters.retention_days,
-            apps_domain: host.to_owned(),
+            app_hosts: hosts,
             ..RuntimeOptions::default()
         };
         let runtime = Runtime::start(

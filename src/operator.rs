@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use rookery_actors::AppHosts;
 use rookery_domain::time::Clock;
 use rookery_storage::{backup, faults::Faults};
 
@@ -54,7 +55,13 @@ async fn alone(config: &Config, app: &str) -> Result<Closed, String> {
     if !config.data_dir.exists() {
         return Err(format!("no server answers, and {} has no data", config.data_dir.display()));
     }
-    let rooms = Rooms::open(config, &Clock::system(), &config.apps_domain, Faults::default()).await;
+    let rooms = Rooms::open(
+        config,
+        &Clock::system(),
+        AppHosts::Below(config.apps_domain.clone()),
+        Faults::default(),
+    )
+    .await;
     let rooms = rooms.map_err(|error| error.to_string())?;
     let closed = rooms.close_app(app).await;
     rooms.close().await;

@@ -36,8 +36,8 @@ pub struct RuntimeOptions {
     pub meters_interval: Duration,
     /// Days that meters are kept.
     pub meters_retention_days: u32,
-    /// The domain below which every app has a host of its own (`<slug>.<apps_domain>`).
-    pub apps_domain: String,
+    /// The hosts that apps answer at.
+    pub app_hosts: AppHosts,
     /// How long a request may wait to be begun.
     pub request_timeout: Duration,
 }
@@ -56,8 +56,27 @@ impl Default for RuntimeOptions {
             retention_apps_max: 20_000,
             meters_interval: Duration::from_secs(10),
             meters_retention_days: 400,
-            apps_domain: "localhost".to_owned(),
+            app_hosts: AppHosts::Below("localhost".to_owned()),
             request_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The hosts that apps answer at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AppHosts {
+    /// Each app has its own, below this domain: `<slug>.<domain>`.
+    Below(String),
+    /// Every app lives at a path of this one, which is the site's.
+    Site(String),
+}
+
+impl AppHosts {
+    /// The host of the app `slug`.
+    pub(crate) fn of(&self, slug: &str) -> String {
+        match self {
+            Self::Below(domain) => format!("{slug}.{domain}"),
+            Self::Site(host) => host.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Making apps: what a creation that comes to nothing leaves behind.
 
 use rookery_actors::{
-    RuntimeOptions,
+    AppHosts, RuntimeOptions,
     control::{CreateOnce, SeedRow},
 };
 use rookery_domain::{ErrorCode, idempotency::Once, limits::Limits};
@@ -36,5 +36,23 @@ async fn rows_of_an_app_that_was_not_made_count_for_nobody() {
     control.create(full("notes")).await.expect("the account has room for all of its rows");
     let more = control.create(full("more")).await.expect_err("and now it is full");
     assert_eq!(more.code, ErrorCode::AccountQuotaExceeded);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_does_not_name_the_site_that_it_lives_on() {
+    let app_hosts = AppHosts::Site("rookery.example.org".to_owned());
+    let options = RuntimeOptions { app_hosts, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), options).await;
+    let control = house.runtime.control();
+    let create = |host: &str| {
+        let manifest = format!("{{\"externalHosts\": [\"{host}\"]}}");
+        control.create(house.request("notes", &manifest))
+    };
+    for own in ["rookery.example.org", "*.example.org"] {
+        let refused = create(own).await.expect_err("it would reach its neighbours");
+        assert_eq!(refused.code, ErrorCode::ExternalHostInvalid, "{own}");
+    }
+    create("other.example.org").await.expect("any other host");
     house.close().await;
 }

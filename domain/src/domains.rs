@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Error, ErrorCode, Result, public_net::is_public_name};
+use crate::{Error, ErrorCode, Result, dns_name, public_net::is_public_name};
 
 /// Bytes of a DNS name (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
@@ -34,8 +34,8 @@ impl DomainName {
         if text.contains('*') {
             return Err(invalid("a wildcard is no domain"));
         }
-        let name = idna::domain_to_ascii_strict(text)
-            .map_err(|_| invalid("must be a bare DNS name such as app.example.com"))?;
+        let name = dns_name::to_ascii(text)
+            .ok_or_else(|| invalid("must be a bare DNS name such as app.example.com"))?;
         if name.len() > NAME_BYTES_MAX {
             return Err(invalid("is too long"));
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Error, Result};
+use crate::{Error, Result, dns_name};
 
 /// Bytes of an address (RFC 5321 section 4.5.3.1.3, less the angle brackets).
 pub const ADDRESS_BYTES_MAX: usize = 254;
@@ -41,7 +41,7 @@ impl Email {
         if local.len() > LOCAL_BYTES_MAX || !dot_atom {
             return None;
         }
-        let domain = idna::domain_to_ascii_strict(domain).ok()?;
+        let domain = dns_name::to_ascii(domain)?;
         let labels = domain.split('.').count();
         // An address literal's last label is all digits; a host name's never is.
         let numeric =

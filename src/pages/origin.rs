@@ -3,6 +3,7 @@
 //!
 //! What is not here: whether the app exists, and whether a path may be returned to after sign-in.
 
+use rookery_actors::AppHosts;
 use rookery_domain::{Error, Result, redirect::ReturnPath, slug};
 use url::{Host as UrlHost, Url};
 
@@ -199,6 +200,15 @@ impl Origins {
             Apps::Paths => None,
         };
         std::iter::once(self.site_host.clone()).chain(apps).collect()
+    }
+
+    /// The hosts that apps answer at.
+    #[must_use]
+    pub fn app_hosts(&self) -> AppHosts {
+        match &self.apps {
+            Apps::Hosts { domain } => AppHosts::Below(domain.clone()),
+            Apps::Paths => AppHosts::Site(self.site_host.clone()),
+        }
     }
 
     /// Whether the host name `host` (without a port) is where the app's pages are.

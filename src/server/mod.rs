@@ -119,13 +119,9 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     };
     let origins = Origins::new(&public_url, &config.apps_domain, config.apps_mode.as_str())
         .map_err(|error| StartError::Setting(error.message))?;
-    let host = match config.apps_domain.as_str() {
-        "" => "localhost",
-        domain => domain,
-    };
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
-    let rooms = Rooms::open(&config, &hooks.clock, host, hooks.faults).await?;
+    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use rookery::pages::origin::{HostMatch, Origins};
+use rookery_actors::AppHosts;
 
 fn local() -> Origins {
     Origins::new("http://localhost:8080", "", "subdomain").unwrap()
@@ -105,6 +106,7 @@ fn what_is_not_strictly_a_host_is_unknown() {
 fn in_path_mode_apps_live_below_the_site() {
     let origins = Origins::new("https://rookery.example", "", "path").unwrap();
     assert!(origins.is_path_mode());
+    assert_eq!(origins.app_hosts(), AppHosts::Site("rookery.example".to_owned()));
     assert_eq!(origins.app_url("abc"), "https://rookery.example/a/abc/");
     assert_eq!(origins.sdk_src("abc"), "/a/abc/s/sdk.js");
     assert_eq!(origins.any_app_source(), None);

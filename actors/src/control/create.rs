@@ -155,7 +155,7 @@ impl Control {
             self.check_admin(org, Some(request.owner))?;
         }
         let slug = request.slug.clone().unwrap_or_else(|| draw(None, 0));
-        let host = format!("{slug}.{}", env.options.apps_domain);
+        let host = env.options.app_hosts.of(&slug);
         let text = request.bundle.manifest.clone().unwrap_or_else(|| "{}".to_owned()).into();
         let draft = draft::draft(env, text, &request.bundle, host, None).await?;
         let visibility = draft.visibility.unwrap_or_default();

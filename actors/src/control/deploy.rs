@@ -147,7 +147,7 @@ impl Control {
                 versions::manifest(&self.db, record.id, record.version).await?.ok_or_else(gone)?
             }
         };
-        let host = format!("{}.{}", record.slug, self.env().options.apps_domain);
+        let host = self.env().options.app_hosts.of(&record.slug);
         let bundle = &request.bundle;
         let current = draft::Current {
             visibility: record.visibility,

@@ -11,7 +11,6 @@ use rookery_domain::{
     timezone::Zone,
 };
 use rookery_storage::commit::Asset;
-use serde_json::Value;
 
 use crate::env::Env;
 
@@ -127,10 +126,7 @@ fn compile(
     current: Option<&Current>,
     carried: bool,
 ) -> Result<Draft> {
-    if text.len() > env.limits.max_manifest_bytes {
-        // The rule's own words, before the text is read at all.
-        manifest::parse(&Value::Null, text.len(), &env.limits, &ParseContext::default())?;
-    }
+    manifest::check_size(text.len(), &env.limits)?;
     let value = json::parse(text.as_bytes()).map_err(|mut error| {
         error.message = format!("`manifest`: {}", error.message);
         error

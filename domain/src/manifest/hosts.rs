@@ -13,7 +13,7 @@ use super::{
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
 };
-use crate::{ErrorCode, Result, public_net::is_public_name};
+use crate::{ErrorCode, Result, dns_name, public_net::is_public_name};
 
 /// Characters of an origin, as DNS bounds a name plus the scheme.
 const ORIGIN_CHARS_MAX: usize = 300;
@@ -113,7 +113,7 @@ fn origin(text: &str) -> Checked<String> {
 /// A DNS name of two labels or more, as lowercase ASCII. An IP address is refused in every
 /// spelling that a browser understands: decimal, octal, hexadecimal, shortened, full-width.
 fn domain(name: &str) -> Checked<String> {
-    let ascii = idna::domain_to_ascii_strict(name).map_err(|_| "is not a DNS name".to_owned())?;
+    let ascii = dns_name::to_ascii(name).ok_or_else(|| "is not a DNS name".to_owned())?;
     match Host::parse(&ascii) {
         Ok(Host::Domain(host)) if host.contains('.') => Ok(host),
         Ok(Host::Domain(_)) => Err("must have at least two labels".to_owned()),

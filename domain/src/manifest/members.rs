@@ -38,6 +38,11 @@ impl Scope<'_> {
     pub(super) fn admits(&self, collection: &Collection, field: &str) -> bool {
         self.schemas.admits(collection.schema.as_ref(), field)
     }
+
+    /// Whether the member can be text, as a date is.
+    pub(super) fn admits_text(&self, collection: &Collection, field: &str) -> bool {
+        self.schemas.admits_text(collection.schema.as_ref(), field)
+    }
 }
 
 /// One object of the manifest while it is read.

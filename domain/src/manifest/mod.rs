@@ -69,14 +69,23 @@ pub fn parse(
     limits: &Limits,
     context: &ParseContext<'_>,
 ) -> Result<Manifest> {
-    if raw_len > limits.max_manifest_bytes {
-        let message = format!(
-            "the manifest has {raw_len} bytes, at most {} are allowed",
-            limits.max_manifest_bytes
-        );
-        return Err(violations::one(ErrorCode::ManifestTooLarge, "", message));
-    }
+    check_size(raw_len, limits)?;
     build(value, limits, context, schemas::Mode::Check)
+}
+
+/// Checks the length of a manifest's text, before it is read at all.
+///
+/// # Errors
+/// `manifest_too_large`.
+pub fn check_size(raw_len: usize, limits: &Limits) -> Result<()> {
+    if raw_len <= limits.max_manifest_bytes { Ok(()) } else { Err(too_large(limits)) }
+}
+
+/// `manifest_too_large`, of a text that nobody has read to its end.
+#[must_use]
+pub fn too_large(limits: &Limits) -> Error {
+    let message = format!("has more than {} bytes", limits.max_manifest_bytes);
+    violations::one(ErrorCode::ManifestTooLarge, "", message)
 }
 
 /// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since do not turn

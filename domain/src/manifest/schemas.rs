@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
-    schema::{CompiledSchema, admits_field, check_form, check_patterns, inspect},
+    schema::{CompiledSchema, admits_field, admits_text, check_form, check_patterns, inspect},
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -45,6 +46,13 @@ impl Schemas<'_> {
         schema
             .and_then(|source| self.by_name.get(&*source.name))
             .is_none_or(|(_, schema)| admits_field(schema, field))
+    }
+
+    /// Whether its top-level member `field` can be text.
+    pub(super) fn admits_text(&self, schema: Option<&SchemaSource>, field: &str) -> bool {
+        schema
+            .and_then(|source| self.by_name.get(&*source.name))
+            .is_none_or(|(_, schema)| admits_text(schema, field))
     }
 }
 
@@ -133,7 +141,8 @@ fn check_reference(
     }
 }
 
-/// The name under `$defs` that a reference points to, unescaped as RFC 6901 has it.
+/// The name under `$defs` that a reference points to. It is the fragment of a URI: unescaped as RFC
+/// 6901 has it (section 6), percent-encoding first.
 fn referenced(reference: &Value) -> std::result::Result<String, ()> {
     let target = match reference {
         Value::Object(map) if map.len() == 1 => map.get("$ref").and_then(Value::as_str),
@@ -143,5 +152,6 @@ fn referenced(reference: &Value) -> std::result::Result<String, ()> {
     if name.is_empty() || name.contains('/') {
         return Err(());
     }
+    let name = percent_decode_str(name).decode_utf8().map_err(drop)?;
     Ok(name.replace("~1", "/").replace("~0", "~"))
 }

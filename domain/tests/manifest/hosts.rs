@@ -16,6 +16,8 @@ fn origins_are_normalised() {
         ("https://bücher.example", "https://xn--bcher-kva.example"),
         ("https://*.xn--bcher-kva.example", "https://*.xn--bcher-kva.example"),
         ("https://1.example.org", "https://1.example.org"),
+        ("https://qa--site.example.org", "https://qa--site.example.org"),
+        ("https://r3---sn-4g5e6nsz.example.org", "https://r3---sn-4g5e6nsz.example.org"),
     ] {
         let manifest = admitted(&json!({"externalHosts": [written], "embeds": [written]}));
         assert_eq!(manifest.external_hosts, [origin]);

@@ -27,7 +27,8 @@ fn with(area: &str, rule: &Value, change: &Value) -> Value {
     json!({
         "collections": {"orders": orders, "customers": collection("unique", json!([]))},
         "$defs": {"Order": {
-            "properties": {"number": true, "customer": true, "due": true, "state": true},
+            "properties": {"number": true, "customer": true, "due": true, "state": true,
+                "total": {"type": "number"}},
             "additionalProperties": false
         }},
         "roles": {"clerk": {}},
@@ -145,6 +146,7 @@ fn schedule_rules() {
             (json!({"collection": "nope"}), "/collection"),
             (json!({"dateField": null}), "/dateField"),
             (json!({"dateField": "when"}), "/dateField"),
+            (json!({"dateField": "total"}), "/dateField"),
             (json!({"dateField": 1}), "/dateField"),
             (json!({"offsetDays": null}), "/offsetDays"),
             (json!({"offsetDays": 1.5}), "/offsetDays"),

@@ -17,6 +17,7 @@ fn with(schema: Value, definitions: Value) -> Value {
 fn a_schema_is_a_single_reference_into_defs() {
     admitted(&with(json!({"$ref": "#/$defs/Entry"}), json!({"Entry": {"type": "object"}})));
     admitted(&with(json!({"$ref": "#/$defs/a~1b"}), json!({"a/b": {}})));
+    admitted(&with(json!({"$ref": "#/$defs/Partial%3CEntry%3E"}), json!({"Partial<Entry>": {}})));
     let definitions = json!({"Entry": {"type": "object"}});
     for (schema, below) in [
         (json!("Entry"), ""),

@@ -49,10 +49,13 @@ impl Area for ScheduleRule {
 pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<ScheduleRule> {
     let collection = members.collection(scope);
     let date_field = members.text("dateField", 128);
-    if let (Some(collection), Some(field)) = (&collection, date_field)
-        && (!is_field(field) || !scope.admits(collection, field))
-    {
-        members.refuse("dateField", no_such_field(&collection.name, field));
+    if let (Some(collection), Some(field)) = (&collection, date_field) {
+        if !is_field(field) || !scope.admits(collection, field) {
+            members.refuse("dateField", no_such_field(&collection.name, field));
+        } else if !scope.admits_text(collection, field) {
+            let shown = quoted_text(field);
+            members.refuse("dateField", format!("{shown} cannot hold a date: dates are text"));
+        }
     }
     let offset_days = offset_days(&mut members);
     let mut to = Vec::new();

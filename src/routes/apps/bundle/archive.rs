@@ -6,7 +6,7 @@
 use std::io::{Cursor, Read as _};
 
 use bytes::Bytes;
-use rookery_domain::{Error, ErrorCode, Result, limits::Limits};
+use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest};
 use zip::ZipArchive;
 
 use super::{Raw, RawAsset};
@@ -45,10 +45,9 @@ pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
             }
             MANIFEST => {
                 let max = limits.max_manifest_bytes;
-                let bytes = inflate(&mut archive, index, max)?.ok_or_else(|| {
-                    let message = format!("`{MANIFEST}` has more than {max} bytes");
-                    Error::new(ErrorCode::ManifestTooLarge, message)
-                })?;
+                let Some(bytes) = inflate(&mut archive, index, max)? else {
+                    return Err(manifest::too_large(limits));
+                };
                 raw.manifest = Some(text(MANIFEST, bytes)?);
             }
             name => {

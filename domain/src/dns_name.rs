@@ -1,0 +1,11 @@
+//! DNS names as people write them, as the DNS has them. What a name is good for is with its use.
+
+use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
+
+/// The name in lower-case ASCII (UTS 46); `None` for what is no DNS name. Two hyphens may stand
+/// anywhere within a label, as in names that content networks generate.
+pub(crate) fn to_ascii(name: &str) -> Option<String> {
+    let (deny, hyphens) = (AsciiDenyList::STD3, Hyphens::CheckFirstLast);
+    let ascii = Uts46::new().to_ascii(name.as_bytes(), deny, hyphens, DnsLength::Verify);
+    ascii.ok().map(std::borrow::Cow::into_owned)
+}
