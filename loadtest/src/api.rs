@@ -39,6 +39,8 @@ pub struct Reply {
     pub body: Value,
     /// The cookie it sets, `name=value`.
     pub cookie: Option<String>,
+    /// Where it leads.
+    pub location: Option<String>,
     what: String,
 }
 
@@ -148,6 +150,7 @@ impl Api {
         let reply = Reply {
             status: answer.status,
             cookie: cookie.map(str::to_owned),
+            location: answer.header("location").map(str::to_owned),
             body: serde_json::from_slice(answer.body).unwrap_or(Value::Null),
             // The query may hold a token.
             what: format!("{method} {}", path.split('?').next().unwrap_or_default()),

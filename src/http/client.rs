@@ -28,9 +28,17 @@ pub struct RequestContext {
     /// What the request brings that the route does not take, by the API's own document, in words: a
     /// parameter of the query, or a condition.
     pub stray: Option<Box<str>>,
+    /// Whether a page of the site asks, inside the process, for the human that it is made for.
+    pub of_page: bool,
 }
 
 impl RequestContext {
+    /// Whether a page of the site asks, and no client.
+    #[must_use]
+    pub fn is_of_page(parts: &Parts) -> bool {
+        parts.extensions.get::<Self>().is_some_and(|context| context.of_page)
+    }
+
     /// Refuses what the route does not take: neither a misspelt name nor a condition must be passed
     /// over in silence.
     ///

@@ -161,6 +161,7 @@ impl Edge {
             cached: cached.filter(|cached| !cached.is_empty()),
             cookies: (has_cookie && !is_app).then(|| parts.headers.clone()),
             loads_page: false,
+            base: origin.base_path(&self.state),
         };
         passing.loads_page =
             self.app_routes.is_some() && !passing.is_private() && is_navigation(&parts.headers);
@@ -186,6 +187,7 @@ impl Edge {
             domain,
             pass,
             stray: routes.stray(method, uri.path(), uri.query(), if_match),
+            of_page: false,
         });
         if !passing.is_api() && !passing.is_app {
             // A page asks the API what it shows.
@@ -234,6 +236,9 @@ impl Edge {
         }
         if passing.is_app {
             headers::write_app(response, self.state.origins.is_path_mode());
+        }
+        if let Some(base) = &passing.base {
+            headers::lead_below(base, response);
         }
         headers::write(response, passing.request_id.clone(), passing.is_private(), self.https);
     }
@@ -341,6 +346,8 @@ struct Passing<'a> {
     cookies: Option<HeaderMap>,
     /// Whether a browser loads a page: an error is one to it, and to everything else the envelope.
     loads_page: bool,
+    /// The path of the site that the app lives at, where it lives at one.
+    base: Option<String>,
 }
 
 impl Passing<'_> {

@@ -75,6 +75,7 @@ impl AppSource {
             domain: None,
             pass: None,
             stray: None,
+            of_page: false,
         });
         let mut response = self.participants.clone().call(request).await.ok()?;
         self.state.envelope.seal(&mut response, &request_id);

@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 /// Every kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Who {
-    /// The owner, by its session on the site.
+    /// The owner in person, on the app's origin.
     Owner,
     /// An agent of the owner.
     Agent,
@@ -63,8 +63,6 @@ impl Who {
 pub enum Pass {
     /// A bearer of `/v1`.
     Bearer(String),
-    /// A session of the site.
-    Session(String),
     /// A participant token on the app's origin.
     Participant(String),
     /// Nothing works: what everything is answered.
@@ -90,10 +88,6 @@ impl Pass {
         let api = format!("/v1/apps/{}/{rest}", place.id);
         match self {
             Self::Bearer(key) => server.request(method, &api).bearer_auth(key),
-            Self::Session(cookie) => {
-                let request = server.request(method, &api).header("cookie", cookie);
-                request.header("origin", server.public_url())
-            }
             Self::Participant(token) => {
                 let request = server.request(method, &format!("/s/{rest}"));
                 request.header("host", &place.host).header("x-service-participant-token", token)

@@ -82,7 +82,7 @@ pub async fn pass(world: &World, site: &Site<'_>, who: Who) -> Pass {
     let everything = json!(["read", "create", "update", "delete", "count"]);
     let credential = async |body: Value| Pass::Bearer(site.credential(body).await.1);
     match who {
-        Who::Owner => Pass::Session(world.owner.cookie.clone()),
+        Who::Owner => Pass::Participant(site.enter(&world.owner).await),
         Who::Agent => Pass::Bearer(world.agent.key.clone()),
         Who::Sibling => Pass::Bearer(server.agent(&world.owner).await.key),
         Who::Admin => {

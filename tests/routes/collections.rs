@@ -361,16 +361,21 @@ async fn deleted_rows_are_listed_newest_first_and_among_the_others_when_asked() 
 }
 
 #[tokio::test]
-async fn the_owners_session_uses_the_same_routes_from_the_site_only() {
+async fn rows_are_for_agents_and_credentials_and_people_come_by_pages() {
     let rows = Rows::start().await;
     let session = |request: reqwest::RequestBuilder| request.header("cookie", rows.cookie());
     let path = rows.path("entries");
-    let post = || session(rows.server.request(Method::POST, &path)).json(&json!({"data": {}}));
-    Answer::of(post()).await.error(ErrorCode::CsrfOriginMismatch);
-    let made = Answer::of(post().header("origin", rows.server.public_url())).await.expect(201);
-    assert_eq!(made["creator"]["kind"], "human");
-    let list = Answer::of(session(rows.server.request(Method::GET, &path))).await.expect(200);
-    assert_eq!(list["items"][0], made);
+    let post = session(rows.server.request(Method::POST, &path)).json(&json!({"data": {}}));
+    let post = post.header("origin", rows.server.public_url());
+    Answer::of(post).await.error(ErrorCode::Forbidden);
+    for path in [path, rows.path("entries/count"), format!("/v1/apps/{}/feed", rows.app)] {
+        let read = session(rows.server.request(Method::GET, &path));
+        Answer::of(read).await.error(ErrorCode::Forbidden);
+    }
+    rows.row("entries", "seen", json!({})).await;
+    let page = format!("/apps/{}/data/entries", rows.app);
+    let page = Answer::of(session(rows.server.request(Method::GET, &page))).await;
+    assert!(page.status == 200 && page.text.contains("seen"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -109,6 +109,10 @@ async fn the_last_opened_app_comes_first_and_a_deleted_one_not_at_all() {
     );
     let one_only = ask(&server, &ada, Method::GET, &format!("{recent}?limit=1")).await.expect(200);
     assert_eq!(slugs(&one_only), ["app-one"]);
+    let next = encoded(one_only["next_cursor"].as_str().unwrap());
+    let rest = format!("{recent}?limit=1&cursor={next}");
+    let rest = ask(&server, &ada, Method::GET, &rest).await.expect(200);
+    assert_eq!((slugs(&rest), &rest["next_cursor"]), (vec!["app-two"], &Value::Null));
 
     let mark = format!("{LIST}/{one}/favorite");
     assert_eq!(ask(&server, &ada, Method::PUT, &mark).await.status, 204);

@@ -53,20 +53,8 @@ async fn a_removed_member_hears_nothing_more() {
     .await;
     site.see(&token, "/s/feed?wait=0").await.error(ErrorCode::ParticipantTokenInvalid);
     site.see(&token, "/s/collections/club").await.error(ErrorCode::ParticipantTokenInvalid);
-    let api = world.server.by(&human, Method::GET, &site.path("/collections/club"));
+    let api = world.server.by(&human, Method::GET, &site.path("/usage"));
     Answer::of(api).await.error(ErrorCode::AppNotFound);
-}
-
-#[tokio::test]
-async fn a_members_own_session_on_the_site_ends_there_too() {
-    let world = World::start().await;
-    let site = world.site("private").await;
-    let (human, id, _) = site.member("ada@example.com", None).await;
-    let follow =
-        |query: &str| world.server.by(&human, Method::GET, &site.path(&format!("/feed{query}")));
-    let take = async || assert_eq!(site.delete(&format!("/members/{id}")).await.status, 204);
-    ends(&site, follow, take, &[ErrorCode::Unauthorized, ErrorCode::AppNotFound]).await;
-    Answer::of(follow("?wait=0")).await.error(ErrorCode::AppNotFound);
 }
 
 #[tokio::test]
@@ -164,24 +152,6 @@ async fn a_key_that_is_stopped_takes_its_feeds_with_it() {
             };
             let stopped = Answer::of(stopped).await;
             assert!(stopped.status < 300, "{verb}: {}", stopped.text);
-        };
-        ends(&site, follow, take, &[ErrorCode::Unauthorized]).await;
-    }
-}
-
-#[tokio::test]
-async fn a_session_that_ends_takes_its_feeds_with_it() {
-    let world = World::start().await;
-    let site = world.site("private").await;
-    let (logout, all) = ((Method::POST, "/v1/auth/logout"), (Method::DELETE, "/v1/self/sessions"));
-    for (method, path) in [logout, all] {
-        let human = world.server.human(&world.owner.email).await;
-        let follow = |query: &str| {
-            world.server.by(&human, Method::GET, &site.path(&format!("/feed{query}")))
-        };
-        let take = async || {
-            let ended = Answer::of(world.server.by(&human, method.clone(), path)).await;
-            assert_eq!(ended.status, 204, "{}", ended.text);
         };
         ends(&site, follow, take, &[ErrorCode::Unauthorized]).await;
     }

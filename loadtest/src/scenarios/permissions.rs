@@ -104,31 +104,35 @@ async fn readers(context: &Context, rows: usize, others: usize) -> Result<Vec<Re
     let rights = json!({"mode": "following", "operations": ["read"]});
     let credential = post("/credentials", rights).await?;
     let bearer = format!("Bearer {}", text(&credential, "/token", "POST credentials")?);
-    let (origin, holder) = holder(&app, api, site).await?;
-    let rows_of = app.collection();
-    let on_site = |name, api: &Api| reader(name, site, api.head(), rows_of.clone(), rows);
+    let grant = post("/grants", json!({"role": ROLE})).await?;
+    let grant = text(&grant, "/url", "POST grants")?;
+    let authorize = format!("/authorize?app={}", app.id);
+    let authorized = nobody.with(&[("cookie", &session)]).call("GET", &authorize, None).await?;
+    let callback = authorized
+        .location
+        .ok_or_else(|| Failure::Answer { what: "GET /authorize".to_owned(), member: "location" })?;
+    let origin = site.of_app(&app.url).await?;
+    let on_site = |name, api: &Api| reader(name, site, api.head(), app.collection(), rows);
+    let on_origin =
+        |name, head| reader(name, &origin, head, "/s/collections/rows".to_owned(), rows);
     Ok(vec![
         on_site("owner", api),
-        on_site("member", &nobody.with(&[("cookie", &session)])),
+        on_origin("member", visitor(&app, &origin, &callback).await?),
         on_site("credential", &nobody.with(&[("authorization", &bearer)])),
-        reader("grant-holder", &origin, holder, "/s/collections/rows".to_owned(), rows),
+        on_origin("grant-holder", visitor(&app, &origin, grant).await?),
     ])
 }
 
-/// A visitor that came by a grant link: the app's origin, and the head of its requests.
-async fn holder(app: &App, api: &Api, site: &Endpoint) -> Result<(Endpoint, RequestHead)> {
-    let path = format!("/v1/apps/{}/grants", app.id);
-    let grant = api.expect("POST", &path, Some(&json!({"role": ROLE}))).await?;
-    let url = text(&grant, "/url", "POST grants")?;
-    let origin = site.of_app(&app.url).await?;
+/// The head of the requests of a visitor that came by the link `url` to the app's `origin`.
+async fn visitor(app: &App, origin: &Endpoint, url: &str) -> Result<RequestHead> {
+    let what = || "a link into the app".to_owned();
     let path = url.strip_prefix(app.url.trim_end_matches('/'));
-    let path = path.ok_or(Failure::Answer { what: "POST grants".to_owned(), member: "/url" })?;
-    let came_in = Api::new(&origin).call("GET", path, None).await?;
+    let path = path.ok_or_else(|| Failure::Answer { what: what(), member: "url" })?;
+    let came_in = Api::new(origin).call("GET", path, None).await?;
     let cookie = came_in.cookie.as_deref().and_then(|cookie| cookie.split_once('='));
-    let (_, token) = cookie
-        .ok_or_else(|| Failure::Answer { what: "a grant link".to_owned(), member: "set-cookie" })?;
-    let head = RequestHead::new(&origin, &[("x-service-participant-token", token)]);
-    Ok((origin, head))
+    let (_, token) =
+        cookie.ok_or_else(|| Failure::Answer { what: what(), member: "set-cookie" })?;
+    Ok(RequestHead::new(origin, &[("x-service-participant-token", token)]))
 }
 
 fn reader(

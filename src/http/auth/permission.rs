@@ -212,8 +212,9 @@ pub struct HumanMember<L = Readable> {
     lifecycle: PhantomData<L>,
 }
 
-/// Whoever may ask the app in the path for rows: its owner, a member, a service credential of it.
-/// What they may do there is the app's to decide.
+/// Whoever may ask the app in the path for rows: an agent of its owner, or a service credential of
+/// it; and a page of the site, for the owner or a member. What they may do there is the app's to
+/// decide. People reach rows through pages, those of the site and those of the app.
 #[derive(Debug, Clone)]
 pub struct RowCaller<L = Live> {
     /// The app.
@@ -344,9 +345,9 @@ optional false, |parts, state| {
     let app = resolve::in_state::<L>(parts, app, owns)?;
     Self { app, human, lifecycle: PhantomData }
 });
-permission!(RowCaller<L>, any L: "The app's owner, a member, or a service credential of it.",
-[AgentKey HumanSession ServiceCredential],
-[Unauthorized Forbidden AgentNotClaimed CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
+permission!(RowCaller<L>, any L: "An agent of the app's owner, or a service credential of it.",
+[AgentKey ServiceCredential],
+[Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
     Self { app, caller, lifecycle: PhantomData }

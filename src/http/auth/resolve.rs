@@ -15,7 +15,7 @@ use super::{
     permission::{AgentKey, ClaimedAgent, HumanSession, Lifecycle, Operator, Trash},
 };
 use crate::{
-    http::{csrf, metering, params},
+    http::{client::RequestContext, csrf, metering, params},
     state::AppState,
 };
 
@@ -167,6 +167,9 @@ pub(super) async fn row_caller<L: Lifecycle>(
             return Err(Error::app_not_found());
         }
         return Ok((in_state::<L>(parts, app, false)?, identity.caller()));
+    }
+    if matches!(identity, Identity::Human { .. }) && !RequestContext::is_of_page(parts) {
+        return Err(wrong_kind("agents and service credentials"));
     }
     let (account, caller) = person_of(identity, parts, state)?;
     let app = app(parts, state).await?;

@@ -41,6 +41,7 @@ impl FromRequestParts<AppState> for Api {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let context = RequestContext::from_request_parts(parts, state).await?;
+        let context = RequestContext { of_page: true, ..context };
         let InnerRoutes(routes) =
             parts.extensions.get::<InnerRoutes>().cloned().ok_or_else(|| Error::internal(false))?;
         let mut headers = HeaderMap::new();
