@@ -41,6 +41,18 @@ pub fn write_app(response: &mut Response, path_mode: bool) {
     }
 }
 
+/// What an app made is on its own origin at `/s/...`. Where the app lives at a path of the site,
+/// `base`, that is below it.
+pub fn lead_below(base: &str, response: &mut Response) {
+    let headers = response.headers_mut();
+    let made = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    let made = made.and_then(|path| path.strip_prefix('/')).filter(|path| path.starts_with("s/"));
+    let location = made.and_then(|path| HeaderValue::try_from(format!("{base}{path}")).ok());
+    if let Some(location) = location {
+        headers.insert(header::LOCATION, location);
+    }
+}
+
 /// Writes what every answer has. A `private` one (the API's) is never stored unless it says so; any
 /// other gets the rails of a page.
 pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {

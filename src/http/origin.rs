@@ -68,6 +68,16 @@ impl Origin {
         })
     }
 
+    /// The path of the site that the app lives at, where it lives at one.
+    pub(super) fn base_path(&self, state: &AppState) -> Option<String> {
+        match self {
+            Self::App { slug, .. } if state.origins.is_path_mode() => {
+                Some(state.origins.app_base_path(slug))
+            }
+            _ => None,
+        }
+    }
+
     /// The app's slug or id, the custom domain, and the pass.
     pub(super) fn into_parts(self) -> (Option<Box<str>>, Option<Box<str>>, Option<FilesPass>) {
         match self {

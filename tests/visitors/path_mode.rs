@@ -102,6 +102,7 @@ async fn a_sandboxed_page_speaks_to_its_app_by_header_and_never_by_cookie() {
     let made = enter.expect(201);
     assert!(!enter.headers.contains_key("set-cookie"));
     assert_eq!(enter.header("access-control-allow-origin"), "*");
+    assert_eq!(enter.header("location"), "/a/garden/s/session");
     let token = made["token"].as_str().expect("a token");
     let me = world.server.request(Method::GET, "/a/garden/s/session");
     let by_header = Answer::of(me.header("x-service-participant-token", token)).await;
@@ -357,4 +358,33 @@ async fn a_public_page_has_its_files_where_everybody_has_them() {
     let page = open(site.server, &base(&site), &cookie).await;
     carried(&page, &cookie);
     page.hides("<base");
+}
+
+#[tokio::test]
+async fn what_is_made_is_found_where_its_answer_says() {
+    let world = world().await;
+    let anyone =
+        json!({"read": ["anyone"], "write": ["anyone"], "update": [], "delete": ["owner"]});
+    let manifest =
+        json!({"collections": {"notes": {"permissions": anyone}}, "events": {"wave": {}}});
+    world.deploy("garden", Visibility::Public, manifest, HTML, &[]).await;
+    let send = |path: &str| world.server.request(Method::POST, path);
+    let made = Answer::of(send("/a/garden/s/session").json(&json!({}))).await.expect(201);
+    let token = text(&made, "token");
+    let header = "x-service-participant-token";
+    let row = || {
+        let body = json!({"key": "k", "data": {}});
+        let request = send("/a/garden/s/collections/notes").header(header, &token);
+        Answer::of(request.header("idempotency-key", "once").json(&body))
+    };
+    let (first, again) = (row().await, row().await);
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    for created in [first, again] {
+        created.expect(201);
+        assert_eq!(created.header("location"), "/a/garden/s/collections/notes/k");
+    }
+    world.server.get("/a/garden/s/collections/notes/k").await.expect(200);
+    let wave = send("/a/garden/s/events").header(header, &token);
+    let wave = Answer::of(wave.json(&json!({"type": "wave", "data": {}}))).await;
+    assert_eq!((wave.status, wave.header("location")), (201, "/a/garden/s/feed"));
 }
