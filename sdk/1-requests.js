@@ -114,12 +114,14 @@ const errorOf = async (response) => {
   if (answer && answer.error && answer.error.code) {
     return new AppError({ status: response.status, ...answer.error }, wait);
   }
-  return new AppError({
-    code: `http_${response.status}`, status: response.status,
-    retryable: [429, 502, 503, 504].includes(response.status),
-    hint: 'The answer did not come from the service itself.',
-  }, wait);
+  return foreignError(response, [429, 502, 503, 504].includes(response.status), wait);
 };
+
+// Something between page and service answered in its place, or changed what it said.
+const foreignError = ({ status }, retryable, wait) => new AppError({
+  code: `http_${status}`, status, retryable,
+  hint: 'The answer did not come from the service itself.',
+}, wait);
 
 // One request, one answer, in bounded time.
 const exchange = async (method, path, options) => {
@@ -130,21 +132,26 @@ const exchange = async (method, path, options) => {
     if (!response.ok) throw await errorOf(response);
     if (response.status === 204) return null;
     const text = await response.text().catch(() => { throw networkError('the answer broke off'); });
-    return JSON.parse(text);
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw foreignError(response, true);
+    }
   } finally {
     clearTimeout(timer);
   }
 };
 
-// What the server says is retryable was not applied, so any call may be sent again. After a
-// broken connection nobody knows, so only what may safely happen twice is.
+// What the server says is retryable was not applied, so any call may be sent again. After a broken
+// connection, or a success that is not the server's, nobody knows: then only what may safely happen
+// twice is.
 const withRetries = async (repeatable, send) => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
-      const again = error instanceof AppError && error.retryable &&
-        (repeatable || error.code !== 'network');
+      const unknown = error.code === 'network' || error.status < 400;
+      const again = error instanceof AppError && error.retryable && (repeatable || !unknown);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
       await sleep(error.retryAfterMs || backoff(attempt - 1));
     }

@@ -167,6 +167,18 @@ test('an answer that is not the service\'s own is an error with its status', () 
     assert.equal(code, 'http_418');
   }));
 
+test('a success that is not the service\'s own is no answer', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    const portal = (method) => (r) => (
+      r.method === method && r.path === 'collections/n/k' ? [200, '<h1>Sign in</h1>'] : undefined);
+    service.faults.push(portal('PATCH'));
+    const error = await page.evaluate(() => app.collection('n').update('k', {})
+      .catch((e) => ({ app: e instanceof app.AppError, code: e.code, retryable: e.retryable })));
+    assert.deepEqual(error, { app: true, code: 'http_200', retryable: true });
+    assert.equal(service.seen('PATCH', 'collections/n/k').length, 1);
+  }));
+
 test('a challenge is solved in a worker; later writes bring an answer along', () => withPage(browser,
   (service) => service.challenged.add('entries'),
   async ({ page, service }) => {
