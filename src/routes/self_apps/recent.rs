@@ -1,63 +1,55 @@
 //! `GET /v1/self/apps/recent`: what the human looked at last.
 
 use axum::extract::State;
-use rookery_domain::{Error, ErrorCode, app::AppStatus};
+use rookery_domain::{Error, ErrorCode, app::AppStatus, id::AppId};
 use rookery_storage::shelf;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::record::{OwnApp, Shelf};
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::HumanSession,
-        params::StrictQuery,
-        reply::{Page, page_limit},
-    },
+    http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
     state::AppState,
 };
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
 
-/// How many.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct Recent {
-    /// Apps to show, 1 to 200; 50 when absent.
-    #[param(minimum = 1, maximum = 200)]
-    limit: Option<usize>,
-}
-
 /// Lists the apps that the human opened last, newest first, as far as it still sees them.
 ///
-/// The last 200 are remembered, so this list has no second page.
+/// The last 200 are remembered.
 #[utoipa::path(
-    get, path = "/v1/self/apps/recent", tag = "Account", params(Recent),
-    responses((status = 200, description = "The apps", body = Page<OwnApp>)),
+    get, path = "/v1/self/apps/recent", tag = "Account", params(Paging),
+    responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
 )]
 pub async fn list_recent_apps(
     caller: HumanSession,
     State(state): State<AppState>,
-    StrictQuery(query): StrictQuery<Recent>,
+    StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<OwnApp>> {
-    let limit = page_limit(query.limit)?;
+    let page = query.of("/v1/self/apps/recent", caller.human.uuid(), &state)?;
+    let after = page.after(AppId::from_uuid);
     let views = shelf::views(&state.rooms.db, caller.human).await.map_err(Error::from)?;
     let shelf = Shelf::open(&state, caller.human).await?;
-    let mut items = Vec::new();
-    for (app, viewed_at) in views {
-        if items.len() == limit {
-            break;
+    let (mut items, mut last) = (Vec::new(), None);
+    for (id, at) in views {
+        if after.is_some_and(|after| (at, id) >= after) {
+            continue;
         }
-        let app = match state.rooms.apps().by_id(app).await {
+        let app = match state.rooms.apps().by_id(id).await {
             Ok(app) => app,
             Err(error) if error.code == ErrorCode::AppNotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        if matches!(app.record().status, AppStatus::Live | AppStatus::Closed) {
-            items.extend(shelf.show(&app, Some(viewed_at)).await?);
+        if !matches!(app.record().status, AppStatus::Live | AppStatus::Closed) {
+            continue;
         }
+        let Some(item) = shelf.show(&app, Some(at)).await? else { continue };
+        if items.len() == page.limit {
+            // There is more to see.
+            return Ok(Page { items, next_cursor: last.map(|place| page.cursor(place)) });
+        }
+        items.push(item);
+        last = Some((at, id.uuid()));
     }
     Ok(Page { items, next_cursor: None })
 }
