@@ -196,8 +196,8 @@ fn account_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(list::list_own_apps, list::ERRORS))
         .routes(operation!(deleted::list_deleted_apps, deleted::ERRORS))
         .routes(operation!(recent::list_recent_apps, recent::ERRORS))
-        .routes(operation!(favorite::add_favorite, favorite::ERRORS))
-        .routes(operation!(favorite::remove_favorite, favorite::ERRORS))
+        .routes(operation!(favorite::add_favorite, favorite::ADD_ERRORS))
+        .routes(operation!(favorite::remove_favorite, favorite::REMOVE_ERRORS))
         .routes(operation!(view::view, view::ERRORS))
 }
 

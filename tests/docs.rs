@@ -35,6 +35,9 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
     let public = &document["paths"]["/v1/probe/query"]["get"];
     assert_eq!(public["security"], json!([{}]));
+    let schemes = &document["components"]["securitySchemes"];
+    assert_eq!(schemes["human_session"]["name"], "service_session", "as it is over plain http");
+    assert_eq!(schemes["participant_cookie"]["name"], "service_participant");
     let envelope = &claimed["responses"]["500"]["content"]["application/json"]["schema"]["$ref"];
     assert_eq!(envelope, "#/components/schemas/ErrorEnvelope");
     assert!(document["components"]["schemas"]["ErrorBody"].is_object());

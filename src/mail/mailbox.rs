@@ -22,7 +22,7 @@ pub struct Mailbox {
 }
 
 /// A mail in the mailbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct StoredMail {
     /// The recipient.
     pub to: Email,

@@ -10,7 +10,6 @@ mod reference;
 pub(crate) mod shapes;
 mod tags;
 
-use utoipa::PartialSchema as _;
 use utoipa::openapi::{
     Components, ComponentsBuilder, ContentBuilder, Info, InfoBuilder, OpenApi, OpenApiBuilder, Ref,
     RefOr, Schema, Server, ServerBuilder, ServerVariableBuilder,
@@ -18,15 +17,18 @@ use utoipa::openapi::{
     schema::ArrayItems,
     security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
+use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::{
     error::{ErrorBody, ErrorEnvelope},
     http::auth::{
-        SESSION_COOKIE,
+        SESSION_COOKIE, SESSION_COOKIE_PLAIN,
         permission::Scheme,
-        visitor::{PARTICIPANT_COOKIE, PARTICIPANT_HEADER},
+        visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_PLAIN, PARTICIPANT_HEADER},
     },
 };
+
+use shapes::AnyObject;
 
 pub use operation::{Extractors, describe};
 pub use reference::Reference;
@@ -72,9 +74,7 @@ pub fn operators() -> OpenApi {
     );
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer);
     let bearer = bearer.description(Some("`ops.token`, where it is set.")).build();
-    let components = ComponentsBuilder::new()
-        .schema("ErrorBody", ErrorBody::schema())
-        .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
+    let components = error_schemas()
         .security_scheme(Scheme::OperatorToken.name(), SecurityScheme::Http(bearer))
         .build();
     OpenApiBuilder::new()
@@ -83,6 +83,14 @@ pub fn operators() -> OpenApi {
         .tags(Some(tags::operators()))
         .components(Some(components))
         .build()
+}
+
+/// What every error answer is made of.
+fn error_schemas() -> ComponentsBuilder {
+    ComponentsBuilder::new()
+        .schema(AnyObject::name(), AnyObject::schema())
+        .schema("ErrorBody", ErrorBody::schema())
+        .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
 }
 
 fn components() -> Components {
@@ -103,9 +111,7 @@ fn components() -> Components {
          need the app's own `Origin`. Where apps live at paths of the site these routes take the \
          header alone.",
     );
-    ComponentsBuilder::new()
-        .schema("ErrorBody", ErrorBody::schema())
-        .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
+    error_schemas()
         .security_scheme(Scheme::AgentKey.name(), bearer("An agent's key, `rk_agent_...`."))
         .security_scheme(
             Scheme::ServiceCredential.name(),
@@ -142,12 +148,30 @@ pub fn serve_from_app_origin(document: &mut OpenApi) {
 }
 
 /// Has the document name the addresses of a running server: that of the `site`, and that of an
-/// `app`, with `{slug}` in it.
+/// `app`, with `{slug}` in it; and the cookies that it sets there.
 pub(crate) fn name_addresses(document: &mut OpenApi, site: &str, app: &str) {
+    if !site.starts_with("https:") {
+        name_plain_cookies(document);
+    }
     document.servers = Some(vec![Server::new(site)]);
     for path in document.paths.paths.values_mut() {
         for server in path.servers.iter_mut().flatten() {
             app.trim_end_matches('/').clone_into(&mut server.url);
+        }
+    }
+}
+
+/// Over plain http browsers keep no cookie whose name has a prefix.
+fn name_plain_cookies(document: &mut OpenApi) {
+    let Some(components) = &mut document.components else { return };
+    for (scheme, plain) in [
+        (Scheme::HumanSession, SESSION_COOKIE_PLAIN),
+        (Scheme::ParticipantCookie, PARTICIPANT_COOKIE_PLAIN),
+    ] {
+        if let Some(RefOr::T(SecurityScheme::ApiKey(ApiKey::Cookie(cookie)))) =
+            components.security_schemes.get_mut(scheme.name())
+        {
+            plain.clone_into(&mut cookie.name);
         }
     }
 }

@@ -12,6 +12,8 @@ use utoipa::{
     },
 };
 
+use crate::routes::collections::bodies::KeyedDelete;
+
 /// A JSON object with any members: `type: object` alone admits them too, but generators of clients
 /// read it as an object without any.
 pub(crate) struct AnyObject;
@@ -55,6 +57,16 @@ pub(crate) struct PrincipalRecord {
     kind: String,
     /// Its id.
     id: String,
+}
+
+/// One row to delete: its key, or the key with the version you have seen.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(crate) enum DeleteEntry {
+    /// The row as it is.
+    Key(String),
+    /// The row as you have seen it.
+    Keyed(KeyedDelete),
 }
 
 /// One reason why a redeploy needs `force`.

@@ -57,7 +57,7 @@ pub struct SignInSentPage {
 }
 
 /// `/sign-in/confirm?token=`: one button, so that opening the link spends nothing.
-#[derive(Debug, Clone, Template)]
+#[derive(Clone, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
     /// The frame.
@@ -67,7 +67,7 @@ pub struct ConfirmPage {
 }
 
 /// Leads a browser on to an address outside the site.
-#[derive(Debug, Clone, Template)]
+#[derive(Clone, Template)]
 #[template(path = "continue.html")]
 pub struct ContinuePage {
     /// The frame.

@@ -38,7 +38,7 @@ pub const ERRORS: &[ErrorCode] = deploy_errors![
 ];
 
 /// A new app, and what its deploy has to say.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct CreatedApp {
     /// The app.
     #[serde(flatten)]

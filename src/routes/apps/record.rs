@@ -22,7 +22,7 @@ use crate::state::AppState;
 const NOT_ACTIVE: &str = "not active yet";
 
 /// An app, without its rows.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct AppRecordBody {
     /// Its id.
     #[schema(value_type = String, example = "app_01jjyq5x3ne8h9v2m7c4k6r0st")]

@@ -40,7 +40,7 @@ pub const ERRORS: &[ErrorCode] =
     deploy_errors![Conflict ManifestIncompatibleRedeploy UniqueBackfillConflict];
 
 /// An app after a redeploy, and what the deploy has to say.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct DeployedVersion {
     /// The app.
     #[serde(flatten)]

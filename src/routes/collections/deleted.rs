@@ -33,7 +33,10 @@ pub const ERRORS: &[ErrorCode] =
         ("name" = String, Path, description = "The collection."),
         PageParams,
     ),
-    responses((status = 200, description = "A page of the trash.", body = TrashPageRecord))
+    responses(
+        (status = 200, description = "A page of the trash.", body = TrashPageRecord),
+        (status = 304, description = "The page has not changed."),
+    )
 )]
 pub(crate) async fn list_deleted_rows(
     caller: RowCaller<Readable>,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::openapi::shapes::PrincipalRecord;
 
 /// A grant link.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct GrantBody {
     /// Its id.
     #[schema(value_type = String, example = "grl_01jjyq5x3ne8h9v2m7c4k6r0st")]

@@ -14,8 +14,10 @@ use crate::{
     state::AppState,
 };
 
-/// Errors of these routes.
-pub const ERRORS: &[ErrorCode] = &[];
+/// Errors of marking.
+pub const ADD_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+/// Errors of taking the mark back.
+pub const REMOVE_ERRORS: &[ErrorCode] = &[];
 
 /// Marks an app that the human owns or joined. A second time changes nothing.
 #[utoipa::path(

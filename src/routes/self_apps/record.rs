@@ -29,7 +29,7 @@ pub enum OwnRole {
 }
 
 /// An app, and what it is to the human.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct OwnApp {
     /// The app; a member is not shown its share link.
     #[serde(flatten)]

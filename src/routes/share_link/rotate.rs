@@ -25,7 +25,7 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// The share link in force.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct ShareLinkBody {
     /// The link; null in a replayed answer, the app's record shows it.
     share_url: Option<String>,

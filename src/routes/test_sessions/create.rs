@@ -20,7 +20,7 @@ use crate::{
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// A test-session token.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct TestSessionBody {
     /// The token, in the one answer that makes it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -50,7 +50,7 @@ impl RequestBody for EnterApp {
 }
 
 /// Who a visitor is in this app.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct SessionRecord {
     /// `anonymous`, `human` or `grant`.
     #[schema(value_type = String, example = "anonymous")]
