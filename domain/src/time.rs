@@ -1,5 +1,5 @@
 //! Points in time: microseconds since the Unix epoch in memory and storage, RFC 3339 UTC with
-//! milliseconds on the wire. Clocks are read by the caller and passed in.
+//! milliseconds on the wire. Rules take the time as an argument; callers read it from a [`Clock`].
 
 use std::{
     fmt,
