@@ -10,13 +10,12 @@ use rookery_actors::{
 use rookery_domain::{
     ErrorCode,
     app::{AppRecord, AppStatus},
+    time::DAY_S,
 };
 use rookery_storage::{apps::purge, closing, commit::RowState, faults::Faults, feed, retention};
 use rookery_testkit::until;
 
 use crate::support::{NOW, asleep, delete, expect_panics, real::House, record};
-
-const DAY_S: i64 = 86_400;
 
 /// Bounds the rows of `entries` by number and by age.
 fn bounded() -> String {

@@ -12,6 +12,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     idempotency::{Answered, KeptAnswer, Once},
     principal::Caller,
+    time::DAY_S,
 };
 use serde::Serialize;
 
@@ -120,7 +121,7 @@ pub(crate) fn end(
         return Err(Error::invalid(format!("`{member}`: is over already")));
     }
     if end > now.plus_seconds(max_s) {
-        let days = max_s / 86_400;
+        let days = max_s / DAY_S;
         return Err(Error::invalid(format!("`{member}`: is more than {days} days from now")));
     }
     Ok(Some(end))

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     commit::Abort,
-    db::{JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
+    db::{BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
     error::StorageError,
     faults,
 };
@@ -99,9 +99,6 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
     }
     Ok(connection)
 }
-
-/// Waits for a lock this long; with the baton only a backup or a foreign tool ever holds one.
-const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// FULL: with NORMAL, simulated power cuts lost acknowledged writes. Checkpoints are the lane's
 /// own, hence no automatic ones.
