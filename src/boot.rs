@@ -83,22 +83,11 @@ impl Rooms {
         let writer =
             Writer::start(&db, epoch, WriterOptions { faults, ..WriterOptions::default() })?;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
-        let options = RuntimeOptions {
-            mailbox_limit: config.apps.mailbox_limit,
-            idle_after: Duration::from_secs(config.apps.idle_after_s),
-            memory_budget_bytes: config.apps.memory_budget_bytes,
-            feed_retention_events: config.feed.retention_events,
-            feed_retention_days: config.feed.retention_days,
-            meters_interval: Duration::from_secs(config.meters.rollup_interval_s),
-            meters_retention_days: config.meters.retention_days,
-            app_hosts: hosts,
-            ..RuntimeOptions::default()
-        };
         let runtime = Runtime::start(
             db.clone(),
             store,
             config.limits.clone(),
-            options,
+            runtime(config, hosts),
             clock.clone(),
             key.clone(),
         )
@@ -155,6 +144,22 @@ pub fn storage(config: &Config) -> StorageOptions {
     match config.storage.database_url.expose_secret() {
         "" => StorageOptions::sqlite(&config.data_dir),
         url => StorageOptions::postgres(url, &config.data_dir),
+    }
+}
+
+/// The settings of the runtime.
+#[must_use]
+pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
+    RuntimeOptions {
+        mailbox_limit: config.apps.mailbox_limit,
+        idle_after: Duration::from_secs(config.apps.idle_after_s),
+        memory_budget_bytes: config.apps.memory_budget_bytes,
+        feed_retention_events: config.feed.retention_events,
+        feed_retention_days: config.feed.retention_days,
+        meters_interval: Duration::from_secs(config.meters.rollup_interval_s),
+        meters_retention_days: config.meters.retention_days,
+        app_hosts,
+        ..RuntimeOptions::default()
     }
 }
 

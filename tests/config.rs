@@ -2,7 +2,11 @@
 
 use std::io::Write as _;
 
-use rookery::config::{self, Environment};
+use rookery::{
+    boot,
+    config::{self, Environment},
+};
+use rookery_actors::{AppHosts, RuntimeOptions};
 use rookery_domain::limits::Limits;
 use secrecy::ExposeSecret as _;
 
@@ -18,6 +22,8 @@ fn load(pairs: &[(&str, &str)]) -> Result<config::Config, String> {
 fn the_documented_defaults_are_the_rules_own() {
     let config = load(&[]).unwrap();
     assert_eq!(config.limits, Limits::default());
+    let hosts = AppHosts::Below("localhost".to_owned());
+    assert_eq!(boot::runtime(&config, hosts), RuntimeOptions::default());
     assert_eq!(config.log.level, config::Log::LEVEL_AS_SHIPPED);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.ops.listen.to_string(), "127.0.0.1:8081");

@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use crate::harness::{database, process::Process};
@@ -70,9 +71,8 @@ async fn write_until_killed(server: Process, key: &str, app: &str) -> Vec<Journa
             tokio::spawn(write(client, rows, key, writer, told))
         })
         .collect();
-    while told.load(Ordering::Acquire) < ACKNOWLEDGED_BEFORE_KILL {
-        tokio::task::yield_now().await;
-    }
+    until("enough acknowledgements", || told.load(Ordering::Acquire) >= ACKNOWLEDGED_BEFORE_KILL)
+        .await;
     server.kill();
     let mut journals = Vec::new();
     for writer in writers {

@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use reqwest::Method;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, database, process::Process};
@@ -94,9 +95,10 @@ async fn an_acceptance_is_all_or_nothing_under_kill_9() {
             Some(status)
         });
         // A little later in each round: before, in and after the acceptance's commit.
-        while acknowledged.load(Ordering::Acquire) < round && !accepting.is_finished() {
-            tokio::task::yield_now().await;
-        }
+        until("so many acknowledgements", || {
+            acknowledged.load(Ordering::Acquire) >= round || accepting.is_finished()
+        })
+        .await;
         server.kill();
         let told = accepting.await.unwrap();
         for writer in writers {

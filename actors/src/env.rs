@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::{accounts::Accounts, observe::Observer, orgs::OrgAdmins, store::AppStore};
 
 /// Settings of the runtime. Units are in the names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeOptions {
     /// Messages of one app that may be queued or uncommitted at a time.
     pub mailbox_limit: usize,
@@ -48,7 +48,7 @@ impl Default for RuntimeOptions {
             mailbox_limit: 128,
             inflight_bytes_max: 256 << 20,
             idle_after: Duration::from_secs(300),
-            memory_budget_bytes: 2 << 30,
+            memory_budget_bytes: 1 << 30,
             wakes_max: 32,
             schema_cache_bytes: 64 << 20,
             feed_retention_events: 10_000,

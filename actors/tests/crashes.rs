@@ -7,6 +7,7 @@ use rookery_actors::{
     supervision::policy::{CrashStreak, Verdict},
 };
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, expect_panics, paused};
 
@@ -41,9 +42,10 @@ fn a_crash_leaves_an_unfinished_commit_unknown_and_an_unsent_one_refused() {
         let sealed = bench.create(&app, "sealed");
         let open = bench.create(&app, "open");
         let crash = async {
-            while bench.store.held() == 0 || app.observe().queued < 2 {
-                tokio::task::yield_now().await;
-            }
+            until("one sealed and one open", || {
+                bench.store.held() > 0 && app.observe().queued >= 2
+            })
+            .await;
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }
@@ -94,9 +96,7 @@ fn an_app_that_always_panics_is_quarantined_and_its_neighbours_never_notice() {
             app.root().await.expect("it starts again");
             app.inject_panic();
             crashes += 1;
-            while app.observe().crashes < crashes {
-                tokio::task::yield_now().await;
-            }
+            until("a crash", || app.observe().crashes >= crashes).await;
             let key = format!("k{crashes}");
             for neighbour in &neighbours {
                 bench.create(neighbour, &key).await.expect("a neighbour answers");

@@ -20,11 +20,10 @@ use rookery_domain::{
     time::Clock,
 };
 use rookery_storage::{Db, StorageOptions, Writer, WriterOptions, faults};
+use rookery_testkit::until;
 use tempfile::TempDir;
 
 const START: Timestamp = Timestamp(1_769_860_800_000_000);
-/// Turns of the scheduler that a test waits for something to happen.
-const TURNS_MAX: usize = 100_000;
 
 struct House {
     directory: Directory,
@@ -63,17 +62,6 @@ impl House {
     async fn agent(&self) -> (AgentRecord, MintedKey) {
         self.directory.register(AgentName::default()).await.unwrap()
     }
-
-    /// Waits, turn by turn, until `done`.
-    async fn until(&self, mut done: impl FnMut(&Directory) -> bool) {
-        for _ in 0..TURNS_MAX {
-            if done(&self.directory) {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-        panic!("it did not happen");
-    }
 }
 
 #[tokio::test]
@@ -86,7 +74,7 @@ async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
         // Whoever heard of the crash is not told from a memory that may be wrong.
         let key = house.directory.key(minted.secret.expose());
         assert_eq!(key.unwrap_err().code, ErrorCode::Unavailable);
-        house.until(|directory| directory.key(minted.secret.expose()).is_ok()).await;
+        until("the reload", || house.directory.key(minted.secret.expose()).is_ok()).await;
         let holder = house.directory.key(minted.secret.expose()).unwrap().unwrap();
         assert_eq!(holder.agent, agent.agent.id);
         house.agent().await;
@@ -113,7 +101,8 @@ async fn a_change_runs_to_its_end_when_its_caller_leaves() {
         let mut revoke = pin!(house.directory.revoke_key(agent.agent.id, minted.key.id));
         assert!(poll!(&mut revoke).is_pending());
     }
-    house.until(|directory| directory.key(minted.secret.expose()).unwrap().is_none()).await;
+    until("the key is gone", || house.directory.key(minted.secret.expose()).unwrap().is_none())
+        .await;
 }
 
 #[tokio::test]
@@ -255,7 +244,7 @@ async fn organizations_are_what_storage_says_after_a_crash_and_after_leaving() {
 
     let error = directory.crash().await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Internal);
-    house.until(|directory| directory.org(ada, org).is_ok()).await;
+    until("the reload", || house.directory.org(ada, org).is_ok()).await;
     assert_eq!(directory.org(ada, org).unwrap().role, OrgRole::Admin);
     assert_eq!(directory.org_members(org, None, 10).unwrap().len(), 2);
 

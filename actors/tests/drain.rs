@@ -5,6 +5,7 @@ use std::time::Duration;
 use rookery_actors::feed::FeedQuery;
 use rookery_domain::ErrorCode;
 use rookery_storage::faults::Faults;
+use rookery_testkit::until;
 
 use crate::support::real::House;
 
@@ -39,9 +40,7 @@ async fn waiting_polls_end_empty_and_new_ones_are_refused() {
         let (app, caller, poll) = (app.clone(), house.caller.clone(), poll.clone());
         tokio::spawn(async move { app.feed(&caller, &poll).await })
     };
-    while app.observe().followers == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a follower", || app.observe().followers > 0).await;
     house.runtime.refuse();
     let ended = tokio::time::timeout(Duration::from_secs(10), polling).await.expect("it ends");
     assert!(ended.unwrap().unwrap().events.is_empty());

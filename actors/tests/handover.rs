@@ -7,6 +7,7 @@ use rookery_domain::{
     id::{HumanId, TransferId},
     principal::Caller,
 };
+use rookery_testkit::until;
 
 use super::support::{Bench, Fate, expect_panics, paused};
 
@@ -23,9 +24,7 @@ async fn accept(bench: &Bench, app: &rookery_actors::AppHandle, to: HumanId) -> 
 
 /// Waits until a group is with the writer.
 async fn held(bench: &Bench) {
-    while bench.store.held() == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a commit that is held", || bench.store.held() > 0).await;
 }
 
 #[track_caller]

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use rookery_actors::{SlotState, feed::FeedQuery};
+use rookery_testkit::until;
 
-use crate::support::{Bench, delete, paused};
+use crate::support::{Bench, asleep, delete, paused};
 
 #[test]
 fn a_hammered_app_that_is_put_to_rest_all_the_time_loses_nothing() {
@@ -28,10 +29,7 @@ fn a_hammered_app_that_is_put_to_rest_all_the_time_loses_nothing() {
                 }
             };
             tokio::join!(writes, rests);
-            while app.state() == SlotState::Live {
-                app.rest();
-                tokio::task::yield_now().await;
-            }
+            asleep(&app).await;
             incarnations.insert(round);
             assert!(app.peek().is_none());
         }
@@ -56,19 +54,14 @@ fn a_follower_keeps_its_app_awake_only_while_it_waits() {
             let (app, caller) = (app.clone(), bench.caller.clone());
             tokio::spawn(async move { app.feed(&caller, &poll).await })
         };
-        while app.observe().followers == 0 {
-            tokio::task::yield_now().await;
-        }
+        until("a follower", || app.observe().followers > 0).await;
         for _ in 0..20 {
             app.rest();
             tokio::task::yield_now().await;
         }
         assert_eq!(app.state(), SlotState::Live);
         assert!(polling.await.unwrap().unwrap().events.is_empty());
-        while app.state() == SlotState::Live {
-            app.rest();
-            tokio::task::yield_now().await;
-        }
+        asleep(&app).await;
         assert_eq!(app.state(), SlotState::Dormant);
     });
 }

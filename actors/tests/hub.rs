@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rookery_actors::testing::HubBox;
+use rookery_testkit::until;
 
 use crate::support::paused;
 
@@ -33,9 +34,10 @@ fn a_crowd_is_woken_a_moment_later_in_slices_with_room_for_others_between_them()
         tokio::task::yield_now().await;
         let woken = waiting.iter_mut().filter_map(|waiter| waiter.try_recv().ok()).count();
         assert!((1..200).contains(&woken), "{woken} at once");
-        while waiting.iter_mut().filter_map(|waiter| waiter.try_recv().ok()).count() > 0 {
-            tokio::task::yield_now().await;
-        }
+        until("the whole crowd is woken", || {
+            waiting.iter_mut().filter_map(|waiter| waiter.try_recv().ok()).count() == 0
+        })
+        .await;
     });
 }
 

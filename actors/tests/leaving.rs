@@ -30,11 +30,10 @@ use rookery_storage::{
     faults::{self, Faults},
     feed, participants,
 };
+use rookery_testkit::{until, until_async};
 
 use crate::support::real::House;
 
-/// Turns of the scheduler that a test waits for something to happen.
-const TURNS_MAX: usize = 100_000;
 /// Looks at a request after which its caller leaves: each number up to this.
 const LOOKS_MAX: usize = 12;
 
@@ -54,17 +53,6 @@ async fn leave_after<T>(looks: usize, work: impl Future<Output = T>) {
     }
 }
 
-/// Waits, turn by turn, until `done`.
-async fn until(mut done: impl AsyncFnMut() -> bool) {
-    for _ in 0..TURNS_MAX {
-        if done().await {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
-    panic!("it did not happen");
-}
-
 #[tokio::test]
 async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     let house = House::open(Faults::default()).await;
@@ -74,9 +62,9 @@ async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     for looks in 1..=LOOKS_MAX {
         let bound = domains.bind(app, DomainName::stored(name), 10).await.unwrap();
         leave_after(looks, domains.prove(&bound)).await;
-        until(async || domains.at(name).is_some()).await;
+        until("the name leads to the app", || domains.at(name).is_some()).await;
         leave_after(looks, domains.remove(&bound)).await;
-        until(async || domains.at(name).is_none()).await;
+        until("the name leads nowhere", || domains.at(name).is_none()).await;
         assert_eq!(domains.list(app).await.unwrap(), []);
     }
     house.close().await;
@@ -106,8 +94,10 @@ async fn a_visitor_that_leaves_twice_over_is_unknown_all_the_same() {
     for looks in 1..=LOOKS_MAX {
         let visit = directory.create_participant(app, Arrival::Anonymous).await.unwrap();
         leave_after(looks, directory.revoke_participant(&visit.participant)).await;
-        until(async || directory.participant(app, visit.token.expose()).await.unwrap().is_none())
-            .await;
+        until_async("the visit ended", async || {
+            directory.participant(app, visit.token.expose()).await.unwrap().is_none()
+        })
+        .await;
     }
     house.close().await;
 }
@@ -130,7 +120,7 @@ async fn what_is_made_without_a_key_to_repeat_it_is_made_to_its_end_too() {
             })
         };
         leave_after(looks, directory.once(None, made)).await;
-        until(async || told.load(Ordering::Relaxed)).await;
+        until("it was told", || told.load(Ordering::Relaxed)).await;
     }
     house.close().await;
 }
@@ -197,7 +187,7 @@ async fn the_visitor_that_the_feed_tells_of_is_there_though_its_browser_has_left
     for looks in 1..=LOOKS_MAX {
         let guest = Guest::new(&house, &directory, &format!("notes-{looks}")).await;
         leave_after(looks, guest.enter()).await;
-        until(async || !guest.told().await.is_empty()).await;
+        until_async("the guest was told", async || !guest.told().await.is_empty()).await;
         let visitor = guest.told().await[0];
         assert!(participants::revoke(&house.db, visitor).await.unwrap(), "it is stored");
     }

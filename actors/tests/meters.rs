@@ -4,7 +4,7 @@ use rookery_actors::{RuntimeOptions, SlotState, meters::PageView, testing::Meter
 use rookery_domain::meters::{Flow, Flows, Window};
 use rookery_storage::{faults::Faults, meters::roll_up::Source};
 
-use crate::support::{NOW, real::House};
+use crate::support::{NOW, asleep, real::House};
 
 const TASKS: u64 = 4;
 const EACH: u64 = 20_000;
@@ -61,10 +61,7 @@ async fn a_crowd_is_counted_whole_and_wakes_nothing() {
         RuntimeOptions { idle_after: std::time::Duration::ZERO, ..RuntimeOptions::default() };
     let house = House::open_with(Faults::default(), idle).await;
     let app = house.app("notes").await;
-    while app.state() == SlotState::Live {
-        app.rest();
-        tokio::task::yield_now().await;
-    }
+    asleep(&app).await;
     for i in 0..VISITORS {
         let referrer = Some(format!("site-{}.example", i % PLACES).into());
         let network = i.to_be_bytes();

@@ -11,6 +11,7 @@ use rookery_actors::{
     },
 };
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 
 use crate::support::{Bench, delete, expect_panics, paused};
 
@@ -29,9 +30,7 @@ fn every_message_is_counted_once_by_kind_and_outcome() {
         bench.store.hold();
         let asked = bench.create(&app, "d");
         let left = async {
-            while bench.store.held() == 0 {
-                tokio::task::yield_now().await;
-            }
+            until("a commit that is held", || bench.store.held() > 0).await;
         };
         tokio::select! { _ = asked => panic!("it was held"), () = left => {} }
 
@@ -81,9 +80,7 @@ fn states_and_stops_follow_apps_through_their_lives() {
             if app.root().await.is_ok() {
                 let first = app.observe().incarnation;
                 assert!(app.inject_panic());
-                while app.observe().incarnation == first {
-                    tokio::task::yield_now().await;
-                }
+                until("the next incarnation", || app.observe().incarnation != first).await;
                 crashes += 1;
             } else {
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rookery_actors::{RuntimeOptions, SlotState, feed::FeedQuery};
 use rookery_domain::{ErrorCode, app::AppRecord, id::AppId};
+use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, MANIFEST, expect_panics, paused, record};
 
@@ -30,9 +31,7 @@ fn a_wake_outlives_whoever_asked_for_it() {
         let app = bench.app().await;
         let impatient = tokio::time::timeout(Duration::ZERO, app.root());
         assert!(impatient.await.is_err());
-        while app.state() != SlotState::Live {
-            tokio::task::yield_now().await;
-        }
+        until("the app is live", || app.state() == SlotState::Live).await;
         assert_eq!(bench.store.loads(), 1);
     });
 }
@@ -49,13 +48,15 @@ fn a_full_mailbox_refuses_and_says_so() {
             futures::future::join_all(keys.iter().map(|key| bench.create(&app, key))).await
         };
         let writer = async {
-            while app.observe().queued < 8 || bench.store.held() == 0 {
-                tokio::task::yield_now().await;
-            }
-            while app.observe().queued > 0 {
-                bench.store.end(Fate::Commit);
-                tokio::task::yield_now().await;
-            }
+            until("a full queue", || app.observe().queued >= 8 && bench.store.held() > 0).await;
+            let all_committed = || {
+                let is_empty = app.observe().queued == 0;
+                if !is_empty {
+                    bench.store.end(Fate::Commit);
+                }
+                is_empty
+            };
+            until("an empty queue", all_committed).await;
         };
         let (answers, ()) = tokio::join!(requests, writer);
         let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
@@ -118,9 +119,7 @@ fn a_follower_hears_of_what_a_lost_outcome_turns_out_to_have_been() {
         let write = async {
             let unknown = bench.create(&app, "b");
             let end = async {
-                while !bench.store.end(Fate::Unknown { applied: true }) {
-                    tokio::task::yield_now().await;
-                }
+                until("a commit to end", || bench.store.end(Fate::Unknown { applied: true })).await;
             };
             let (unknown, ()) = tokio::join!(unknown, end);
             assert_eq!(unknown.unwrap_err().details.unwrap()["outcome"], "unknown");

@@ -10,12 +10,12 @@ use rookery_actors::{
 use rookery_domain::{
     ErrorCode,
     app::{AppRecord, AppStatus},
+    time::DAY_S,
 };
 use rookery_storage::{apps::purge, closing, commit::RowState, faults::Faults, feed, retention};
+use rookery_testkit::until;
 
-use crate::support::{NOW, delete, expect_panics, real::House, record};
-
-const DAY_S: i64 = 86_400;
+use crate::support::{NOW, asleep, delete, expect_panics, real::House, record};
 
 /// Bounds the rows of `entries` by number and by age.
 fn bounded() -> String {
@@ -25,20 +25,11 @@ fn bounded() -> String {
     )
 }
 
-async fn asleep(app: &rookery_actors::AppHandle) {
-    while app.state() == SlotState::Live {
-        app.rest();
-        tokio::task::yield_now().await;
-    }
-}
-
 /// Creates a row and waits until the place in the queue is free that the request held: its answer
 /// comes a moment before.
 async fn use_it(house: &House, app: &rookery_actors::AppHandle) {
     house.create(app, "a").await.unwrap();
-    while app.observe().queued > 0 {
-        tokio::task::yield_now().await;
-    }
+    until("an empty queue", || app.observe().queued == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,9 +42,7 @@ async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
         let asked = house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap();
         assert_eq!(asked, u64::from(rests));
         if rests {
-            while app.state() != SlotState::Dormant {
-                tokio::task::yield_now().await;
-            }
+            until("the app rests", || app.state() == SlotState::Dormant).await;
             assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(1));
         }
         assert_eq!(app.state(), SlotState::Live);
@@ -76,13 +65,9 @@ async fn an_app_that_somebody_follows_takes_no_place_in_a_round_of_rest() {
         let (app, caller) = (followed.clone(), house.caller.clone());
         tokio::spawn(async move { app.feed(&caller, &poll).await })
     };
-    while followed.observe().followers == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a follower", || followed.observe().followers > 0).await;
     assert_eq!(house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap(), 1);
-    while other.state() != SlotState::Dormant {
-        tokio::task::yield_now().await;
-    }
+    until("the other app rests", || other.state() == SlotState::Dormant).await;
     assert_eq!(followed.state(), SlotState::Live);
     polling.abort();
     house.close().await;
@@ -299,9 +284,8 @@ async fn a_worker_that_crashes_is_replaced() {
     for kind in WorkerKind::ALL {
         workers.inject_panic(kind);
     }
-    while workers.observe().iter().any(|worker| worker.restarts == 0) {
-        tokio::task::yield_now().await;
-    }
+    until("each worker's restart", || workers.observe().iter().all(|worker| worker.restarts > 0))
+        .await;
     for kind in WorkerKind::ALL {
         workers.run(kind).await.expect("its successor works");
     }

@@ -9,6 +9,7 @@ use crate::{
     Error, Principal, Result, Timestamp,
     access::{Allowlist, CollectionGrant, Operation},
     id::CredentialId,
+    time::DAY_S,
 };
 
 /// Credentials of one app that are not revoked.
@@ -20,7 +21,7 @@ pub const NAME_CHARS_MAX: usize = 100;
 /// Seconds that the old token of a rotation goes on working, unless its owner says otherwise.
 pub const OVERLAP_S_DEFAULT: i64 = 3_600;
 /// Seconds that it may go on working at most.
-pub const OVERLAP_S_MAX: i64 = 7 * 86_400;
+pub const OVERLAP_S_MAX: i64 = 7 * DAY_S;
 
 /// Whether a credential works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,9 +1,7 @@
 //! When something that is made shall end, as whoever makes it says. How long each kind of thing may
 //! last is with that thing.
 
-use crate::{Error, Result, Timestamp};
-
-const DAY_S: i64 = 86_400;
+use crate::{Error, Result, Timestamp, time::DAY_S};
 
 /// An end that is asked for. It is measured against the present only where the thing is made, so
 /// that the same request, repeated later, is still the same.

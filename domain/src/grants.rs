@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::{Principal, Timestamp, id::GrantId};
+use crate::{Principal, Timestamp, id::GrantId, time::DAY_S};
 
 /// Grant links of one app that are not revoked.
 pub const GRANTS_PER_APP_MAX: usize = 20_000;
 /// Uses that a link may be made for at most.
 pub const GRANT_USES_MAX: u32 = 1_000_000;
 /// Seconds from now that a link may be good for at most: a year.
-pub const GRANT_TTL_S_MAX: i64 = 365 * 86_400;
+pub const GRANT_TTL_S_MAX: i64 = 365 * DAY_S;
 
 /// A grant link.
 #[derive(Clone, PartialEq, Eq)]

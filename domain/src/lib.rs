@@ -1,9 +1,10 @@
 //! The pure rules of Rookery.
 //!
-//! Here is every decision that needs no clock of its own, no disk and no network: ids, the
-//! error table, the manifest and its compatibility gate, who may do what to which row, queries,
-//! budgets, secrets. What is *not* here: tokio, sqlx, axum, and any I/O at all. Time and
-//! randomness come in as arguments.
+//! Here is every decision that needs no disk and no network: ids, the error table, the manifest
+//! and its compatibility gate, who may do what to which row, queries, budgets, secrets. What is
+//! *not* here: tokio, sqlx, axum, and any I/O at all. Time and randomness come in as arguments, with
+//! two exceptions: a new [`id`] reads the clock and draws at random, and [`time::Clock`] is the
+//! clock that callers read and pass on.
 
 pub mod access;
 pub mod advisory;

@@ -1,13 +1,13 @@
 //! Preview tokens: a private app shown to whoever has one, for reading and counting only.
 
-use crate::{Principal, Timestamp, id::PreviewId};
+use crate::{Principal, Timestamp, id::PreviewId, time::DAY_S};
 
 /// Preview tokens of one app that are neither revoked nor expired.
 pub const PREVIEWS_PER_APP_MAX: usize = 1_000;
 /// Seconds that a preview is good for when its maker does not say: a week.
-pub const PREVIEW_TTL_S_DEFAULT: i64 = 7 * 86_400;
+pub const PREVIEW_TTL_S_DEFAULT: i64 = 7 * DAY_S;
 /// Seconds that a preview may be good for at most.
-pub const PREVIEW_TTL_S_MAX: i64 = 90 * 86_400;
+pub const PREVIEW_TTL_S_MAX: i64 = 90 * DAY_S;
 
 /// A preview token.
 #[derive(Clone, PartialEq, Eq)]

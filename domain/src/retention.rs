@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Error, Result, Timestamp, manifest::Retention};
+use crate::{Error, Result, Timestamp, manifest::Retention, time::DAY_S};
 
 /// The longest age bound, in days: a hundred years.
 pub const MAX_AGE_DAYS_MAX: u32 = 36_500;
@@ -15,8 +15,6 @@ pub const MAX_ROWS_MAX: u64 = 1_000_000_000;
 
 /// Seconds between two prunings; they run on whole multiples of it since the Unix epoch.
 pub const SWEEP_EVERY_S: i64 = 600;
-
-const SECONDS_PER_DAY: i64 = 86_400;
 
 /// The bounds in force: on each axis the owner's, else the author's.
 #[must_use]
@@ -136,5 +134,5 @@ const fn next_sweep(at: Timestamp) -> Timestamp {
 }
 
 const fn expiry(created_at: Timestamp, days: u32) -> Timestamp {
-    created_at.plus_seconds(days as i64 * SECONDS_PER_DAY)
+    created_at.plus_seconds(days as i64 * DAY_S)
 }

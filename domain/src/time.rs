@@ -1,5 +1,5 @@
 //! Points in time: microseconds since the Unix epoch in memory and storage, RFC 3339 UTC with
-//! milliseconds on the wire. Clocks are read by the caller and passed in.
+//! milliseconds on the wire. Rules take the time as an argument; callers read it from a [`Clock`].
 
 use std::{
     fmt,
@@ -13,6 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// Seconds in a day of UTC.
+pub const DAY_S: i64 = 86_400;
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

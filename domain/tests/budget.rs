@@ -7,11 +7,10 @@ use rookery_domain::{
     ErrorCode, Timestamp,
     budget::{BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX},
     manifest::AnonWriteBudget,
+    time::DAY_S,
     timezone::Zone,
 };
 use serde_json::json;
-
-const DAY_S: i64 = 86_400;
 
 fn at(text: &str) -> Timestamp {
     serde_json::from_value(json!(text)).expect("a time")

@@ -5,9 +5,8 @@ use rookery_domain::{
     ErrorCode, Timestamp, json,
     manifest::Retention,
     retention::{self, RetentionPatch},
+    time::DAY_S,
 };
-
-const DAY_S: i64 = 86_400;
 
 fn bounds(days: impl Into<Option<u32>>, rows: impl Into<Option<u64>>) -> Retention {
     Retention { max_age_days: days.into(), max_rows: rows.into() }

@@ -1,6 +1,6 @@
 //! What no single setting can tell: ranges, and settings that contradict each other.
 
-use rookery_domain::limits::Limits;
+use rookery_domain::{limits::Limits, time::DAY_S};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
@@ -19,7 +19,6 @@ const COUNT_MAX: u64 = 1_000_000_000;
 const BYTES_MAX: u64 = 1 << 50;
 /// A century; instants so far from now can still be told.
 const DAYS_MAX: u64 = 36_500;
-const DAY_S: u64 = 86_400;
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.data_dir.as_os_str().is_empty() {
@@ -66,7 +65,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     positive("rate_limit.per_minute", u64::from(config.rate_limit.per_minute))?;
     positive("rate_limit.burst", u64::from(config.rate_limit.burst))?;
     count("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
-    within("apps.idle_after_s", config.apps.idle_after_s, DAYS_MAX * DAY_S)?;
+    within("apps.idle_after_s", config.apps.idle_after_s, DAYS_MAX * DAY_S.cast_unsigned())?;
     within("apps.memory_budget_bytes", config.apps.memory_budget_bytes, BYTES_MAX)?;
     count("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
     count("feed.retention_events", config.feed.retention_events)?;

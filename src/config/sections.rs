@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Folder of the database, its lock file and the blobs.
+    /// Folder of the server's key, and of the SQLite database with its lock file.
     pub data_dir: PathBuf,
     /// How apps get origins of their own.
     pub apps_mode: AppsMode,

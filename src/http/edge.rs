@@ -3,7 +3,7 @@
 //! One plain function instead of a stack of layers: a request costs a few microseconds in all, and
 //! each boxed layer would cost some of them. In: request id, client address, CLI version, rate
 //! limit. Out: the error envelope, the headers of every answer, the log line. Credentials, bodies
-//! and everything behind them belong to extractors (docs/ARCHITECTURE.md, "A request's way in").
+//! and everything behind them belong to extractors (docs/ARCHITECTURE.md, "How a request gets in").
 
 use std::{
     convert::Infallible,

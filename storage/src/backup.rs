@@ -7,15 +7,14 @@ use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{
     db::{
-        APPLICATION_ID, DATABASE_FILE, LOCK_FILE, LockFile, StorageOptions, create_folder,
-        newest_migration,
+        APPLICATION_ID, BUSY_TIMEOUT, DATABASE_FILE, LOCK_FILE, LockFile, StorageOptions,
+        create_folder, newest_migration,
     },
     error::{Result, StorageError},
     integrity,
@@ -27,9 +26,6 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
 );
 
 const EXISTS: &str = "it exists; backups never overwrite";
-
-/// Waits this long for a lock that another process holds for a moment.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
 /// this returns; the server may run all the while.

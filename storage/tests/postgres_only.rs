@@ -7,6 +7,7 @@ use rookery_storage::{
     db::PostgresDb,
     meta,
 };
+use rookery_testkit::until_async;
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
@@ -74,9 +75,7 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
         });
         let waiting = "select count(*) from pg_stat_activity
                        where datname = current_database() and wait_event_type = 'Lock'";
-        while number(db, waiting).await == 0 {
-            tokio::task::yield_now().await;
-        }
+        until_async("somebody waits for a lock", async || number(db, waiting).await > 0).await;
         lock(&mut other, keys[0]).await;
         other.execute("commit").await.unwrap();
         touch.await.unwrap().unwrap();

@@ -29,7 +29,7 @@ use rookery::{
 };
 use rookery_domain::{Timestamp, time::Clock};
 use rookery_storage::faults::Faults;
-use rookery_testkit::Database;
+use rookery_testkit::{Database, until};
 use tempfile::TempDir;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -193,9 +193,7 @@ impl TestServer {
     /// Completes when so many requests of this machine follow a feed.
     pub async fn open_polls(&self, count: usize) {
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        while self.state().feed_waiters.open(here) != count {
-            tokio::task::yield_now().await;
-        }
+        until("that many open polls", || self.state().feed_waiters.open(here) == count).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use reqwest::Method;
 use rookery::http::body_budget::BodyBudget;
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use serde_json::json;
 
 use crate::harness::{Answer, TestServer, apps::open_collection};
@@ -129,9 +130,7 @@ async fn bodies_that_are_under_way_hold_so_much_together_and_no_more() {
         let mut one = server.raw().await;
         one.send(&head(8 << 20)).await;
         one.send(&part).await;
-        while bodies.held() < n * (4 << 20) - n * (16 << 10) {
-            tokio::task::yield_now().await;
-        }
+        until("the body's first half", || bodies.held() >= n * (4 << 20) - n * (16 << 10)).await;
         open.push(one);
     }
     // One address may hold half of it: 9 MiB.
@@ -143,9 +142,7 @@ async fn bodies_that_are_under_way_hold_so_much_together_and_no_more() {
     let small = json!({"rows": [{"data": {"text": "small"}}]});
     assert_eq!(Answer::of(batch().json(&small)).await.status, 200);
     drop(open);
-    while bodies.held() > 0 {
-        tokio::task::yield_now().await;
-    }
+    until("no body is held", || bodies.held() == 0).await;
     assert_ne!(Answer::of(batch().json(&rows)).await.status, 429);
     assert_eq!(bodies.held(), 0);
 }

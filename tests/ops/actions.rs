@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, TestServer, apps::guestbook};
@@ -93,9 +94,7 @@ async fn a_quarantined_app_is_shown_with_its_cause_and_lifted() {
     let handle = server.state().rooms.apps().find(&app.id).await.unwrap();
     let first = handle.root().await.map(|_| handle.observe().incarnation).unwrap();
     assert!(handle.inject_panic());
-    while handle.observe().incarnation == first {
-        tokio::task::yield_now().await;
-    }
+    until("the next incarnation", || handle.observe().incarnation != first).await;
     let path = "/ops/api/restarts";
     let restarts = Answer::of(server.ops(Method::GET, path)).await.expect(200);
     assert_eq!(restarts["items"][0]["app"], app.id);
@@ -106,9 +105,7 @@ async fn a_quarantined_app_is_shown_with_its_cause_and_lifted() {
         handle.root().await.unwrap();
         let before = handle.observe().crashes;
         assert!(handle.inject_panic());
-        while handle.observe().crashes == before {
-            tokio::task::yield_now().await;
-        }
+        until("a crash", || handle.observe().crashes != before).await;
     }
     let restarts = Answer::of(server.ops(Method::GET, path)).await.expect(200);
     assert_eq!(restarts["items"][0]["decision"], "backoff");

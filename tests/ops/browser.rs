@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use reqwest::Method;
-use rookery_testkit::not_run;
+use rookery_testkit::{not_run, until};
 use serde_json::json;
 
 use crate::{
@@ -33,9 +33,7 @@ async fn operators_work_by_keyboard_in_light_and_dark_on_any_screen() {
         handle.root().await.unwrap();
         let before = handle.observe().crashes;
         assert!(handle.inject_panic());
-        while handle.observe().crashes == before {
-            tokio::task::yield_now().await;
-        }
+        until("a crash", || handle.observe().crashes != before).await;
     }
     let state = server.state();
     state.ops.count_stored(state).await;

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use rookery::ops::{overview::Overview, problems::problems};
+use rookery_testkit::until;
 use serde_json::json;
 
 use crate::harness::{Answer, TestServer};
@@ -64,9 +65,7 @@ async fn a_quarantined_app_is_the_first_thing_that_the_overview_says() {
         handle.root().await.unwrap();
         let before = handle.observe().crashes;
         assert!(handle.inject_panic());
-        while handle.observe().crashes == before {
-            tokio::task::yield_now().await;
-        }
+        until("a crash", || handle.observe().crashes != before).await;
     }
     state.ops.tick(state);
     let seen = Answer::of(server.ops(Method::GET, "/ops/api/overview")).await.expect(200);

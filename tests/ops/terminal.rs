@@ -11,6 +11,7 @@ use std::{
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
 use reqwest::Method;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -135,9 +136,7 @@ async fn crashes_are_listed_with_their_cause() {
     let handle = server.state().rooms.apps().find(&app.id).await.unwrap();
     let before = handle.observe().crashes;
     assert!(handle.inject_panic());
-    while handle.observe().crashes == before {
-        tokio::task::yield_now().await;
-    }
+    until("a crash", || handle.observe().crashes != before).await;
     let text = ops(&server, &["restarts"]).await;
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("1 ") && last.contains("busy-app  restart"), "{text}");

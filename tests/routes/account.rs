@@ -3,12 +3,10 @@
 use futures::future::join_all;
 use reqwest::Method;
 use rookery_actors::WorkerKind;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::{Value, json};
 
 use crate::harness::{Agent, Answer, Human, START, TestServer, apps::HTML, encoded};
-
-const DAY_S: i64 = 86_400;
 
 async fn ask(server: &TestServer, human: &Human, method: Method, path: &str) -> Answer {
     Answer::of(server.by(human, method, path)).await

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::json;
 
 use crate::harness::{Agent, Answer, START, TestServer};
@@ -53,7 +53,6 @@ async fn revoking_a_key_leaves_its_siblings_working() {
 
 #[tokio::test]
 async fn an_agent_that_nobody_claims_or_uses_is_forgotten() {
-    const DAY_S: i64 = 86_400;
     let server = TestServer::start().await;
     let (idle, used) = (server.unclaimed_agent().await, server.unclaimed_agent().await);
     let human = server.human("ada@example.com").await;

@@ -5,6 +5,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_storage::push;
+use rookery_testkit::until_async;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
@@ -70,9 +71,10 @@ impl World {
         let state = self.server.state();
         let secret = human.cookie.split_once('=').unwrap().1;
         let holder = state.rooms.directory.session(secret).unwrap().unwrap().human;
-        while push::of_human(&state.rooms.db, holder, state.clock.now()).await.unwrap().len() > 1 {
-            tokio::task::yield_now().await;
-        }
+        until_async("all but one are deleted", async || {
+            push::of_human(&state.rooms.db, holder, state.clock.now()).await.unwrap().len() <= 1
+        })
+        .await;
     }
 
     /// Offers a new app to `email`; its name.

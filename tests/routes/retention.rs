@@ -1,13 +1,11 @@
 //! Retention bounds: the author's, the owner's, and what pruning would take.
 
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::json;
 
 use super::rows::{Rows, STRANGER};
 use crate::harness::Answer;
-
-const DAY_S: i64 = 86_400;
 
 #[tokio::test]
 async fn the_owner_overrides_the_author_axis_by_axis() {

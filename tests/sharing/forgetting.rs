@@ -1,12 +1,10 @@
 //! What ended long ago is not kept for ever, and nobody notices.
 
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, time::DAY_S};
 use serde_json::json;
 
 use super::world::{Site, World, text};
 use crate::harness::{Answer, START, TestServer};
-
-const DAY_S: i64 = 86_400;
 
 async fn pass_days(server: &TestServer, days: i64) {
     server.state().clock.set(START.plus_seconds(days * DAY_S));

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt as _};
 use reqwest::{Method, RequestBuilder};
 use rookery_actors::AppHandle;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use crate::harness::{Agent, Answer, Builder, Human, TestServer, apps::App};
@@ -218,9 +219,7 @@ impl<'a> Site<'a> {
     /// Waits until somebody follows the app.
     pub async fn until_followed(&self) {
         let handle = self.handle().await;
-        while handle.observe().followers == 0 {
-            tokio::task::yield_now().await;
-        }
+        until("a follower", || handle.observe().followers > 0).await;
     }
 }
 

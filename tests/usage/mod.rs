@@ -9,7 +9,7 @@ mod mmdb;
 mod views;
 
 use reqwest::{Method, RequestBuilder};
-use rookery_domain::Timestamp;
+use rookery_domain::{Timestamp, time::DAY_S};
 use serde_json::{Value, json};
 
 use crate::harness::{
@@ -19,7 +19,6 @@ use crate::harness::{
 
 /// A user agent that is no bot's.
 const BROWSER: &str = "Mozilla/5.0 Firefox/140.0";
-const DAY_S: i64 = 86_400;
 
 /// A public app for everybody.
 async fn public_app(server: &TestServer, owner: &Owner, slug: &str) -> App {

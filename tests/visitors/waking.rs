@@ -2,6 +2,7 @@
 //! others see its page, or that it is private, meanwhile.
 
 use rookery_domain::manifest::Visibility;
+use rookery_testkit::until;
 use serde_json::json;
 
 use super::{
@@ -18,9 +19,7 @@ async fn crash(site: &Site<'_>) {
         site.app.root().await.expect("it starts");
         let before = site.app.observe().crashes;
         assert!(site.app.inject_panic());
-        while site.app.observe().crashes == before {
-            tokio::task::yield_now().await;
-        }
+        until("a crash", || site.app.observe().crashes != before).await;
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Root {
     /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
     pub(crate) aside: Arc<BTreeMap<Arc<str>, Aside>>,
     pub(crate) collections: Vec<Shelf>,
-    /// Who may do what beside the owner.
+    /// Who may do what besides the owner.
     pub(crate) access: Arc<AccessTables>,
     pub(crate) tail: Tail,
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rookery_domain::Result;
+use rookery_domain::{Result, time::DAY_S};
 use rookery_storage::{agents, directory::FORGET_CHUNK, placeholders};
 use tracing::warn;
 
@@ -11,7 +11,7 @@ use super::{Directory, core::Core};
 
 /// Seconds that an agent is kept which nobody claims and whose keys nobody uses, and a placeholder
 /// that is a member of nothing.
-const KEPT_S: i64 = 30 * 86_400;
+const KEPT_S: i64 = 30 * DAY_S;
 /// Chunks of both that one round forgets at most.
 const CHUNKS_MAX: usize = 20;
 

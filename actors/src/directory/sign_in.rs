@@ -8,6 +8,7 @@ use rookery_domain::{
     id::{HumanId, SessionId},
     redirect::ReturnPath,
     secret::{Secret, SecretKind},
+    time::DAY_S,
 };
 use rookery_storage::{
     humans::Human,
@@ -18,11 +19,11 @@ use rookery_storage::{
 use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
 
 /// Seconds that a session lasts without being used.
-pub(super) const SESSION_TTL_S: i64 = 30 * 86_400;
+pub(super) const SESSION_TTL_S: i64 = 30 * DAY_S;
 /// Seconds that a mailed link is good for.
 const LINK_TTL_S: i64 = 900;
 /// Seconds after which a browser is given its cookie again.
-const COOKIE_EVERY_S: i64 = 86_400;
+const COOKIE_EVERY_S: i64 = DAY_S;
 
 /// Whom an open session belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use rookery_domain::{
     principal::Caller,
     sealed::TokenPurpose,
     secret::{Secret, SecretHash, SecretKind},
+    time::DAY_S,
 };
 use rookery_storage::participants::{self, Participant, ParticipantKind};
 
@@ -16,10 +17,10 @@ use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
 /// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
-const HUMAN_TTL_S: i64 = 30 * 86_400;
+const HUMAN_TTL_S: i64 = 30 * DAY_S;
 /// Seconds that any other visitor's token is good for. It is all that makes an anonymous visitor
 /// the creator of its rows, so it lasts.
-const VISITOR_TTL_S: i64 = 365 * 86_400;
+const VISITOR_TTL_S: i64 = 365 * DAY_S;
 
 /// How a visitor comes to an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,8 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp, event::Event, principal::Caller, query::cursor::FeedCursor,
+    Error, ErrorCode, Result, Timestamp, event::Event, principal::Caller,
+    query::cursor::FeedCursor, time::DAY_S,
 };
 
 use tokio::time::Instant;
@@ -35,8 +36,6 @@ const PAGE_BYTES: usize = 256 << 10;
 const CHUNK_EVENTS: usize = 128;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
 const SCAN_EVENTS_MAX: usize = 5_000;
-
-const DAY_S: i64 = 86_400;
 
 /// Shortest time between two looks at whether a caller's link or token has ended.
 const LOOK_AGAIN_MIN: Duration = Duration::from_millis(5);

@@ -197,7 +197,7 @@ impl Apps {
     }
 
     fn part(&self, id: AppId) -> &RwLock<HashMap<AppId, Arc<Slot>>> {
-        &self.inner.parts[usize::from(id.uuid().as_bytes()[15]) % PARTS]
+        &self.inner.parts[id.part_of(PARTS)]
     }
 
     pub(crate) fn next_incarnation(&self) -> u64 {

@@ -15,6 +15,7 @@ use std::{
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use rookery_actors::{AppHandle, feed::FeedQuery};
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use tokio::task::JoinHandle;
 
 use crate::support::{Bench, Fate, expect_panics, paused};
@@ -172,9 +173,7 @@ async fn check_end(bench: &Bench, apps: &[AppHandle]) {
         let Some((seq, stored)) = bench.store.picture(app.id()) else { continue };
         // Once more from the beginning: what storage holds is what is served.
         app.rest();
-        while app.peek().is_some() {
-            tokio::task::yield_now().await;
-        }
+        until("the actor left", || app.peek().is_none()).await;
         let Ok(root) = while_committing(bench, app.root()).await else { continue };
         assert_eq!(root.seq, seq);
         for name in ["entries", "log"] {

@@ -7,7 +7,7 @@ mod store;
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_actors::{
-    AppHandle, RuntimeOptions,
+    AppHandle, RuntimeOptions, SlotState,
     app::message::{DeleteRow, NewRow, Op, Reply, RowReply},
     testing::Rig,
 };
@@ -21,6 +21,7 @@ use rookery_domain::{
     principal::Caller,
     time::Clock,
 };
+use rookery_testkit::until;
 
 pub(crate) use store::{FakeStore, Fate};
 
@@ -97,6 +98,18 @@ impl Bench {
     pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
         row(app.apply(self.caller.clone(), create(key, "{}"), None, 0).await)
     }
+}
+
+/// Has `app` rest, as soon as it can.
+pub(crate) async fn asleep(app: &AppHandle) {
+    let rests = || {
+        let is_live = app.state() == SlotState::Live;
+        if is_live {
+            app.rest();
+        }
+        !is_live
+    };
+    until("the app rests", rests).await;
 }
 
 /// The row of an answer.

@@ -174,8 +174,8 @@ error_table! {
         "The app is closed: it can be read by its owner and takes nothing new.",
         "Export what you need and create a new app; only an operator can open a closed one.";
     GrantInvalid = "grant_invalid", 401, false,
-        "The sign-in grant is missing, used, expired, or made for another app.",
-        "Begin the sign-in again at GET /authorize for this app.";
+        "The sign-in grant, grant link or preview is missing, used up, expired, revoked, or of another app.",
+        "Start the sign-in again at GET /authorize, or ask the app's owner for a new link.";
     IngestInvalid = "ingest_invalid", 400, false,
         "A rule under `ingest` is malformed.",
         "Correct the member at details.path; an upsert rule needs upsertOn with a unique field of its collection.";
@@ -208,7 +208,7 @@ error_table! {
         "Correct the members at the paths in details.violations and deploy again.";
     ManifestTooLarge = "manifest_too_large", 413, false,
         "The manifest, or one schema under `$defs`, is larger than allowed.",
-        "Shorten it; texts and data belong into rows or assets.";
+        "Shorten it; texts and data belong in rows or assets.";
     MethodNotAllowed = "method_not_allowed", 405, false,
         "The path exists and does not know this verb.",
         "Use a verb of the Allow header.";

@@ -29,7 +29,9 @@ pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
-pub(crate) use sqlite::{JOURNAL_SIZE_LIMIT_BYTES, LockFile, create_folder, newest_migration};
+pub(crate) use sqlite::{
+    BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, LockFile, create_folder, newest_migration,
+};
 pub(crate) use tx::Tx;
 
 /// How often a cold-path transaction that was certainly not applied is tried in all.

@@ -45,8 +45,9 @@ pub const APPLICATION_ID: i64 = 0x526f_6f6b;
 /// 3.51.3: the first release without the WAL-reset corruption bug.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// Waits for a lock this long; with the baton only a backup or a foreign tool ever holds one.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Every connection waits for a lock this long; with the baton only a backup or a foreign tool ever
+/// holds one.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A log that a full disk or a long reader let grow is cut back to this, 12 MiB, when it begins
 /// anew: a little above what the writer lets it reach.

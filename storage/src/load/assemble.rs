@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use rookery_domain::{credentials::Credential, event::Event, id::AppId};
+use rookery_domain::{
+    credentials::Credential,
+    event::Event,
+    id::AppId,
+    time::{DAY_S, MICROS_PER_SECOND},
+};
 
 use super::{
     Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRow, PoisonRow, Tombstone,
@@ -72,7 +77,7 @@ pub(super) const TAIL: &str = concat!(
 /// The first calendar day whose counters can still matter: in the timezone farthest west it is
 /// yesterday.
 pub(super) fn first_day(options: LoadOptions) -> i64 {
-    options.now.0.div_euclid(86_400_000_000) - 1
+    options.now.0.div_euclid(DAY_S * MICROS_PER_SECOND) - 1
 }
 
 /// What has been read so far.

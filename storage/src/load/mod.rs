@@ -53,7 +53,7 @@ pub struct LoadedApp {
     pub budgets: Vec<BudgetWrite>,
     /// Challenge answers that are spent and have not expired.
     pub spent_challenges: Vec<SpentChallenge>,
-    /// Who may do what beside the owner.
+    /// Who may do what besides the owner.
     pub access: LoadedAccess,
     /// The newest events in order, without a gap up to `head.last_seq`.
     pub tail: Vec<Arc<Event>>,

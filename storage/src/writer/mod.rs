@@ -114,7 +114,7 @@ impl Writer {
     /// has one in flight at most, and never submits the next before that one has settled.
     pub fn submit(&self, group: Group) {
         let queues = &self.0.shared.queues;
-        let lane = usize::from(group.app.uuid().as_bytes()[15]) % queues.len();
+        let lane = group.app.part_of(queues.len());
         queues[lane].submit(group);
     }
 

@@ -8,6 +8,7 @@ use rookery_storage::{
     faults::{self, Fault, Faults, Point},
     idempotency,
 };
+use rookery_testkit::until;
 
 use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
 use crate::support::{NOW, TestDb, contract, on_postgres, on_sqlite, row};
@@ -213,9 +214,7 @@ fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
         let writer = Writer::start(&test.db, epoch, options).unwrap();
         let hold = Hold::on(test, apps[0]).await;
         let first = Draft::new(apps[0], 1).create(row("a", "{}")).submit(&writer);
-        while writer.health().in_flight == 0 {
-            tokio::task::yield_now().await;
-        }
+        until("a commit in flight", || writer.health().in_flight > 0).await;
         let second = Draft::new(apps[1], 1).create(row("a", "{}")).submit(&writer);
         let third = Draft::new(apps[2], 1).create(row("a", "{}")).submit(&writer);
         drop(hold);

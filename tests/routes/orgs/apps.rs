@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use rookery_domain::{ErrorCode, id::OrgId};
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use super::{Person, id_of};
@@ -189,9 +190,7 @@ async fn an_open_poll_ends_when_its_admin_is_demoted() {
         server.by_agent(&bob.agent, GET, &poll).timeout(Duration::from_secs(30)).send(),
     );
     let handle = server.state().rooms.apps().find(id_of(&app)).await.unwrap();
-    while handle.observe().followers == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a follower", || handle.observe().followers > 0).await;
     server.set_role(&org, &ada, &bob, "member").await.expect(200);
     let ended = waiting.await.unwrap().expect("it ends long before its time is over");
     assert_eq!(ended.status(), 404);

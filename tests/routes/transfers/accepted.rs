@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use super::{DELETE, GET, PATCH, POST};
@@ -79,9 +80,7 @@ async fn the_feed_tells_the_new_owner_and_the_old_owners_poll_ends() {
         server.by_agent(&ada.agent, GET, &poll).timeout(Duration::from_secs(30)).send(),
     );
     let handle = server.state().rooms.apps().find(id_of(&app)).await.unwrap();
-    while handle.observe().followers == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a follower", || handle.observe().followers > 0).await;
     server.decide(&bob, &offer, "accept").await.expect(200);
     let ended = waiting.await.unwrap().expect("it ends long before its time is over");
     assert_eq!(ended.status(), 404);

@@ -177,7 +177,7 @@ pub enum AppOp {
     HandOver(Acceptance),
     /// Put another share token in force, while visibility is `link`: its hash and sealed form.
     RotateShare([u8; 32], Arc<str>),
-    /// Change who may do what beside the owner.
+    /// Change who may do what besides the owner.
     Access(AccessOp),
     /// Let the app reach any internet service, or keep it to what its manifest names.
     Unrestricted(bool),

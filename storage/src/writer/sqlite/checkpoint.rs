@@ -23,6 +23,10 @@ use crate::{
     faults::{Fault, Point},
 };
 
+/// Commits between two runs of the checkpointer: each page that was written several times
+/// meanwhile is moved once.
+const CHECKPOINT_EVERY_COMMITS: u32 = 48;
+
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.
 const LOG_FRAMES_MAX: u64 = 2_048;
@@ -30,8 +34,88 @@ const LOG_FRAMES_MAX: u64 = 2_048;
 /// Bytes that a frame of the log adds to its page.
 const FRAME_HEADER_BYTES: u64 = 24;
 
+/// The lane's part: when the checkpointer is asked, when the lane moves the rest itself, and whether
+/// the disk has room for a commit.
+pub(super) struct Upkeep<'lane> {
+    checkpointer: Checkpointer,
+    /// The lane's own connection.
+    connection: &'lane Connection,
+    page_bytes: u32,
+    shared: &'lane Shared,
+    /// Commits since the checkpointer was asked.
+    commits: u32,
+    /// What came of the last move that the lane made itself.
+    moved: Moved,
+}
+
+impl<'lane> Upkeep<'lane> {
+    /// Starts the checkpointer on the connection `beside`.
+    pub(super) fn start(
+        connection: &'lane Connection,
+        beside: Connection,
+        db: &SqliteDb,
+        shared: &'lane Arc<Shared>,
+        page_bytes: u32,
+    ) -> Result<Self, StorageError> {
+        let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)?;
+        Ok(Self { checkpointer, connection, page_bytes, shared, commits: 0, moved: Moved::Nothing })
+    }
+
+    /// To be called before each commit, under the baton; whether the commit may be made.
+    ///
+    /// # Errors
+    /// A text when the store is broken.
+    pub(super) fn make_room(&mut self) -> Result<bool, String> {
+        if self.moved == Moved::NoSpace {
+            // Space that has returned is the file's first. Were it given to commits, the log would
+            // grow into it, and then neither of the two could ever go on.
+            self.move_rest()?;
+        }
+        Ok(self.moved != Moved::NoSpace)
+    }
+
+    /// To be called after each commit, under the same baton. `is_full`: it was not made, because the
+    /// disk is full.
+    ///
+    /// # Errors
+    /// A text when the store is broken.
+    pub(super) fn after_commit(&mut self, is_full: bool) -> Result<(), String> {
+        self.commits += 1;
+        let share = if is_full {
+            // The log may hold the space that is missing, and would hold it for as long as nothing
+            // is committed.
+            Share::Rest
+        } else if self.commits < CHECKPOINT_EVERY_COMMITS {
+            self.checkpointer.look()
+        } else {
+            self.commits = 0;
+            self.checkpointer.ask()
+        };
+        if share == Share::Rest && self.moved != Moved::NoSpace {
+            self.move_rest()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the checkpointer, then moves what is left, under the baton.
+    ///
+    /// # Errors
+    /// A text when the store is broken.
+    pub(super) fn end(self, db: &SqliteDb) -> Result<(), String> {
+        self.checkpointer.stop();
+        let baton = db.baton();
+        let _baton = baton.blocking_lock();
+        checkpoint(self.connection, self.page_bytes, self.shared).map(drop)
+    }
+
+    fn move_rest(&mut self) -> Result<(), String> {
+        self.moved = checkpoint(self.connection, self.page_bytes, self.shared)?;
+        Ok(())
+    }
+}
+
 /// The thread that moves the log's content while the lane commits.
-pub(super) struct Checkpointer {
+struct Checkpointer {
     ask: SyncSender<()>,
     /// Frames that the log had at the end of the last run, all that there can be if it found no
     /// space to move them to; zero once the lane has looked.
@@ -41,7 +125,7 @@ pub(super) struct Checkpointer {
 
 /// What came of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moved {
+enum Moved {
     /// As much as its readers permit; the frames that the log had.
     Frames(u64),
     /// The disk is full: the log keeps what the file has no room for.
@@ -52,7 +136,7 @@ pub(super) enum Moved {
 
 /// What the lane has to do itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Share {
+enum Share {
     /// Nothing.
     None,
     /// Move the rest: under the baton, so that the log ends.
@@ -61,7 +145,7 @@ pub(super) enum Share {
 
 impl Checkpointer {
     /// Starts the thread with a connection of its own.
-    pub(super) fn start(
+    fn start(
         connection: Connection,
         db: SqliteDb,
         shared: Arc<Shared>,
@@ -81,7 +165,7 @@ impl Checkpointer {
     }
 
     /// Asks for a run.
-    pub(super) fn ask(&self) -> Share {
+    fn ask(&self) -> Share {
         match self.ask.try_send(()) {
             Ok(()) | Err(TrySendError::Full(())) => Share::None,
             // The thread is gone: the log must not grow without bound.
@@ -90,7 +174,7 @@ impl Checkpointer {
     }
 
     /// To be looked at after each commit: a run has just ended and the log is long.
-    pub(super) fn look(&self) -> Share {
+    fn look(&self) -> Share {
         if self.found.load(Ordering::Relaxed) != 0
             && self.found.swap(0, Ordering::Relaxed) > LOG_FRAMES_MAX
         {
@@ -100,7 +184,7 @@ impl Checkpointer {
     }
 
     /// Returns when the thread has ended.
-    pub(super) fn stop(self) {
+    fn stop(self) {
         drop(self.ask);
         if self.thread.join().is_err() {
             tracing::error!("the checkpoint thread panicked");
@@ -135,11 +219,7 @@ fn run(
 ///
 /// # Errors
 /// A text when the store is broken.
-pub(super) fn checkpoint(
-    connection: &Connection,
-    page_bytes: u32,
-    shared: &Shared,
-) -> Result<Moved, String> {
+fn checkpoint(connection: &Connection, page_bytes: u32, shared: &Shared) -> Result<Moved, String> {
     if shared.options.faults.hit(Point::AtCheckpoint) == Some(Fault::Full) {
         return Ok(Moved::NoSpace);
     }

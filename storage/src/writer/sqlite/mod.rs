@@ -19,11 +19,7 @@ use std::{
 
 use rusqlite::{Connection, Error::SqliteFailure, OpenFlags};
 
-use self::{
-    batch::Session,
-    checkpoint::{Checkpointer, Moved, Share, checkpoint},
-    statements::Statements,
-};
+use self::{batch::Session, checkpoint::Upkeep, statements::Statements};
 use super::{
     Shared,
     batch::Stage,
@@ -31,14 +27,10 @@ use super::{
 };
 use crate::{
     commit::Abort,
-    db::{JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
+    db::{BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, SqliteDb},
     error::StorageError,
     faults,
 };
-
-/// Commits between two runs of the checkpointer: each page that was written several times
-/// meanwhile is moved once.
-const CHECKPOINT_EVERY_COMMITS: u32 = 48;
 
 /// Starts the lane's thread.
 pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<(), StorageError> {
@@ -100,9 +92,6 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-/// Waits for a lock this long; with the baton only a backup or a foreign tool ever holds one.
-const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
-
 /// FULL: with NORMAL, simulated power cuts lost acknowledged writes. Checkpoints are the lane's
 /// own, hence no automatic ones.
 const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
@@ -128,12 +117,9 @@ fn run(
     };
     let page_bytes: u32 =
         connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
-    let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)
+    let mut log = Upkeep::start(&connection, beside, db, shared, page_bytes)
         .map_err(|error| Ended::Failed(error.to_string()))?;
     let baton = db.baton();
-    let move_rest = || checkpoint(&connection, page_bytes, shared).map_err(Ended::Broken);
-    let mut commits = 0;
-    let mut moved = Moved::Nothing;
     while queue.wait_on_thread() {
         let _baton = baton.blocking_lock();
         if let Some(why) = db.soundness().broken() {
@@ -144,37 +130,16 @@ fn run(
             batch.finish();
             continue;
         }
-        if moved == Moved::NoSpace {
-            // Space that has returned is the file's first. Were it given to commits, the log would
-            // grow into it, and then neither of the two could ever go on.
-            moved = move_rest()?;
-        }
-        let result = match moved {
-            Moved::NoSpace => {
-                batch.stage = Stage::Aborted(Abort::Full);
-                Ok(())
-            }
-            _ => session.commit(&mut batch),
+        let result = if log.make_room().map_err(Ended::Broken)? {
+            session.commit(&mut batch)
+        } else {
+            batch.stage = Stage::Aborted(Abort::Full);
+            Ok(())
         };
         let is_full = batch.stage == Stage::Aborted(Abort::Full);
         batch.finish();
         result.map_err(Ended::Broken)?;
-        commits += 1;
-        let share = if is_full {
-            // The log may hold the space that is missing, and would hold it for as long as nothing
-            // is committed.
-            Share::Rest
-        } else if commits < CHECKPOINT_EVERY_COMMITS {
-            checkpointer.look()
-        } else {
-            commits = 0;
-            checkpointer.ask()
-        };
-        if share == Share::Rest && moved != Moved::NoSpace {
-            moved = move_rest()?;
-        }
+        log.after_commit(is_full).map_err(Ended::Broken)?;
     }
-    checkpointer.stop();
-    let _baton = baton.blocking_lock();
-    checkpoint(&connection, page_bytes, shared).map(drop).map_err(Ended::Broken)
+    log.end(db).map_err(Ended::Broken)
 }

@@ -2,7 +2,7 @@
 
 use axum::{body::Body, extract::Path, response::Response};
 use http::{Method, StatusCode};
-use rookery_domain::Error;
+use rookery_domain::{Error, time::DAY_S};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -11,9 +11,6 @@ use crate::{
     error::{self, ApiResult},
     routes::site::{FORM_BYTES_MAX, desk::Desk, fields::Fields, notice::Notice},
 };
-
-/// Seconds of a day.
-const DAY_S: u64 = 86_400;
 
 /// The secret of what was made.
 #[derive(Deserialize)]
@@ -194,7 +191,7 @@ async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
 /// How long a link works, from a number of days.
 fn lifetime(fields: &Fields) -> Option<Value> {
     let days = fields.number("days")?;
-    Some(days.as_u64().map_or(days, |days| days.saturating_mul(DAY_S).into()))
+    Some(days.as_u64().map_or(days, |days| days.saturating_mul(DAY_S.cast_unsigned()).into()))
 }
 
 /// An id in a path; what is none leads nowhere else.

@@ -1,0 +1,27 @@
+//! Waiting for what happens by itself: turn by turn, without sleeping, and not for ever.
+
+use std::time::{Duration, Instant};
+
+/// Longest wait. What takes so long never comes, on a busy machine too.
+const WAIT_MAX: Duration = Duration::from_secs(120);
+
+/// Waits until `done`, and lets other tasks run meanwhile.
+///
+/// # Panics
+/// With the name of what is awaited when it has not come after two minutes of real time, whatever
+/// the clock of the test says.
+pub async fn until(awaited: &str, mut done: impl FnMut() -> bool) {
+    until_async(awaited, async || done()).await;
+}
+
+/// [`until`] for what has to be asked for.
+///
+/// # Panics
+/// As [`until`].
+pub async fn until_async(awaited: &str, mut done: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !done().await {
+        assert!(begun.elapsed() < WAIT_MAX, "waited for nothing: {awaited}");
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,2 +1,0 @@
--- The ceiling: an answer and nothing else.
-wrk.path = "/alive"
