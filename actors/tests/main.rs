@@ -14,6 +14,7 @@ mod meters;
 mod observe;
 mod page;
 mod places;
+mod rounds;
 mod rows;
 mod seeded;
 mod support;

@@ -201,17 +201,25 @@ pub async fn due_for_purge(
         .collect())
 }
 
-/// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, at most `limit`.
+/// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, in the order of their
+/// ids, behind `after`, at most `limit`.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn overfull(db: &Db, rows_max: u64, bytes_max: u64, limit: u32) -> Result<Vec<AppId>> {
+pub async fn overfull(
+    db: &Db,
+    (rows_max, bytes_max): (u64, u64),
+    after: Option<AppId>,
+    limit: u32,
+) -> Result<Vec<AppId>> {
+    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let apps: Vec<(Vec<u8>,)> = db
         .all(
             "select h.app_id from app_head h join apps a on a.id = h.app_id
              where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
-             order by h.app_id limit $3",
-            args![rows_max, bytes_max, limit],
+               and h.app_id > $3
+             order by h.app_id limit $4",
+            args![rows_max, bytes_max, after, limit],
         )
         .await?;
     apps.into_iter().map(|(id,)| decode::id("app_head.app_id", &id)).collect()
