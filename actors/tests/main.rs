@@ -19,6 +19,7 @@ mod rows;
 mod seeded;
 mod support;
 mod tail;
+mod trash;
 mod wakes;
 mod workers;
 mod writer_faults;
