@@ -5,6 +5,7 @@ mod crashes;
 mod creating;
 mod directory;
 mod drain;
+mod forgetting;
 mod groups;
 mod handover;
 mod hibernation;

@@ -13,6 +13,7 @@ use rookery_actors::{
     store::{AppStore, Stored},
 };
 use rookery_domain::{
+    Principal,
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
@@ -105,9 +106,30 @@ impl FakeStore {
         self.lock().apps.insert(app.record.id, app);
     }
 
+    /// Rows of `entries` that were purged at this version: `k0`, `k1` and so on.
+    pub(crate) fn purged(&self, app: AppId, count: usize, version: u32, by: Principal) {
+        let mut state = self.lock();
+        let Some(app) = state.apps.get_mut(&app) else { return };
+        let at = app.record.created_at;
+        for n in 0..count {
+            let key: Box<str> = format!("k{n}").into();
+            let (creator, editor) = (by, by);
+            let (created_at, updated_at) = (at, at);
+            let data = "".into();
+            let row =
+                Row { key: key.clone(), data, version, creator, editor, created_at, updated_at };
+            app.rows.insert(("entries".into(), key), (Arc::new(row), RowState::Purged(at)));
+        }
+    }
+
     /// From now on the writer commits nothing by itself.
     pub(crate) fn hold(&self) {
         self.lock().hold = true;
+    }
+
+    /// From now on it does again.
+    pub(crate) fn go_on(&self) {
+        self.lock().hold = false;
     }
 
     /// Ends the oldest held group like this; false when there is none.
