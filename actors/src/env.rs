@@ -7,7 +7,7 @@ use rookery_domain::{
     sealed::ServerKey, time::Clock,
 };
 use rookery_storage::offload::Offload;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use crate::{accounts::Accounts, observe::Observer, orgs::OrgAdmins, store::AppStore};
 
@@ -96,6 +96,8 @@ pub(crate) struct Env {
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
+    /// Places for lists that hold a whole trash.
+    pub(crate) trash_places: Semaphore,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// When the process started: idle times and crash streaks count from here.

@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
 use rookery_storage::{Db, StorageError, offload::Offload};
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::{
     accounts::Accounts,
+    app::trash::TRASH_PLACES,
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
@@ -158,6 +159,7 @@ pub(crate) async fn start_apps(
         schemas,
         compiling: Offload::default(),
         scanning: Offload::default(),
+        trash_places: Semaphore::new(TRASH_PLACES),
         observer,
         started: Instant::now(),
     });

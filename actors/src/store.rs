@@ -20,7 +20,7 @@ use rookery_storage::{
     commit::Group,
     feed, idempotency,
     load::{self, LoadOptions, LoadedApp},
-    trash,
+    trash::{self, TrashCursor, TrashPage},
     writer::Writer,
 };
 
@@ -56,8 +56,15 @@ pub trait AppStore: Send + Sync + 'static {
     /// The content of a row in the trash.
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>>;
 
-    /// All rows of a collection that are in the trash: no more than the app's quota.
-    fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>>;
+    /// A page of the rows of a collection that are in the trash, the last deleted first, behind
+    /// `after`.
+    fn trash(
+        &self,
+        app: AppId,
+        collection: &str,
+        after: Option<TrashCursor>,
+        limit: usize,
+    ) -> Stored<TrashPage>;
 
     /// The detached rows of a collection.
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>>;
@@ -156,29 +163,22 @@ impl AppStore for SqlStore {
 
     fn trashed_row(&self, app: AppId, collection: &str, key: &str) -> Stored<Option<SeenRow>> {
         let (collection, key) = (collection.to_owned(), key.to_owned());
-        self.run(
-            move |db| async move { Ok(trash::find(&db, app, &collection, &key).await?.map(seen)) },
-        )
+        self.run(move |db| async move {
+            Ok(trash::find(&db, app, &collection, &key).await?.map(SeenRow::from))
+        })
     }
 
-    fn trash(&self, app: AppId, collection: &str) -> Stored<Vec<SeenRow>> {
+    fn trash(
+        &self,
+        app: AppId,
+        collection: &str,
+        after: Option<TrashCursor>,
+        limit: usize,
+    ) -> Stored<TrashPage> {
         let collection = collection.to_owned();
-        self.run(move |db| async move {
-            let (mut rows, mut cursor) = (Vec::new(), None);
-            loop {
-                let page =
-                    trash::list(&db, app, &collection, cursor, trash::TRASH_PAGE_MAX).await?;
-                let full = page.len() == trash::TRASH_PAGE_MAX as usize;
-                cursor = page.last().map(|last| trash::TrashCursor {
-                    deleted_at: last.deleted_at,
-                    key: last.row.key.clone(),
-                });
-                rows.extend(page.into_iter().map(seen));
-                if !full {
-                    return Ok(rows);
-                }
-            }
-        })
+        self.run(
+            move |db| async move { trash::list(&db, app, &collection, after, limit as u32).await },
+        )
     }
 
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {
@@ -193,8 +193,4 @@ impl AppStore for SqlStore {
         let now = self.clock.now();
         self.run(move |db| async move { idempotency::find(&db, scope, now).await })
     }
-}
-
-fn seen(trashed: trash::TrashedRow) -> SeenRow {
-    SeenRow { row: Arc::new(trashed.row), deleted_at: Some(trashed.deleted_at) }
 }

@@ -267,7 +267,7 @@ async fn a_feed_loses_its_oldest_events_and_a_cursor_below_them_starts_anew() {
     assert_eq!(stale.code, ErrorCode::ResyncRequired);
     assert!(app.feed(&house.caller, &from(&last)).await.unwrap().events.is_empty());
     let keep = feed::FeedRetention { events: 10, not_before: NOW };
-    assert_eq!(feed::due(&house.db, keep, 10).await.unwrap(), []);
+    assert_eq!(feed::due(&house.db, keep, None, 10).await.unwrap(), []);
     // By age, in storage alone: the app sleeps.
     asleep(&app).await;
     house.clock.set(NOW.plus_seconds(31 * DAY_S));

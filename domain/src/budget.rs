@@ -25,7 +25,7 @@ pub const SHARED_BUCKETS: u64 = 1_024;
 pub enum BudgetScope {
     /// All anonymous visitors together: `perAppDay`.
     App,
-    /// One network, by the keyed hash of its address: `perIpPerDay`.
+    /// One network, by the keyed hash of its address, which is not 0: `perIpPerDay`.
     Network(u64),
 }
 
@@ -185,10 +185,12 @@ impl BudgetCounters {
     }
 
     /// The counter of a network: its own while there is room, else a shared one. Keyed hashes
-    /// this small do not occur, so shared counters have numbers of their own.
+    /// this small do not occur, so shared counters have numbers of their own. None is 0: that is
+    /// the app's own counter in storage.
     fn bucket(&self, collection: &str, network: u64) -> u64 {
+        let network = network.max(1);
         let known = self.counts.get(collection).is_some_and(|c| c.networks.contains_key(&network));
-        if known || self.networks < NETWORKS_MAX { network } else { network % SHARED_BUCKETS }
+        if known || self.networks < NETWORKS_MAX { network } else { 1 + network % SHARED_BUCKETS }
     }
 }
 

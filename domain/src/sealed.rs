@@ -144,7 +144,8 @@ impl ServerKey {
     }
 
     /// The keyed hash of a client's network: an IPv4 address, or an IPv6 /64. The address cannot
-    /// be told from it, and it is the only trace of an address that storage sees.
+    /// be told from it, and it is the only trace of an address that storage sees. It is not 0,
+    /// which is no network's number.
     #[must_use]
     pub fn network(&self, address: IpAddr) -> u64 {
         let mac = self.networks.clone();
@@ -152,7 +153,7 @@ impl ServerKey {
             IpAddr::V4(v4) => mac.chain_update([4]).chain_update(v4.octets()),
             IpAddr::V6(v6) => mac.chain_update([6]).chain_update(&v6.octets()[..8]),
         };
-        first_u64(&mac.finalize().into_bytes().into())
+        first_u64(&mac.finalize().into_bytes().into()).max(1)
     }
 
     /// What storage holds of a claim or user code. Keyed, for 8 characters can be guessed from a

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rookery_domain::{
     ErrorCode, Timestamp,
-    budget::{BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX},
+    budget::{BudgetCounters, BudgetRecord, BudgetScope, NETWORKS_MAX, SHARED_BUCKETS},
     manifest::AnonWriteBudget,
     time::DAY_S,
     timezone::Zone,
@@ -133,6 +133,18 @@ fn a_flood_of_networks_shares_counters_and_is_never_counted_more_leniently() {
     assert_eq!(admitted, 1_024);
 }
 
+#[test]
+fn no_network_has_the_number_that_the_app_has_in_storage() {
+    let mut counters = BudgetCounters::default();
+    let any = budget(None, None);
+    for network in 0..NETWORKS_MAX as u64 + 2 * SHARED_BUCKETS {
+        // The first are known one by one, the last share their counters.
+        let reserved = counters.reserve(&entries(), &any, network << 20, Timestamp(0), &Zone::UTC);
+        let [_, of_network] = counters.records(&reserved.expect("room")).expect("today's");
+        assert_ne!(of_network.scope, BudgetScope::Network(0));
+    }
+}
+
 proptest! {
     #[test]
     fn never_more_than_the_limit_lands(
@@ -142,7 +154,7 @@ proptest! {
         let mut landed = [0u64; 3];
         for (network, happens) in steps {
             let reserved =
-                counters.reserve(&entries(), &budget(per_ip, per_app), network, Timestamp(0), &Zone::UTC);
+                counters.reserve(&entries(), &budget(per_ip, per_app), network + 1, Timestamp(0), &Zone::UTC);
             let room = landed[network as usize] < per_ip && landed.iter().sum::<u64>() < per_app;
             prop_assert_eq!(reserved.is_ok(), room);
             match reserved {

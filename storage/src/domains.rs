@@ -141,7 +141,7 @@ pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutco
 }
 
 /// Notes that control over a domain of `app` is proven; all domains of the app as they are then.
-/// `None` when another app was first, or the binding is gone.
+/// `None` when another app was first, or the binding or its app is gone.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -154,6 +154,16 @@ pub async fn prove(
 ) -> Result<Option<Vec<Domain>>> {
     db.transaction((app, id, name, now), |tx, (app, id, name, now)| {
         Box::pin(async move {
+            // Whoever destroys the app waits for this, so that it leaves no name that nobody holds.
+            let there = tx
+                .execute(
+                    "update apps set status = status where id = $1 and status <> $2",
+                    args![*app, AppStatus::Purging.code()],
+                )
+                .await?;
+            if there == 0 {
+                return Ok(None);
+            }
             let held = tx
                 .execute(
                     "insert into domain_names (name, domain_id) values ($1, $2)

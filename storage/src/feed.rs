@@ -126,19 +126,27 @@ pub struct FeedRetention {
     pub not_before: Timestamp,
 }
 
-/// Apps whose feed holds more than retention keeps, at most `limit`.
+/// Apps whose feed holds more than retention keeps, in the order of their ids, behind `after`, at
+/// most `limit`.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn due(db: &Db, keep: FeedRetention, limit: u32) -> Result<Vec<AppId>> {
+pub async fn due(
+    db: &Db,
+    keep: FeedRetention,
+    after: Option<AppId>,
+    limit: u32,
+) -> Result<Vec<AppId>> {
+    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let ids: Vec<(Vec<u8>,)> = db
         .all(
             "select h.app_id from app_head h
-             where h.last_seq - h.floor_seq > $1
+             where h.app_id > $3 and (
+                h.last_seq - h.floor_seq > $1
                 or exists (select 1 from events e
-                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1 and e.at < $2)
-             limit $3",
-            args![keep.events, keep.not_before, limit],
+                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1 and e.at < $2))
+             order by h.app_id limit $4",
+            args![keep.events, keep.not_before, after, limit],
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("app_head.app_id", id)).collect()

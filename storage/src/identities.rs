@@ -109,7 +109,8 @@ async fn account(tx: &mut Tx, identity: &Identity) -> Result<Option<HumanId>> {
 }
 
 /// The account of a known identity. An address that it could not prove before is proven now, if
-/// the provider says so and no other account has it.
+/// the provider says so, no other account has it and nobody was invited by it: what they were
+/// invited to is another human's, which a mailed link makes theirs.
 async fn prove(tx: &mut Tx, id: HumanId, identity: &Identity, now: Timestamp) -> Result<Human> {
     if let (Some(email), true) = (&identity.email, identity.verified) {
         tx.execute(
@@ -117,7 +118,8 @@ async fn prove(tx: &mut Tx, id: HumanId, identity: &Identity, now: Timestamp) ->
              where id = $1 and email_verified_at is null and closed_at is null
                and not exists (select 1 from humans other
                                where other.email = $2 and other.email_verified_at is not null
-                                 and other.closed_at is null)",
+                                 and other.closed_at is null)
+               and not exists (select 1 from placeholders where placeholders.email = $2)",
             args![id, email.as_str(), now],
         )
         .await?;

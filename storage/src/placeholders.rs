@@ -63,21 +63,25 @@ const INVITED: &str = "select h.id, h.email, h.email_verified_at, h.name, h.mark
      where p.email = $1";
 
 /// Makes the placeholder of an address its account, now that the address is proven. Without effect
-/// when there is none, or an account has proven the address before.
+/// when there is none, or an account has proven the address before: it stays on the list then, from
+/// which it is forgotten in time.
 pub(crate) async fn adopt(tx: &mut Tx, email: &str, now: Timestamp) -> Result<()> {
     let invited: Option<Columns> = tx.optional(INVITED, args![email]).await?;
     let Some(invited) = invited else { return Ok(()) };
     let invited = Human::decode(invited)?;
-    tx.execute(
-        "update humans set email_verified_at = $2, updated_at = $2
+    let adopted = tx
+        .execute(
+            "update humans set email_verified_at = $2, updated_at = $2
          where id = $1 and email_verified_at is null and closed_at is null
            and not exists (select 1 from humans known
                            where known.email = $3 and known.email_verified_at is not null
                              and known.closed_at is null)",
-        args![invited.id, now, email],
-    )
-    .await?;
-    tx.execute("delete from placeholders where email = $1", args![email]).await?;
+            args![invited.id, now, email],
+        )
+        .await?;
+    if adopted > 0 {
+        tx.execute("delete from placeholders where email = $1", args![email]).await?;
+    }
     Ok(())
 }
 

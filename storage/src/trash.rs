@@ -33,7 +33,20 @@ pub struct TrashCursor {
     pub key: Box<str>,
 }
 
+/// A page of a collection's trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashPage {
+    /// The rows, the last deleted first. One that cannot be read is left out and logged.
+    pub rows: Vec<TrashedRow>,
+    /// Where the next page begins, where there is one.
+    pub next: Option<TrashCursor>,
+    /// Where the app stood after they were read: a snapshot of this number and this page go
+    /// together.
+    pub seq: u64,
+}
+
 record!(TrashRecord, TrashedRow, trashed);
+record!(ListedRecord, (TrashCursor, Read<TrashedRow>), listed);
 record!(KeptRecord, Kept, kept);
 record!(DueRecord, DueRow, due);
 
@@ -41,8 +54,14 @@ fn trashed(columns: &impl Columns) -> Read<TrashedRow> {
     Ok(TrashedRow { row: codec::row(columns, 1)?, deleted_at: columns.time(0)? })
 }
 
-/// The deleted rows of a collection, the newest first (ties by key, descending), behind `cursor`.
-/// A row that cannot be read is left out and logged.
+/// The row, and its place also when it cannot be read.
+fn listed(columns: &impl Columns) -> Read<(TrashCursor, Read<TrashedRow>)> {
+    let place = TrashCursor { deleted_at: columns.time(0)?, key: columns.text(1)?.into() };
+    Ok((place, trashed(columns)))
+}
+
+/// The deleted rows of a collection, the newest first (ties by key, descending), behind `cursor`,
+/// at most `limit` and [`TRASH_PAGE_MAX`].
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -52,9 +71,11 @@ pub async fn list(
     collection: &str,
     cursor: Option<TrashCursor>,
     limit: u32,
-) -> Result<Vec<TrashedRow>> {
+) -> Result<TrashPage> {
     let limit = limit.min(TRASH_PAGE_MAX);
-    let records: Vec<TrashRecord> = match cursor {
+    // One more tells whether there is a next page.
+    let asked = limit + 1;
+    let records: Vec<ListedRecord> = match cursor {
         None => {
             db.all(
                 concat!(
@@ -63,7 +84,7 @@ pub async fn list(
                     " from rows where app_id = $1 and collection = $2 and state = 1 \
                      order by state_at desc, key desc limit $3"
                 ),
-                args![app, collection, limit],
+                args![app, collection, asked],
             )
             .await?
         }
@@ -76,12 +97,23 @@ pub async fn list(
                      and (state_at, key) < ($3, $4) \
                      order by state_at desc, key desc limit $5"
                 ),
-                args![app, collection, deleted_at, &*key, limit],
+                args![app, collection, deleted_at, &*key, asked],
             )
             .await?
         }
     };
-    Ok(readable(app, records.into_iter().map(|TrashRecord(row)| row)))
+    // Read after the rows, for [`TrashPage::seq`].
+    let head: Option<(i64,)> =
+        db.optional("select last_seq from app_head where app_id = $1", args![app]).await?;
+    let seq = head.map_or(0, |(seq,)| seq.max(0).cast_unsigned());
+    let is_more = records.len() > limit as usize;
+    let (mut rows, mut last) = (Vec::with_capacity(records.len()), None);
+    for ListedRecord(record) in records.into_iter().take(limit as usize) {
+        let (place, row) = record.map_err(|why| StorageError::corrupt("row", why))?;
+        last = Some(place);
+        rows.push(row);
+    }
+    Ok(TrashPage { rows: readable(app, rows.into_iter()), next: last.filter(|_| is_more), seq })
 }
 
 /// One row of the trash, with its content, for a restore.
@@ -201,17 +233,25 @@ pub async fn due_for_purge(
         .collect())
 }
 
-/// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, at most `limit`.
+/// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, in the order of their
+/// ids, behind `after`, at most `limit`.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn overfull(db: &Db, rows_max: u64, bytes_max: u64, limit: u32) -> Result<Vec<AppId>> {
+pub async fn overfull(
+    db: &Db,
+    (rows_max, bytes_max): (u64, u64),
+    after: Option<AppId>,
+    limit: u32,
+) -> Result<Vec<AppId>> {
+    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let apps: Vec<(Vec<u8>,)> = db
         .all(
             "select h.app_id from app_head h join apps a on a.id = h.app_id
              where (h.trashed > $1 or h.trashed_bytes > $2) and a.status = 0
-             order by h.app_id limit $3",
-            args![rows_max, bytes_max, limit],
+               and h.app_id > $3
+             order by h.app_id limit $4",
+            args![rows_max, bytes_max, after, limit],
         )
         .await?;
     apps.into_iter().map(|(id,)| decode::id("app_head.app_id", &id)).collect()

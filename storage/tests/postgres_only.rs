@@ -5,13 +5,17 @@ use rookery_storage::{
     Db, StorageError, StorageOptions, agents,
     backup::{backup, restore},
     db::PostgresDb,
+    load::{LoadOptions, load_app},
     meta,
 };
 use rookery_testkit::until_async;
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
-use crate::support::{NOW, TestDb, at_once, human, new_key, number, on_postgres};
+use crate::{
+    support::{NOW, TestDb, at_once, human, new_key, number, on_postgres},
+    writer::kit::deploy,
+};
 
 #[test]
 fn connections_that_the_server_has_cut_are_replaced() {
@@ -30,6 +34,56 @@ fn connections_that_the_server_has_cut_are_replaced() {
             meta::set(&test.db, "after", "x").await.unwrap();
             assert!(meta::get(&test.db, "after").await.unwrap().is_some());
         }
+    });
+}
+
+#[test]
+fn a_load_waits_until_a_commit_that_was_given_up_has_ended() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        // What a writer has sent that nobody waits for any more.
+        let mut late = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        late.execute("begin").await.unwrap();
+        sqlx::query("update app_head set last_seq = 9 where app_id = $1")
+            .bind(app.uuid().as_bytes().to_vec())
+            .execute(&mut late)
+            .await
+            .unwrap();
+        let db = test.db.clone();
+        let loading = tokio::spawn(async move {
+            load_app(&db, app, LoadOptions { now: NOW, tail_events: 0 }).await.unwrap().unwrap()
+        });
+        let waiting = "select count(*) from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock'";
+        while number(&test.db, waiting).await == 0 && !loading.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!loading.is_finished(), "it would not see what lands later");
+        late.execute("commit").await.unwrap();
+        assert_eq!(loading.await.unwrap().head.last_seq, 9);
+    });
+}
+
+#[test]
+fn a_load_that_does_not_get_its_turn_ends_and_leaves_its_connection_sound() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        let mut hangs = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        hangs.execute("begin; lock table app_head in access exclusive mode").await.unwrap();
+        let options = StorageOptions {
+            postgres_connections_max: 1,
+            ..StorageOptions::postgres(&test.database.as_ref().unwrap().url, "unused")
+        };
+        let hasty = Db::connect(&options).await.unwrap();
+        let Db::Postgres(pool) = &hasty else { unreachable!() };
+        pool.pool().execute("set lock_timeout = '1ms'").await.unwrap();
+        let load = || load_app(&hasty, app, LoadOptions { now: NOW, tail_events: 0 });
+        load().await.expect_err("somebody has the lock");
+        hangs.execute("rollback").await.unwrap();
+        assert!(load().await.unwrap().is_some());
+        hasty.close().await;
     });
 }
 

@@ -18,7 +18,7 @@ use super::{
     group::{InFlight, Open, seal},
     message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
     render,
-    working::{Undo, Working},
+    working::{PURGED_MAX, Undo, Working},
 };
 use crate::{
     control::too_many_apps,
@@ -268,7 +268,12 @@ impl App {
     }
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
-        let InFlight { root, replies, .. } = in_flight;
+        let InFlight { mut root, replies, .. } = in_flight;
+        if root.purged > PURGED_MAX {
+            let purged = self.working.private.fold_purged(&self.working.open.journal);
+            self.working.root.purged = purged;
+            Arc::make_mut(&mut root).purged = purged;
+        }
         if !Arc::ptr_eq(&self.slot.record.load(), &root.record) {
             self.slot.record.store(root.record.clone());
         }

@@ -77,7 +77,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
     }
     let zone = Zone::parse(&loaded.record.timezone).unwrap_or(Zone::UTC);
     let seq = loaded.head.last_seq;
-    let private = Private {
+    let mut private = Private {
         shelves,
         tombs: tombs(loaded.tombstones, &loaded.poison),
         version_floor: loaded.head.version_floor,
@@ -88,6 +88,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         answers: Answers::since(seq),
     };
     let root = Root {
+        purged: private.fold_purged(&[]),
         seq,
         record: Arc::new(loaded.record),
         manifest,

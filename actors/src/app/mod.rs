@@ -21,5 +21,5 @@ pub(crate) mod rows;
 mod spent;
 pub(crate) mod standing;
 pub(crate) mod tail;
-mod trash;
+pub(crate) mod trash;
 mod working;

@@ -13,6 +13,7 @@ use rookery_domain::{
     row::Row,
     row_key,
 };
+use rookery_storage::trash::TrashedRow;
 
 use super::{
     page::PageText,
@@ -53,6 +54,12 @@ pub struct SeenRow {
     pub row: Arc<Row>,
     /// When it went to the trash, if it did.
     pub deleted_at: Option<Timestamp>,
+}
+
+impl From<TrashedRow> for SeenRow {
+    fn from(trashed: TrashedRow) -> Self {
+        Self { row: Arc::new(trashed.row), deleted_at: Some(trashed.deleted_at) }
+    }
 }
 
 /// A caller in front of one published state.
@@ -193,14 +200,30 @@ impl AppHandle {
         query: ListQuery,
     ) -> Result<RowPage> {
         let view = self.view(caller).await?;
-        let shelf = view.shelf(collection)?;
-        let access = Access::new(&view.standing, &shelf.decl);
-        let scope = access.list()?;
-        let mut trash = Vec::new();
-        if query.include_deleted {
-            access.trash()?;
-            trash = self.env().store.trash(self.id(), collection).await?;
+        let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+        access.list()?;
+        if !query.include_deleted {
+            return self.rows_of(view, collection, query, Vec::new()).await;
         }
+        // Who may not see it does not wait for a place.
+        access.trash()?;
+        drop(view);
+        // Held until the page is chosen: then only its rows are left of the whole trash.
+        let _place = self.env().trash_places.acquire().await;
+        let (view, trash) = self.with_trash(caller, collection).await?;
+        self.rows_of(view, collection, query, trash).await
+    }
+
+    /// A page of what the caller sees there, with these rows of the trash.
+    async fn rows_of(
+        &self,
+        view: View,
+        collection: &str,
+        query: ListQuery,
+        trash: Vec<SeenRow>,
+    ) -> Result<RowPage> {
+        let shelf = view.shelf(collection)?;
+        let scope = Access::new(&view.standing, &shelf.decl).list()?;
         let binding = PageBinding {
             app: self.id(),
             collection,

@@ -34,6 +34,8 @@ pub struct Root {
     pub totals: Totals,
     /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
     pub(crate) aside: Arc<BTreeMap<Arc<str>, Aside>>,
+    /// Purged rows whose keys are remembered, at about: what memory they take.
+    pub(crate) purged: u64,
     pub(crate) collections: Vec<Shelf>,
     /// Who may do what besides the owner.
     pub(crate) access: Arc<AccessTables>,
@@ -90,7 +92,7 @@ impl Root {
         APP_BYTES
             + data
             + ROW_BYTES * live
-            + TOMB_BYTES * (trashed + detached)
+            + TOMB_BYTES * (trashed + detached + self.purged)
             + self.tail.bytes() as u64
             + self.access.resident_bytes()
     }

@@ -3,27 +3,31 @@
 //! The contents of deleted rows are in storage only, so a restore reads them first and hands them
 //! to the actor, which takes them if the row has not changed meanwhile.
 
-use std::cmp::Reverse;
-
 use rookery_domain::{
-    Error, Result,
+    Error, Result, Timestamp,
     access::Access,
     principal::Caller,
     query::{ListCursor, PageLimit},
     row_key,
 };
+use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor};
 
 use super::{
     answers::must_look_again,
     message::{Op, Reply, RowReply},
     page::PageText,
-    read::SeenRow,
+    read::{SeenRow, View},
 };
 use crate::registry::AppHandle;
 
 /// Reads of a row's content before a restore is refused as `unavailable`: more than one only when
 /// the row changes in between.
 const READS_MAX: usize = 3;
+/// Reads of the whole trash for one list: more than one only when the app changes meanwhile.
+const LOOKS_MAX: usize = 3;
+/// Lists that hold a whole trash at a time, of all apps: it may be as large as an app. The others
+/// wait.
+pub(crate) const TRASH_PLACES: usize = 2;
 
 impl AppHandle {
     /// A page of the rows in the trash, the last deleted first: `{"items", "next_cursor"}`.
@@ -50,18 +54,55 @@ impl AppHandle {
                 place(&after).ok_or_else(|| Error::invalid("`cursor` does not belong to this list"))
             })
             .transpose()?;
-        let mut rows = self.env().store.trash(self.id(), collection).await?;
-        rows.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
-        let begin = after.map_or(0, |(at, key)| {
-            rows.partition_point(|row| order(row) <= (Reverse(at), key.as_str()))
+        let page = self.env().store.trash(self.id(), collection, after, limit.get()).await?;
+        let next = page.next.map(|TrashCursor { deleted_at, key: row_key }| {
+            let after = format!("{} {row_key}", deleted_at.0);
+            ListCursor { after }.to_token(key, &scope)
         });
-        let rest = rows.get(begin..).unwrap_or_default();
-        let page = rest.get(..limit.get()).unwrap_or(rest);
-        let next = page.last().filter(|_| page.len() < rest.len()).map(|last| {
-            let (Reverse(at), row_key) = order(last);
-            ListCursor { after: format!("{at} {row_key}") }.to_token(key, &scope)
-        });
-        Ok(PageText::new(page.to_vec(), next.as_deref(), None).collect())
+        let rows = page.rows.into_iter().map(SeenRow::from).collect();
+        Ok(PageText::new(rows, next.as_deref(), None).collect())
+    }
+
+    /// What the caller sees, and the whole trash of a collection as it was then.
+    ///
+    /// In an app that changes all the time the trash may be younger in the end. No row is there
+    /// twice then, one that came back meanwhile is missing, and the feed tells of it from the
+    /// number on that the page names; as that number is over, no entity tag keeps such a page.
+    pub(super) async fn with_trash(
+        &self,
+        caller: &Caller,
+        collection: &str,
+    ) -> Result<(View, Vec<SeenRow>)> {
+        let mut looks = 1;
+        loop {
+            let view = self.view(caller).await?;
+            let access = Access::new(&view.standing, &view.shelf(collection)?.decl);
+            access.list()?;
+            access.trash()?;
+            let (mut rows, seq) = self.whole_trash(collection).await?;
+            if seq != view.root.seq && looks < LOOKS_MAX {
+                looks += 1;
+                continue;
+            }
+            let live = &view.shelf(collection)?.rows;
+            rows.retain(|seen| live.get(&seen.row.key).is_none());
+            return Ok((view, rows));
+        }
+    }
+
+    /// The whole trash of a collection, and where the app stood after it was read. Pages end,
+    /// because each goes on behind the last one and what is deleted meanwhile comes before it.
+    async fn whole_trash(&self, collection: &str) -> Result<(Vec<SeenRow>, u64)> {
+        let (mut rows, mut after) = (Vec::new(), None);
+        loop {
+            let limit = TRASH_PAGE_MAX as usize;
+            let page = self.env().store.trash(self.id(), collection, after, limit).await?;
+            rows.extend(page.rows.into_iter().map(SeenRow::from));
+            after = page.next;
+            if after.is_none() {
+                return Ok((rows, page.seq));
+            }
+        }
     }
 
     /// Brings a row back from the trash; a live row is answered as it is.
@@ -99,12 +140,7 @@ impl AppHandle {
     }
 }
 
-/// The last deleted first; rows of one moment by key.
-fn order(seen: &SeenRow) -> (Reverse<i64>, &str) {
-    (Reverse(seen.deleted_at.map_or(0, |at| at.0)), &seen.row.key)
-}
-
-fn place(after: &str) -> Option<(i64, String)> {
+fn place(after: &str) -> Option<TrashCursor> {
     let (at, key) = after.split_once(' ')?;
-    Some((at.parse().ok()?, key.to_owned()))
+    Some(TrashCursor { deleted_at: Timestamp(at.parse().ok()?), key: key.into() })
 }

@@ -3,7 +3,7 @@
 //! to a journal, so that an atomic batch and an aborted commit leave nothing behind.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -48,7 +48,7 @@ pub(crate) struct Private {
     pub(crate) shelves: Vec<PrivateShelf>,
     /// Keys whose row is not live, by collection (also of collections no longer declared).
     pub(crate) tombs: HashMap<Arc<str>, DigestMap<Tomb>>,
-    /// The highest version of the purged rows whose keys are forgotten, as the app was loaded.
+    /// At least the highest version of the purged rows whose keys are forgotten.
     pub(crate) version_floor: u32,
     /// Schemas of custom events by type; a declared type without schema has `None`.
     pub(crate) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
@@ -57,6 +57,47 @@ pub(crate) struct Private {
     pub(crate) zone: Zone,
     pub(crate) spent: Spent,
     pub(crate) answers: Answers,
+}
+
+/// Keys of purged rows that are remembered. What is beyond is folded into one number, as retention
+/// does in storage: an app that purges all the time and never rests would carry them for ever.
+pub(crate) const PURGED_MAX: u64 = 10_000;
+
+impl Private {
+    /// Forgets the keys of purged rows where they are more than [`PURGED_MAX`], and keeps the
+    /// highest of their versions; how many are remembered. A key that an uncommitted step speaks of
+    /// stays: the step may be taken back.
+    pub(crate) fn fold_purged(&mut self, uncommitted: &[Undo]) -> u64 {
+        let is_purged = |tomb: &Tomb| tomb.kind == TombKind::Purged;
+        let tombs = self.tombs.values().flat_map(DigestMap::values);
+        let purged = tombs.filter(|tomb| is_purged(tomb)).count() as u64;
+        if purged <= PURGED_MAX {
+            return purged;
+        }
+        let open: HashSet<(&str, Digest)> = uncommitted
+            .iter()
+            .filter_map(|step| match step {
+                Undo::Tomb { collection, key, .. } => Some((&**collection, *key)),
+                _ => None,
+            })
+            .collect();
+        let (mut kept, mut floor) = (0, self.version_floor);
+        for (collection, tombs) in &mut self.tombs {
+            tombs.retain(|key, tomb| {
+                let stays = !is_purged(tomb) || open.contains(&(&**collection, *key));
+                if !stays {
+                    floor = floor.max(tomb.version);
+                } else if is_purged(tomb) {
+                    kept += 1;
+                }
+                stays
+            });
+        }
+        self.tombs.retain(|_, tombs| !tombs.is_empty());
+        self.tombs.values_mut().for_each(DigestMap::shrink_to_fit);
+        self.version_floor = floor;
+        kept
+    }
 }
 
 /// What is private of one collection.
@@ -249,7 +290,8 @@ impl Working {
         match kind {
             TombKind::Trashed => self.count_trashed(collection, 1),
             TombKind::Detached => self.count_detached(collection, 1),
-            TombKind::Purged | TombKind::Poison => {}
+            TombKind::Purged => self.root.purged += 1,
+            TombKind::Poison => {}
         }
         *self.bytes_of(kind) += bytes;
         let tomb = Tomb { version: left.version, kind, bytes: bytes as u32 };
@@ -267,7 +309,7 @@ impl Working {
             TombKind::Trashed => self.count_trashed(collection, -1),
             TombKind::Detached => self.count_detached(collection, -1),
             TombKind::Poison => self.root.totals.live -= 1,
-            TombKind::Purged => {}
+            TombKind::Purged => self.root.purged = self.root.purged.saturating_sub(1),
         }
         *self.bytes_of(tomb.kind) -= u64::from(tomb.bytes);
         self.open.journal.push(Undo::Tomb {

@@ -4,19 +4,19 @@
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
-use super::Context;
+use super::{Context, tour::Round};
 use crate::registry::slot::Slot;
 
 /// Apps that one round puts to rest at most: each ends an actor.
-pub(super) const RESTS_MAX: u64 = 2_000;
+const RESTS_MAX: u64 = 2_000;
 /// After a round that has reached it the next one follows so soon: time for those that were asked
 /// to leave, so that they are not asked twice.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 /// An app used within this time is not put to rest for want of memory: it would be back at once.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// One round; the number of apps asked to rest.
-pub(super) fn round(context: &Context) -> u64 {
+/// One round; apps asked to rest.
+pub(super) fn round(context: &Context) -> Round {
     let env = context.env();
     let now = env.uptime();
     let mut resident = 0;
@@ -43,5 +43,5 @@ pub(super) fn round(context: &Context) -> u64 {
         resident -= bytes;
         asked += 1;
     }
-    asked
+    Round { done: asked, more: asked == RESTS_MAX }
 }

@@ -8,14 +8,15 @@
 mod hibernate;
 mod retention;
 mod sweep;
+mod tour;
 
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
-use rookery_domain::{Result, Timestamp, id::AppId, retention as bounds};
-use rookery_storage::{Db, trash::DueRow};
+use rookery_domain::{Result, Timestamp, retention as bounds};
+use rookery_storage::Db;
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,7 @@ use crate::{
     Apps, Control,
     env::Env,
     meters::{self, Whose},
+    workers::tour::{Positions, Round},
 };
 
 /// What a worker is for.
@@ -68,10 +70,11 @@ impl WorkerKind {
         })
     }
 
-    /// Time to the next round after one that dealt with so many things.
-    fn next_after(self, dealt_with: u64, env: &Env) -> Duration {
+    /// Time to the next round; sooner where a bound has ended the last one.
+    fn next_after(self, more: bool, env: &Env) -> Duration {
         match self {
-            Self::Hibernation if dealt_with >= hibernate::RESTS_MAX => hibernate::PAUSE,
+            Self::Hibernation if more => hibernate::PAUSE,
+            Self::Sweeper | Self::FeedRetention if more => tour::PAUSE,
             _ => self.pause(env),
         }
     }
@@ -95,15 +98,6 @@ pub(crate) struct Context {
     positions: Mutex<Positions>,
 }
 
-/// Where the next round goes on, when the last one had to end before it had looked at everything.
-#[derive(Default)]
-struct Positions {
-    /// The dormant app that row retention looked at last.
-    retention: Option<AppId>,
-    /// The row of the trash that the sweeper looked at last.
-    trash: Option<DueRow>,
-}
-
 impl Context {
     pub(crate) fn new(apps: Apps, control: Control, db: Db, broken: CancellationToken) -> Self {
         Self { apps, control, db, broken, positions: Mutex::default() }
@@ -118,15 +112,16 @@ impl Context {
         self.apps.is_stopping()
     }
 
-    async fn round(&self, kind: WorkerKind) -> Result<u64> {
-        match kind {
-            WorkerKind::Hibernation => Ok(hibernate::round(self)),
-            WorkerKind::Sweeper => sweep::round(self).await,
-            WorkerKind::RowRetention => retention::rows(self).await,
-            WorkerKind::FeedRetention => retention::feeds(self).await,
-            WorkerKind::Writer => self.mend(),
-            WorkerKind::Metering => self.roll_up_meters().await,
-        }
+    async fn round(&self, kind: WorkerKind) -> Result<Round> {
+        let done = match kind {
+            WorkerKind::Hibernation => return Ok(hibernate::round(self)),
+            WorkerKind::Sweeper => return sweep::round(self).await,
+            WorkerKind::FeedRetention => return retention::feeds(self).await,
+            WorkerKind::RowRetention => retention::rows(self).await?,
+            WorkerKind::Writer => self.mend()?,
+            WorkerKind::Metering => self.roll_up_meters().await?,
+        };
+        Ok(Round { done, more: false })
     }
 
     async fn roll_up_meters(&self) -> Result<u64> {
@@ -157,6 +152,8 @@ pub struct WorkerStatus {
     pub last_round_at: Option<Timestamp>,
     /// Things that the last round dealt with (apps, rows, events, records).
     pub last_count: u64,
+    /// A bound has ended the last round: the next one comes soon.
+    pub more: bool,
     /// What went wrong in the last round.
     pub last_error: Option<String>,
 }
@@ -206,14 +203,14 @@ impl Actor for Worker {
         match work {
             Work::Tick => {
                 // A failure is in the status and the log; the next round tries again.
-                let dealt_with = place.round().await.unwrap_or(0);
+                let more = place.round().await.is_ok_and(|round| round.more);
                 // Counted from the end of this round, so that rounds never pile up.
-                let next = place.kind.next_after(dealt_with, place.context.env());
+                let next = place.kind.next_after(more, place.context.env());
                 myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {
                 // Whoever asked may have left.
-                let _ = done.send(place.round().await);
+                let _ = done.send(place.round().await.map(|round| round.done));
             }
             #[cfg(feature = "faults")]
             Work::Panic => panic!("injected"),
@@ -223,17 +220,18 @@ impl Actor for Worker {
 }
 
 impl Place {
-    async fn round(&self) -> Result<u64> {
-        let done = self.context.round(self.kind).await;
-        if let Err(error) = &done {
+    async fn round(&self) -> Result<Round> {
+        let outcome = self.context.round(self.kind).await;
+        if let Err(error) = &outcome {
             warn!(worker = ?self.kind, %error, "a round failed");
         }
+        let round = outcome.as_ref().copied().unwrap_or_default();
         let mut status = self.status.lock();
         status.rounds += 1;
         status.last_round_at = Some(self.context.env().clock.now());
-        status.last_count = *done.as_ref().unwrap_or(&0);
-        status.last_error = done.as_ref().err().map(ToString::to_string);
-        done
+        (status.last_count, status.more) = (round.done, round.more);
+        status.last_error = outcome.as_ref().err().map(ToString::to_string);
+        outcome
     }
 }
 
@@ -255,6 +253,7 @@ impl Workers {
                 restarts: 0,
                 last_round_at: None,
                 last_count: 0,
+                more: false,
                 last_error: None,
             };
             let status = Arc::new(Mutex::new(status));

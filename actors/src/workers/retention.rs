@@ -12,7 +12,7 @@ use rookery_domain::{
 use rookery_storage::{feed, retention};
 use tracing::warn;
 
-use super::Context;
+use super::{Context, tour::Round};
 use crate::app::{
     birth::read_manifest,
     decide::sweep::SWEEP_ROWS_MAX,
@@ -141,25 +141,30 @@ async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
     }
 }
 
-/// One round over feeds; the number of events deleted.
-pub(super) async fn feeds(context: &Context) -> Result<u64> {
+/// One round over feeds, behind those that the last round looked at; events deleted.
+pub(super) async fn feeds(context: &Context) -> Result<Round> {
     let options = &context.env().options;
     let days = i64::from(options.feed_retention_days);
     let keep = feed::FeedRetention {
         events: options.feed_retention_events,
         not_before: context.env().clock.now().plus_seconds(-days * 86_400),
     };
+    let after = context.positions.lock().feeds.after;
+    let page = feed::due(&context.db, keep, after, FEEDS_MAX).await?;
     let mut deleted = 0;
-    for app in feed::due(&context.db, keep, FEEDS_MAX).await? {
+    for &app in &page {
+        context.positions.lock().feeds.after = Some(app);
+        let mut more = false;
         for _ in 0..STEPS_MAX {
             if context.is_stopping() {
-                return Ok(deleted);
+                return Ok(Round { done: deleted, more });
             }
             let step = match feed::prune(&context.db, app, keep).await.map_err(Error::from) {
                 Ok(Some(step)) => step,
                 Ok(None) => break,
                 Err(error) => {
                     warn!(app.id = %app, %error, "its feed could not be pruned");
+                    more = false;
                     break;
                 }
             };
@@ -168,10 +173,13 @@ pub(super) async fn feeds(context: &Context) -> Result<u64> {
             if let Some(slot) = context.apps.known(app) {
                 slot.raise_floor(step.floor_seq);
             }
-            if !step.more {
+            more = step.more;
+            if !more {
                 break;
             }
         }
+        context.positions.lock().feeds.again |= more;
     }
-    Ok(deleted)
+    let more = context.positions.lock().feeds.end_page(page.len(), FEEDS_MAX);
+    Ok(Round { done: deleted, more })
 }

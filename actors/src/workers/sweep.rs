@@ -1,5 +1,5 @@
 //! The sweeper: what is due leaves for good. In bounded portions: what one round does not get to
-//! is found again by the next.
+//! is found again by the next, which then comes soon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
-use super::Context;
+use super::{Context, tour::Round};
 use crate::app::message::{AppOp, Op, Reply};
 
 /// Apps that one round destroys at most.
@@ -20,34 +20,45 @@ const CHUNKS_MAX: usize = 20;
 const BLOB_GRACE_S: i64 = 3_600;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// One round; the number of apps and rows it destroyed.
-pub(super) async fn round(context: &Context) -> Result<u64> {
+/// One round; apps and rows that it destroyed.
+pub(super) async fn round(context: &Context) -> Result<Round> {
+    let mut round = purges(context).await?;
+    round.done += context.control.abandon_orphans().await?;
+    context.control.end_memberships().await?;
+    round += due_apps(context).await?;
+    round += due_rows(context).await?;
+    round += overfull_trash(context).await?;
+    round.more |= expired(context).await?;
+    Ok(round)
+}
+
+/// Finishes purges that were cut short.
+async fn purges(context: &Context) -> Result<Round> {
+    let marked = purge::marked(&context.db, APPS_MAX).await?;
     let mut done = 0;
-    for app in purge::marked(&context.db, APPS_MAX).await? {
+    for &app in &marked {
         if context.is_stopping() {
-            return Ok(done);
+            break;
         }
         match context.control.finish_purge(app).await {
             Ok(()) => done += 1,
             Err(error) => warn!(app.id = %app, %error, "its purge could not be finished"),
         }
     }
-    done += context.control.abandon_orphans().await?;
-    context.control.end_memberships().await?;
-    done += due_apps(context).await?;
-    done += due_rows(context).await?;
-    done += overfull_trash(context).await?;
-    expired(context).await?;
-    Ok(done)
+    // Where none could be finished, trying again soon would change nothing.
+    Ok(Round { done, more: done > 0 && marked.len() >= APPS_MAX as usize })
 }
 
-async fn due_apps(context: &Context) -> Result<u64> {
+async fn due_apps(context: &Context) -> Result<Round> {
     let now = context.env().clock.now();
+    let after = context.positions.lock().due.after;
+    let page = purge::due(&context.db, now, after, APPS_MAX).await?;
     let mut done = 0;
-    for app in purge::due(&context.db, now, APPS_MAX).await? {
+    for &app in &page {
         if context.is_stopping() {
-            break;
+            return Ok(Round { done, more: true });
         }
+        context.positions.lock().due.after = Some(app);
         match destroy(context, app).await {
             Ok(()) => {
                 info!(app.id = %app, "its time in the trash is over: destroyed");
@@ -59,7 +70,8 @@ async fn due_apps(context: &Context) -> Result<u64> {
             Err(error) => warn!(app.id = %app, %error, "a due app could not be destroyed"),
         }
     }
-    Ok(done)
+    let more = context.positions.lock().due.end_page(page.len(), APPS_MAX);
+    Ok(Round { done, more })
 }
 
 async fn destroy(context: &Context, app: AppId) -> Result<()> {
@@ -67,7 +79,7 @@ async fn destroy(context: &Context, app: AppId) -> Result<()> {
     context.control.purge(&app, Caller::System).await
 }
 
-async fn due_rows(context: &Context) -> Result<u64> {
+async fn due_rows(context: &Context) -> Result<Round> {
     let env = context.env();
     let days = i64::from(env.limits.deleted_row_retention_days);
     let before = env.clock.now().plus_seconds(-days * SECONDS_PER_DAY);
@@ -79,7 +91,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
         let last = page.last().cloned();
         if last.is_none() {
             context.positions.lock().trash = None;
-            break;
+            return Ok(Round { done, more: false });
         }
         let mut by_app: BTreeMap<AppId, Vec<_>> = BTreeMap::new();
         for due in page {
@@ -87,7 +99,7 @@ async fn due_rows(context: &Context) -> Result<u64> {
         }
         for (app, rows) in by_app {
             if context.is_stopping() {
-                return Ok(done);
+                return Ok(Round { done, more: true });
             }
             if kept.contains(&app) {
                 continue;
@@ -103,39 +115,43 @@ async fn due_rows(context: &Context) -> Result<u64> {
         }
         context.positions.lock().trash = last;
     }
-    Ok(done)
+    Ok(Round { done, more: true })
 }
 
 /// Where more is in an app's trash than it has room for, the oldest rows go.
-async fn overfull_trash(context: &Context) -> Result<u64> {
+async fn overfull_trash(context: &Context) -> Result<Round> {
     let limits = &context.env().limits;
-    let (rows_max, bytes_max) = (limits.trash_rows_max(), limits.trash_bytes_max());
-    let apps = trash::overfull(&context.db, rows_max, bytes_max, APPS_MAX).await?;
+    let room = (limits.trash_rows_max(), limits.trash_bytes_max());
+    let after = context.positions.lock().overfull.after;
+    let page = trash::overfull(&context.db, room, after, APPS_MAX).await?;
     let mut done = 0;
-    for app in apps {
+    for &app in &page {
+        context.positions.lock().overfull.after = Some(app);
+        let mut more = false;
         for _ in 0..TRASH_PAGES_MAX {
             if context.is_stopping() {
-                return Ok(done);
+                return Ok(Round { done, more: true });
             }
-            let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX);
-            let oldest = oldest.await?;
+            let oldest = trash::oldest(&context.db, app, trash::TRASH_PAGE_MAX).await?;
             let asked = oldest.len() as u64;
-            match decide(context, app, AppOp::TrimTrash(oldest)).await {
-                Ok(count) => {
-                    done += count;
-                    if count < asked || asked == 0 {
-                        break;
-                    }
-                }
+            let count = match decide(context, app, AppOp::TrimTrash(oldest)).await {
+                Ok(count) => count,
                 // One app that cannot be loaded must not keep the others.
                 Err(error) => {
                     warn!(app.id = %app, %error, "its trash could not be trimmed");
-                    break;
+                    0
                 }
+            };
+            done += count;
+            more = count > 0 && count >= asked;
+            if !more {
+                break;
             }
         }
+        context.positions.lock().overfull.again |= more;
     }
-    Ok(done)
+    let more = context.positions.lock().overfull.end_page(page.len(), APPS_MAX);
+    Ok(Round { done, more })
 }
 
 /// How many rows the app's actor destroyed.
@@ -147,8 +163,9 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     }
 }
 
-/// Forgets sessions, codes, answers, spent challenges, counters of past days and unused assets.
-async fn expired(context: &Context) -> Result<()> {
+/// Forgets sessions, codes, answers, spent challenges, counters of past days and unused assets;
+/// whether more is left of any of them.
+async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
     let day = i32::try_from(now.0.div_euclid(SECONDS_PER_DAY * 1_000_000)).unwrap_or(i32::MAX);
@@ -177,5 +194,5 @@ async fn expired(context: &Context) -> Result<()> {
             more[4] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
         }
     }
-    Ok(())
+    Ok(more != [false; 5])
 }

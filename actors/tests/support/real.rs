@@ -24,13 +24,23 @@ use rookery_storage::{
         self,
         create::{self, CreateOutcome, NewApp},
     },
-    commit::{NewVersion, RowState, RowWrite, Totals},
+    commit::{Group, NewVersion, Outcome, RowState, RowWrite, Ticket, Totals},
     faults::Faults,
     humans,
     load::{LoadOptions, load_app},
 };
+use tokio::sync::oneshot;
 
 use super::{MANIFEST, NOW, row};
+
+/// A ticket that passes its outcome on.
+struct Reply(oneshot::Sender<Outcome>);
+
+impl Ticket for Reply {
+    fn settle(self: Box<Self>, outcome: Outcome) {
+        let _ = self.0.send(outcome);
+    }
+}
 
 /// A running house, with one account in it.
 pub(crate) struct House {
@@ -131,6 +141,30 @@ impl House {
             record,
         };
         assert_eq!(create::create(&self.db, app).await.unwrap(), CreateOutcome::Created);
+    }
+
+    /// Commits the first group of a stored app behind everybody's back.
+    pub(crate) async fn commit(&self, app: AppId, fill: impl FnOnce(&mut Group)) {
+        let (sender, outcome) = oneshot::channel();
+        let mut group = Group {
+            app,
+            prev_seq: 0,
+            seq: 0,
+            totals: Totals::default(),
+            rows: Vec::new(),
+            scrubs: Vec::new(),
+            events: Vec::new(),
+            budgets: Vec::new(),
+            spent_challenges: Vec::new(),
+            idempotency: Vec::new(),
+            app_write: None,
+            access: Vec::new(),
+            traces: Vec::new(),
+            ticket: Box::new(Reply(sender)),
+        };
+        fill(&mut group);
+        self.writer.submit(group);
+        assert_eq!(outcome.await.unwrap(), Outcome::Committed);
     }
 
     /// So many rows of `entries` in this state.

@@ -2,6 +2,7 @@
 //! ends. It checks each group as it comes: the fence, the numbers of its events, its totals.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -12,6 +13,7 @@ use rookery_actors::{
     store::{AppStore, Stored},
 };
 use rookery_domain::{
+    Principal,
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
@@ -21,8 +23,9 @@ use rookery_domain::{
 use rookery_storage::{
     commit::{Abort, Epoch, Group, Outcome, RowState, Totals},
     load::{Head, LoadedApp, LoadedRow, Tombstone},
+    trash::{TrashCursor, TrashPage, TrashedRow},
 };
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// How a held group ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,9 @@ struct State {
     answers: HashMap<[u8; 32], FirstAnswer>,
     loads: u64,
     panic_at_load: bool,
+    trash_reads: u64,
+    /// Each read of the trash takes a permit of it.
+    trash_gate: Option<Arc<Semaphore>>,
     /// Row versions and contents that were ever committed.
     logged: HashSet<(AppId, String, u32, String)>,
     violations: Vec<String>,
@@ -100,9 +106,30 @@ impl FakeStore {
         self.lock().apps.insert(app.record.id, app);
     }
 
+    /// Rows of `entries` that were purged at this version: `k0`, `k1` and so on.
+    pub(crate) fn purged(&self, app: AppId, count: usize, version: u32, by: Principal) {
+        let mut state = self.lock();
+        let Some(app) = state.apps.get_mut(&app) else { return };
+        let at = app.record.created_at;
+        for n in 0..count {
+            let key: Box<str> = format!("k{n}").into();
+            let (creator, editor) = (by, by);
+            let (created_at, updated_at) = (at, at);
+            let data = "".into();
+            let row =
+                Row { key: key.clone(), data, version, creator, editor, created_at, updated_at };
+            app.rows.insert(("entries".into(), key), (Arc::new(row), RowState::Purged(at)));
+        }
+    }
+
     /// From now on the writer commits nothing by itself.
     pub(crate) fn hold(&self) {
         self.lock().hold = true;
+    }
+
+    /// From now on it does again.
+    pub(crate) fn go_on(&self) {
+        self.lock().hold = false;
     }
 
     /// Ends the oldest held group like this; false when there is none.
@@ -144,6 +171,18 @@ impl FakeStore {
     /// Whether a load panics.
     pub(crate) fn panic_at_load(&self, panics: bool) {
         self.lock().panic_at_load = panics;
+    }
+
+    /// From now on each read of a trash waits for a permit of the answer.
+    pub(crate) fn gate_trash(&self) -> Arc<Semaphore> {
+        let gate = Arc::new(Semaphore::new(0));
+        self.lock().trash_gate = Some(gate.clone());
+        gate
+    }
+
+    /// Reads of a trash that were begun so far.
+    pub(crate) fn trash_reads(&self) -> u64 {
+        self.lock().trash_reads
     }
 
     /// What is live now.
@@ -271,6 +310,36 @@ impl State {
         }
     }
 
+    fn trash(
+        &self,
+        app: AppId,
+        collection: &str,
+        after: Option<&TrashCursor>,
+        limit: usize,
+    ) -> TrashPage {
+        let Some(app) = self.apps.get(&app) else {
+            return TrashPage { rows: Vec::new(), next: None, seq: 0 };
+        };
+        let mut rows: Vec<TrashedRow> = app
+            .rows
+            .iter()
+            .filter(|((of, _), _)| **of == *collection)
+            .filter_map(|(_, (row, state))| match state {
+                RowState::Trashed(at) => Some(TrashedRow { row: Row::clone(row), deleted_at: *at }),
+                _ => None,
+            })
+            .filter(|row| after.is_none_or(|after| row.deleted_at < after.deleted_at))
+            .collect();
+        rows.sort_by_key(|row| Reverse(row.deleted_at));
+        let is_more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows
+            .last()
+            .filter(|_| is_more)
+            .map(|last| TrashCursor { deleted_at: last.deleted_at, key: last.row.key.clone() });
+        TrashPage { rows, next, seq: app.head.last_seq }
+    }
+
     fn rows_of(&self, owner: HumanId) -> u64 {
         let counts = |app: &&App| {
             app.record.owner == owner
@@ -381,10 +450,27 @@ impl AppStore for FakeStore {
         ready(row.and_then(|(row, state)| trashed(row, *state)))
     }
 
-    fn trash(&self, app: AppId, _: &str) -> Stored<Vec<SeenRow>> {
-        let state = self.lock();
-        let rows = state.apps.get(&app).into_iter().flat_map(|app| app.rows.values());
-        ready(rows.filter_map(|(row, state)| trashed(row, *state)).collect())
+    fn trash(
+        &self,
+        app: AppId,
+        collection: &str,
+        after: Option<TrashCursor>,
+        limit: usize,
+    ) -> Stored<TrashPage> {
+        let (store, collection) = (self.clone(), collection.to_owned());
+        let gate = {
+            let mut state = self.lock();
+            state.trash_reads += 1;
+            state.trash_gate.clone()
+        };
+        async move {
+            if let Some(gate) = gate {
+                gate.acquire().await.expect("no test closes it").forget();
+            }
+            tokio::task::yield_now().await;
+            Ok(store.lock().trash(app, &collection, after.as_ref(), limit))
+        }
+        .boxed()
     }
 
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {

@@ -13,17 +13,19 @@ use crate::{
 /// Rows that one step deletes at most.
 pub const CHUNK: u32 = 1_000;
 
-/// Apps whose time in the trash is over, the longest-due first.
+/// Apps whose time in the trash is over, in the order of their ids, behind `after`, at most
+/// `limit`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn due(db: &Db, now: Timestamp, limit: u32) -> Result<Vec<AppId>> {
+pub async fn due(db: &Db, now: Timestamp, after: Option<AppId>, limit: u32) -> Result<Vec<AppId>> {
+    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
     let ids: Vec<(Vec<u8>,)> = db
         .all(
             "select id from apps
-             where purge_at is not null and purge_at <= $1 and status in (1, 2)
-             order by purge_at limit $2",
-            args![now, limit],
+             where purge_at is not null and purge_at <= $1 and status in (1, 2) and id > $2
+             order by id limit $3",
+            args![now, after, limit],
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()

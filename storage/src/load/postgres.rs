@@ -1,8 +1,11 @@
 //! Loading from PostgreSQL: one repeatable-read transaction, in a task that runs to its end.
+//!
+//! A COMMIT that was answered too late may land after the writer has given it up. Its transaction
+//! holds the lock of the app's head until then, so a load takes that lock once before it looks.
 
 use rookery_domain::id::AppId;
 use sqlx::{
-    Arguments as _, Executor as _, Postgres,
+    Arguments as _, AssertSqlSafe, Executor as _, Postgres, SqlSafeStr as _, SqlStr,
     pool::PoolConnection,
     postgres::{PgArguments, PgRow},
     query, query_with,
@@ -26,7 +29,7 @@ pub(super) async fn load(
         let mut connection =
             db.pool().acquire().await.map_err(|error| StorageError::before_commit(&error))?;
         let begun = connection
-            .execute("begin isolation level repeatable read read only")
+            .execute(begin(app))
             .await
             .map(drop)
             .map_err(|error| StorageError::before_commit(&error));
@@ -41,6 +44,20 @@ pub(super) async fn load(
         result
     });
     task.await.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
+}
+
+/// Begins the snapshot once no commit of the app is under way: one that was given up has ended one
+/// way or the other by then. All in one message, so that it costs no round trip; the lock goes with a
+/// rollback, for which nothing is flushed. It is waited for as long as `lock_timeout` lets it.
+fn begin(app: AppId) -> SqlStr {
+    let id = app.uuid().simple();
+    AssertSqlSafe(format!(
+        "begin;
+         select 1 from app_head where app_id = '\\x{id}' for update;
+         rollback;
+         begin isolation level repeatable read read only"
+    ))
+    .into_sql_str()
 }
 
 async fn snapshot(

@@ -135,12 +135,15 @@ contract! {
             assert!(prove(db, &name).await);
             domains::set_edge(db, name.id, edge_id).await.unwrap();
         }
-        bind(db, &domain(id, "pending.example.com", 9)).await;
+        let pending = domain(id, "pending.example.com", 9);
+        bind(db, &pending).await;
         mark(db, id).await;
+        assert!(!prove(db, &pending).await, "it is being destroyed");
         let tried = domain(id, "late.example.com", 10);
         assert_eq!(bind(db, &tried).await, BindOutcome::Gone, "it is being destroyed");
         while purge::step(db, id).await.unwrap() {}
         assert_eq!(number(db, "select count(*) from domains").await, 0);
+        assert_eq!(number(db, "select count(*) from domain_names").await, 0);
         assert_eq!(domains::proven(db).await.unwrap(), []);
         // A name that is bound again by then, with what the provider knew it by, stays there.
         let next = domain(app(db, ada, "next").await, "d2.example.com", 0);

@@ -4,14 +4,34 @@ use std::sync::Arc;
 
 use rookery_domain::{Timestamp, id::HumanId, members::Member};
 use rookery_storage::{
+    Db,
     commit::{AccessWrite, Outcome},
-    humans, members, placeholders,
+    humans,
+    identities::{self, Identity},
+    members, placeholders,
 };
 
 use crate::{
-    support::{NOW, TestDb, contract, human},
+    support::{NOW, TestDb, contract, human, new_session, number},
     writer::kit::{Draft, deploy, load, start},
 };
+
+/// Proves `ada@example.com` for a new account, behind everybody's back.
+async fn spoil(db: &Db, account: HumanId) {
+    let (id, sql) = (
+        account.uuid().into_bytes(),
+        "insert into humans (id, email, email_verified_at,
+        created_at, updated_at) values ($1, 'ada@example.com', 1, 1, 1)",
+    );
+    match db {
+        Db::Sqlite(db) => {
+            rusqlite::Connection::open(db.path()).unwrap().execute(sql, [id.to_vec()]).unwrap();
+        }
+        Db::Postgres(db) => {
+            sqlx::query(sql).bind(&id[..]).execute(db.pool()).await.unwrap();
+        }
+    }
+}
 
 const fn day(days: i64) -> Timestamp {
     NOW.plus_seconds(days * 86_400)
@@ -39,6 +59,41 @@ contract! {
         assert_eq!(invited(test, "bob@example.com", day(1)).await, bob);
         assert_eq!(human(db, "bob@example.com").await.id, bob);
         assert_eq!(placeholders::forgettable(db, day(9)).await.unwrap(), []);
+    }
+
+    async fn an_identity_whose_address_is_proven_later_takes_it_from_nobody_who_was_invited(
+        test: &TestDb
+    ) {
+        let db = &test.db;
+        let sign_in = async |verified| {
+            let identity = Identity {
+                issuer: "https://accounts.example.com".into(),
+                subject: "ada".into(),
+                email: Some("ada@example.com".into()),
+                verified,
+            };
+            let signed_in =
+                identities::sign_in(db, identity, HumanId::new(), new_session(), NOW).await;
+            signed_in.unwrap().0
+        };
+        let own = sign_in(false).await;
+        let ada = invited(test, "ada@example.com", NOW).await;
+        assert_eq!(sign_in(true).await, own, "it keeps its account, and proves nothing");
+        assert_eq!(human(db, "ada@example.com").await.id, ada, "a link leads to what waits there");
+        assert_eq!(number(db, "select count(*) from placeholders").await, 0);
+        assert_eq!(sign_in(true).await, own);
+    }
+
+    async fn who_was_invited_is_not_lost_beside_an_account_that_has_the_address(test: &TestDb) {
+        let db = &test.db;
+        let ada = invited(test, "ada@example.com", NOW).await;
+        // Both at once: the account did not see the invitation.
+        let own = HumanId::new();
+        spoil(db, own).await;
+        assert_eq!(human(db, "ada@example.com").await.id, own);
+        assert_eq!(placeholders::forgettable(db, day(1)).await.unwrap(), [ada]);
+        assert_eq!(placeholders::forget(db, vec![ada], day(1)).await.unwrap(), [ada]);
+        assert_eq!(humans::by_id(db, ada).await.unwrap(), None);
     }
 
     async fn who_never_came_and_is_a_member_of_nothing_is_forgotten(test: &TestDb) {

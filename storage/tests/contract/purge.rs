@@ -50,12 +50,16 @@ contract! {
         let owner = human(db, "ada@example.com").await.id;
         let id = deleted(db, owner, "old", 0).await;
         create::create(db, new_app(owner, "live", &[])).await.unwrap();
-        assert_eq!(purge::due(db, NOW.plus_seconds(9), 10).await.unwrap(), []);
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), [id]);
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), 0).await.unwrap(), []);
+        let behind = deleted(db, owner, "behind", 0).await;
+        let later = NOW.plus_seconds(10);
+        assert_eq!(purge::due(db, later, Some(id), 10).await.unwrap(), [behind]);
+        assert_eq!(purge::due(db, later, Some(behind), 10).await.unwrap(), []);
+        assert_eq!(purge::due(db, NOW.plus_seconds(9), None, 10).await.unwrap(), []);
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 10).await.unwrap(), [id, behind]);
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 0).await.unwrap(), []);
         assert_eq!(purge::marked(db, 10).await.unwrap(), []);
         mark(db, id).await;
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), 10).await.unwrap(), []);
+        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 10).await.unwrap(), [behind]);
         assert_eq!(purge::marked(db, 10).await.unwrap(), [id]);
     }
 

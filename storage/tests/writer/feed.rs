@@ -75,6 +75,14 @@ contract! {
         assert_eq!((second.events, second.more), (9, false));
     }
 
+    async fn feeds_that_are_due_are_found_page_by_page(test: &TestDb) {
+        let (first, second) = (deploy(test, "first").await, deploy(test, "second").await);
+        let due = |after, limit| feed::due(&test.db, newest(0), after, limit);
+        assert_eq!(due(None, 1).await.unwrap(), [first]);
+        assert_eq!(due(Some(first), 9).await.unwrap(), [second]);
+        assert_eq!(due(Some(second), 9).await.unwrap(), []);
+    }
+
     async fn pruning_by_age_takes_old_events_and_the_remains_of_purged_rows(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;

@@ -33,8 +33,11 @@ contract! {
     async fn the_trash_is_listed_newest_first_page_by_page(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;
-        let first = trash::list(db, app, ENTRIES, None, 2).await.unwrap();
+        let page = trash::list(db, app, ENTRIES, None, 2).await.unwrap();
+        let first = page.rows;
         assert_eq!(names(&first), ["b", "a"]);
+        let last = TrashCursor { deleted_at: NOW.plus_seconds(5), key: "a".into() };
+        assert_eq!((page.next, page.seq), (Some(last), 6));
         assert_eq!(first[0].deleted_at, NOW.plus_seconds(5));
         for (last, rest) in [(0, vec!["a", "old"]), (1, vec!["old"])] {
             let TrashCursor { deleted_at, key } = TrashCursor {
@@ -42,9 +45,11 @@ contract! {
                 key: first[last].row.key.clone(),
             };
             let cursor = Some(TrashCursor { deleted_at, key });
-            assert_eq!(names(&trash::list(db, app, ENTRIES, cursor, 9).await.unwrap()), rest);
+            let page = trash::list(db, app, ENTRIES, cursor, rest.len() as u32).await.unwrap();
+            assert_eq!((names(&page.rows), page.next), (rest, None));
         }
-        assert_eq!(trash::list(db, app, "others", None, 9).await.unwrap(), []);
+        let others = trash::list(db, app, "others", None, 9).await.unwrap();
+        assert_eq!((others.rows, others.next), (vec![], None));
     }
 
     async fn contents_of_the_trash_and_of_detached_rows_come_back(test: &TestDb) {
@@ -86,7 +91,7 @@ contract! {
     async fn a_trash_with_more_than_it_has_room_for_is_found_by_rows_and_by_bytes(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;
-        let found = |rows, bytes| async move { trash::overfull(db, rows, bytes, 10).await.unwrap() };
+        let found = |rows, bytes| async move { trash::overfull(db, (rows, bytes), None, 10).await.unwrap() };
         assert_eq!(found(0, 0).await, [], "no sum was written");
         let writer = start(db).await;
         let outcome = Draft::new(app, 6).extras(0).commit(&writer).await;
@@ -94,7 +99,8 @@ contract! {
         assert_eq!(found(2, 17).await, []);
         assert_eq!(found(1, 17).await, [app]);
         assert_eq!(found(2, 16).await, [app]);
-        assert_eq!(trash::overfull(db, 0, 0, 0).await.unwrap(), []);
+        assert_eq!(trash::overfull(db, (0, 0), None, 0).await.unwrap(), []);
+        assert_eq!(trash::overfull(db, (0, 0), Some(app), 10).await.unwrap(), []);
         let oldest = trash::oldest(db, app, 2).await.unwrap();
         assert_eq!(oldest.iter().map(|row| &*row.row.key).collect::<Vec<_>>(), ["old", "a"]);
         assert_eq!((&*oldest[0].row.data, oldest[0].deleted_at), ("", NOW.plus_seconds(1)));

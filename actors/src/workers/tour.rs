@@ -1,0 +1,63 @@
+//! Going round: a round has bounds, and what it had to leave is found by the next ones, wherever
+//! among all apps it is. So those that come first, and those that fail, keep nobody else waiting.
+
+use std::time::Duration;
+
+use rookery_domain::id::AppId;
+use rookery_storage::trash::DueRow;
+
+/// After a round that one of its bounds has ended the next one follows so soon. What nobody bounds
+/// by itself must be dealt with as fast as it arises; the pause is the others'.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a round did.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Round {
+    /// Things that it dealt with.
+    pub(super) done: u64,
+    /// A bound has ended it: there may be more.
+    pub(super) more: bool,
+}
+
+impl std::ops::AddAssign for Round {
+    fn add_assign(&mut self, part: Self) {
+        self.done += part.done;
+        self.more |= part.more;
+    }
+}
+
+/// Where the next round goes on, when the last one had to end before it had looked at everything.
+#[derive(Default)]
+pub(super) struct Positions {
+    /// The dormant app that row retention looked at last.
+    pub(super) retention: Option<AppId>,
+    /// The row of the trash that the sweeper looked at last.
+    pub(super) trash: Option<DueRow>,
+    /// Apps whose time in the trash is over.
+    pub(super) due: Tour,
+    /// Apps with too much in their trash.
+    pub(super) overfull: Tour,
+    /// Apps with too much in their feed.
+    pub(super) feeds: Tour,
+}
+
+/// A way through all apps in the order of their ids, a page in each round.
+#[derive(Default)]
+pub(super) struct Tour {
+    /// The app that was looked at last.
+    pub(super) after: Option<AppId>,
+    /// An app on the way had more than one visit deals with.
+    pub(super) again: bool,
+}
+
+impl Tour {
+    /// Ends a page of so many apps; whether to go on soon. Apps that failed are no reason to go
+    /// round again: they are met on the next tour, whenever that is.
+    pub(super) fn end_page(&mut self, apps: usize, limit: u32) -> bool {
+        if apps >= limit as usize {
+            return true;
+        }
+        self.after = None;
+        std::mem::take(&mut self.again)
+    }
+}
