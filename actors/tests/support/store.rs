@@ -1,8 +1,9 @@
 //! A store in memory. Its writer commits at once, or holds every group until the test says how it
 //! ends. It checks each group as it comes: the fence, the numbers of its events, its totals.
 
+mod reads;
+
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -13,7 +14,6 @@ use rookery_actors::{
     store::{AppStore, Stored},
 };
 use rookery_domain::{
-    Principal,
     app::{AppRecord, AppStatus},
     event::Event,
     id::{AppId, HumanId},
@@ -22,10 +22,12 @@ use rookery_domain::{
 };
 use rookery_storage::{
     commit::{Abort, Epoch, Group, Outcome, RowState, Totals},
-    load::{Head, LoadedApp, LoadedRow, Tombstone},
-    trash::{TrashCursor, TrashPage, TrashedRow},
+    load::{Head, LoadedApp},
+    trash::{TrashCursor, TrashPage},
 };
 use tokio::sync::{Semaphore, watch};
+
+use self::reads::{load, trashed};
 
 /// How a held group ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,22 +108,6 @@ impl FakeStore {
         self.lock().apps.insert(app.record.id, app);
     }
 
-    /// Rows of `entries` that were purged at this version: `k0`, `k1` and so on.
-    pub(crate) fn purged(&self, app: AppId, count: usize, version: u32, by: Principal) {
-        let mut state = self.lock();
-        let Some(app) = state.apps.get_mut(&app) else { return };
-        let at = app.record.created_at;
-        for n in 0..count {
-            let key: Box<str> = format!("k{n}").into();
-            let (creator, editor) = (by, by);
-            let (created_at, updated_at) = (at, at);
-            let data = "".into();
-            let row =
-                Row { key: key.clone(), data, version, creator, editor, created_at, updated_at };
-            app.rows.insert(("entries".into(), key), (Arc::new(row), RowState::Purged(at)));
-        }
-    }
-
     /// From now on the writer commits nothing by itself.
     pub(crate) fn hold(&self) {
         self.lock().hold = true;
@@ -171,18 +157,6 @@ impl FakeStore {
     /// Whether a load panics.
     pub(crate) fn panic_at_load(&self, panics: bool) {
         self.lock().panic_at_load = panics;
-    }
-
-    /// From now on each read of a trash waits for a permit of the answer.
-    pub(crate) fn gate_trash(&self) -> Arc<Semaphore> {
-        let gate = Arc::new(Semaphore::new(0));
-        self.lock().trash_gate = Some(gate.clone());
-        gate
-    }
-
-    /// Reads of a trash that were begun so far.
-    pub(crate) fn trash_reads(&self) -> u64 {
-        self.lock().trash_reads
     }
 
     /// What is live now.
@@ -308,36 +282,6 @@ impl State {
                 self.violations.push("two first answers for one idempotency key".to_owned());
             }
         }
-    }
-
-    fn trash(
-        &self,
-        app: AppId,
-        collection: &str,
-        after: Option<&TrashCursor>,
-        limit: usize,
-    ) -> TrashPage {
-        let Some(app) = self.apps.get(&app) else {
-            return TrashPage { rows: Vec::new(), next: None, seq: 0 };
-        };
-        let mut rows: Vec<TrashedRow> = app
-            .rows
-            .iter()
-            .filter(|((of, _), _)| **of == *collection)
-            .filter_map(|(_, (row, state))| match state {
-                RowState::Trashed(at) => Some(TrashedRow { row: Row::clone(row), deleted_at: *at }),
-                _ => None,
-            })
-            .filter(|row| after.is_none_or(|after| row.deleted_at < after.deleted_at))
-            .collect();
-        rows.sort_by_key(|row| Reverse(row.deleted_at));
-        let is_more = rows.len() > limit;
-        rows.truncate(limit);
-        let next = rows
-            .last()
-            .filter(|_| is_more)
-            .map(|last| TrashCursor { deleted_at: last.deleted_at, key: last.row.key.clone() });
-        TrashPage { rows, next, seq: app.head.last_seq }
     }
 
     fn rows_of(&self, owner: HumanId) -> u64 {
@@ -486,49 +430,4 @@ impl AppStore for FakeStore {
     fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {
         ready(self.lock().answers.get(&scope).cloned())
     }
-}
-
-fn trashed(row: &Arc<Row>, state: RowState) -> Option<SeenRow> {
-    match state {
-        RowState::Trashed(at) => Some(SeenRow { row: row.clone(), deleted_at: Some(at) }),
-        _ => None,
-    }
-}
-
-fn load(app: &App) -> LoadedApp {
-    let mut loaded = LoadedApp {
-        record: app.record.clone(),
-        head: app.head,
-        manifest: app.manifest.clone(),
-        rows: Vec::new(),
-        tombstones: Vec::new(),
-        poison: Vec::new(),
-        counts: BTreeMap::new(),
-        budgets: Vec::new(),
-        spent_challenges: Vec::new(),
-        access: Default::default(),
-        tail: app.events.iter().rev().take(128).rev().cloned().collect(),
-    };
-    for ((collection, key), (row, state)) in &app.rows {
-        let counts = loaded.counts.entry(collection.clone()).or_default();
-        match state {
-            RowState::Live => counts.live += 1,
-            RowState::Trashed(_) => counts.trashed += 1,
-            RowState::Detached => counts.detached += 1,
-            RowState::Purged(_) => {}
-        }
-        let collection = collection.clone();
-        if *state == RowState::Live {
-            loaded.rows.push(LoadedRow { collection, row: row.clone() });
-        } else {
-            let bytes = match state {
-                RowState::Purged(_) => 0,
-                _ => row.stored_bytes(),
-            };
-            let (key, version, state) = (key.clone(), row.version, *state);
-            loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
-        }
-    }
-    loaded.rows.sort_by_key(|one| (one.row.created_at, one.row.key.clone()));
-    loaded
 }
