@@ -18,7 +18,10 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::{
     IntoParams,
-    openapi::path::{Parameter, ParameterIn},
+    openapi::{
+        ObjectBuilder, Type,
+        path::{Parameter, ParameterIn},
+    },
 };
 
 use super::{
@@ -45,7 +48,10 @@ impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let what = "The same key and body within 24 hours answer as the first time, with \
                     `Idempotent-Replayed: true`. Other bodies are `conflict`.";
-        vec![optional_header("Idempotency-Key", what)]
+        let mut key = optional_header("Idempotency-Key", what);
+        let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+        key.schema = Some(text.max_length(Some(LEN_MAX)).into());
+        vec![key]
     }
 }
 

@@ -26,6 +26,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Forbidden, ErrorCode::PayloadTooLa
 pub struct Register {
     /// Its name, 1 to 100 characters. Its human may rename it.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
 }
 

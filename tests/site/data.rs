@@ -59,6 +59,20 @@ async fn rows_are_listed_filtered_and_sorted() {
 }
 
 #[tokio::test]
+async fn what_nobody_sees_and_what_turns_text_around_is_shown_by_its_number() {
+    let owned = Owned::with(guestbook()).await;
+    for key in [" ", "\u{202e}dcba"] {
+        let row = json!({"key": key, "data": {"name": "\u{202e}evil"}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+    }
+    let list = owned.see("/data/entries").await;
+    list.says(">\\u202edcba</a>").says("\\u202eevil").says(">&#34; &#34;</a>");
+    owned.see("/data/entries/rows/%E2%80%AEdcba").await.says(">\\u202edcba</h2>");
+    owned.agent(Method::DELETE, "/collections/entries/%20", json!({})).await.expect(200);
+    owned.see("/data/entries/trash").await.says(">&#34; &#34;</a>");
+}
+
+#[tokio::test]
 async fn an_edit_is_written_as_it_is_typed() {
     let owned = with_rows().await;
     let at = editor(&owned, "k1").await;

@@ -24,6 +24,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 pub struct DeviceRequest {
     /// The name of the agent that it will be, 1 to 100 characters; its human sees it.
     #[serde(default)]
+    #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
 }
 

@@ -48,11 +48,12 @@ pub(super) async fn load(
 
 /// Begins the snapshot once no commit of the app is under way: one that was given up has ended one
 /// way or the other by then. All in one message, so that it costs no round trip; the lock goes with a
-/// rollback, for which nothing is flushed. It is waited for as long as `lock_timeout` lets it.
+/// rollback, for which nothing is flushed. It is waited for as long as `lock_timeout` lets it. Read
+/// write, also where an operator has made transactions read only, so that apps go on waking there.
 fn begin(app: AppId) -> SqlStr {
     let id = app.uuid().simple();
     AssertSqlSafe(format!(
-        "begin;
+        "begin read write;
          select 1 from app_head where app_id = '\\x{id}' for update;
          rollback;
          begin isolation level repeatable read read only"

@@ -9,7 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::{collection_page, collection_path, record::Row, refusal, row_page, text::cell};
+use super::{
+    collection_page, collection_path,
+    record::Row,
+    refusal, row_page,
+    text::{cell, visible},
+};
 use crate::{
     error::{self, ApiError, ApiResult},
     routes::site::{
@@ -112,6 +117,12 @@ struct Line {
     cells: Vec<(String, String)>,
     version: u32,
     updated_at: At,
+}
+
+impl Line {
+    fn shown(&self) -> String {
+        visible(&self.key)
+    }
 }
 
 /// A column's heading: its name, where sorting by it leads, and how it is sorted now.

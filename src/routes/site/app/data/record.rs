@@ -6,7 +6,7 @@ use rookery_domain::id::AgentId;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::text::indent;
+use super::text::{indent, visible};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -41,6 +41,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// Its key, as a page shows it.
+    #[must_use]
+    pub fn shown_key(&self) -> String {
+        visible(&self.key)
+    }
+
     /// Its content, to be read and edited.
     #[must_use]
     pub fn text(&self) -> String {

@@ -72,5 +72,31 @@ pub fn cell(value: &Value) -> String {
     if characters.next().is_some() {
         short.push('…');
     }
-    short
+    visible(&short)
+}
+
+/// Text that strangers chose, as a page shows it: characters that nobody sees, and those that turn the
+/// direction of what stands around them, by their numbers; text of which nothing is seen, in quotes.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{ad}'
+            | '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}' => {
+                let _ = write!(shown, "\\u{:04x}", u32::from(character));
+            }
+            other => shown.push(other),
+        }
+    }
+    if !text.is_empty() && shown.trim().is_empty() {
+        return format!("\"{text}\"");
+    }
+    shown
 }

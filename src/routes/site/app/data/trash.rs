@@ -4,7 +4,12 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
 
-use super::{collection_page, collection_path, record::Row, row_page, text::cell};
+use super::{
+    collection_page, collection_path,
+    record::Row,
+    row_page,
+    text::{cell, visible},
+};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -21,6 +26,12 @@ struct Line {
     href: String,
     summary: String,
     deleted_at: Option<At>,
+}
+
+impl Line {
+    fn shown(&self) -> String {
+        visible(&self.key)
+    }
 }
 
 #[derive(Template)]
