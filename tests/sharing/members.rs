@@ -1,10 +1,14 @@
 //! Members: added by address, listed, given a role, removed.
 
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_actors::app::{
+    access_ops::AccessOp,
+    message::{AppOp, Op},
+};
+use rookery_domain::{ErrorCode, principal::Caller};
 use serde_json::{Value, json};
 
-use super::world::{World, text};
+use super::world::{Site, World, text};
 use crate::harness::Answer;
 
 #[tokio::test]
@@ -226,6 +230,24 @@ async fn a_member_is_removed_once_and_for_all_until_added_again() {
     site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
     let token = site.enter(&human).await;
     assert_eq!(site.see(&token, "/s/session").await.expect(200)["role"], "member");
+}
+
+#[tokio::test]
+async fn a_crash_behind_the_end_of_a_membership_leaves_none_of_its_visits() {
+    let world = World::start().await;
+    let site = world.site("public").await;
+    let (_, id, token) = site.member("ada@example.com", None).await;
+    let op = AccessOp::RemoveMember { human: id.parse().expect("an id") };
+    // All that the route does besides is left undone.
+    let op = Op::App(AppOp::Access(op));
+    site.handle().await.apply(Caller::System, op, None, 0).await.expect("removed");
+    let app = site.app.clone();
+    let World { server, owner, agent } = world;
+    let world = World { server: server.restart().await, owner, agent };
+    let site = Site { server: &world.server, world: &world, app };
+    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.post("/members", json!({"email": "ada@example.com"})).await.expect(201);
+    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
 }
 
 #[tokio::test]

@@ -58,6 +58,26 @@ async fn a_removed_member_hears_nothing_more() {
 }
 
 #[tokio::test]
+async fn a_removed_member_whose_poll_ends_has_no_session_any_more() {
+    let world = World::start().await;
+    for visibility in ["private", "public"] {
+        let site = world.site(visibility).await;
+        let (_, id, token) = site.member(&format!("{visibility}@example.com"), None).await;
+        let since = text(&Answer::of(feed(&site, &token, "?wait=0")).await.expect(200), "cursor");
+        let follow = async {
+            Answer::of(feed(&site, &token, &format!("?since={since}&wait=60"))).await;
+            // Whatever the owner has been answered by now.
+            site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+        };
+        let remove = async {
+            site.until_followed().await;
+            assert_eq!(site.delete(&format!("/members/{id}")).await.status, 204);
+        };
+        tokio::join!(follow, remove);
+    }
+}
+
+#[tokio::test]
 async fn a_role_that_changes_makes_who_waits_list_again() {
     let world = World::start().await;
     let site = world.site("private").await;

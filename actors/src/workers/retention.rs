@@ -8,6 +8,7 @@ use rookery_domain::{
     manifest::{Manifest, Retention},
     principal::Caller,
     retention::{effective, prune_impact},
+    time::DAY_S,
 };
 use rookery_storage::{feed, retention};
 use tracing::warn;
@@ -147,7 +148,7 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
     let days = i64::from(options.feed_retention_days);
     let keep = feed::FeedRetention {
         events: options.feed_retention_events,
-        not_before: context.env().clock.now().plus_seconds(-days * 86_400),
+        not_before: context.env().clock.now().plus_seconds(-days * DAY_S),
     };
     let after = context.positions.lock().feeds.after;
     let page = feed::due(&context.db, keep, after, FEEDS_MAX).await?;

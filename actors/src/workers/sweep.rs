@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller};
+use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller, time::DAY_S};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
@@ -18,7 +18,6 @@ const TRASH_PAGES_MAX: usize = 20;
 const CHUNKS_MAX: usize = 20;
 /// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
 const BLOB_GRACE_S: i64 = 3_600;
-const SECONDS_PER_DAY: i64 = 86_400;
 
 /// One round; apps and rows that it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
@@ -82,7 +81,7 @@ async fn destroy(context: &Context, app: AppId) -> Result<()> {
 async fn due_rows(context: &Context) -> Result<Round> {
     let env = context.env();
     let days = i64::from(env.limits.deleted_row_retention_days);
-    let before = env.clock.now().plus_seconds(-days * SECONDS_PER_DAY);
+    let before = env.clock.now().plus_seconds(-days * DAY_S);
     let (mut done, mut kept) = (0, BTreeSet::new());
     for _ in 0..TRASH_PAGES_MAX {
         let after = context.positions.lock().trash.clone();
@@ -168,7 +167,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
 async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
-    let day = i32::try_from(now.0.div_euclid(SECONDS_PER_DAY * 1_000_000)).unwrap_or(i32::MAX);
+    let day = i32::try_from(now.0.div_euclid(DAY_S * 1_000_000)).unwrap_or(i32::MAX);
     let mut more = [true; 5];
     for _ in 0..CHUNKS_MAX {
         if context.is_stopping() || more == [false; 5] {

@@ -10,6 +10,7 @@ use rookery_domain::{
     manifest::{Retention, Visibility},
     principal::Caller,
     retention::{self, RetentionPatch},
+    time::DAY_S,
     timezone::Zone,
 };
 use rookery_storage::commit::AppWrite;
@@ -161,7 +162,7 @@ impl Decision<'_> {
         self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Deleted;
         record.deleted_at = Some(self.now);
-        record.purge_at = Some(self.now.plus_seconds(days * 86_400));
+        record.purge_at = Some(self.now.plus_seconds(days * DAY_S));
         Ok(self.rewrite(record, EventType::AppDeleted, None))
     }
 
@@ -220,7 +221,7 @@ impl Decision<'_> {
         let mut record = AppRecord::clone(record);
         let days = i64::from(self.env.limits.deleted_app_retention_days);
         record.status = AppStatus::Closed;
-        record.purge_at = Some(self.now.plus_seconds(days * 86_400));
+        record.purge_at = Some(self.now.plus_seconds(days * DAY_S));
         let data = json!({"status": "closed"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
