@@ -133,7 +133,7 @@ impl Schemas {
             self.0.try_get_with(source.hash, || CompiledSchema::compile(source).map(Arc::new));
         compiled.map_err(|error| {
             let why = format!("the stored schema {:?} does not compile: {error}", source.name);
-            Error::internal(false).caused_by(why)
+            Error::internal().caused_by(why)
         })
     }
 }

@@ -15,6 +15,6 @@ pub async fn to_the_end<T: Send + 'static>(
     match tokio::spawn(trace::carried(work)).await {
         Ok(done) => done,
         // It panicked, at an unknown point.
-        Err(_) => Err(Error::internal(true).caused_by("doing this panicked")),
+        Err(_) => Err(Error::unknown_outcome().caused_by("doing this panicked")),
     }
 }

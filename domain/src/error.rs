@@ -81,16 +81,16 @@ impl Error {
         Self::new(ErrorCode::Unavailable, message)
     }
 
-    /// `internal`, with nothing of the cause. `unknown_outcome` says that the write may or may
-    /// not have been applied.
+    /// `internal`, with nothing of the cause: nothing was applied.
     #[must_use]
-    pub fn internal(unknown_outcome: bool) -> Self {
-        let error = Self::new(ErrorCode::Internal, "the service failed");
-        if unknown_outcome {
-            error.with_details(serde_json::json!({"outcome": "unknown"}))
-        } else {
-            error
-        }
+    pub fn internal() -> Self {
+        Self::new(ErrorCode::Internal, "the service failed")
+    }
+
+    /// `internal` of a write that may or may not have been applied: its `details` say so.
+    #[must_use]
+    pub fn unknown_outcome() -> Self {
+        Self::internal().with_details(serde_json::json!({"outcome": "unknown"}))
     }
 }
 

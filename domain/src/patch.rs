@@ -114,7 +114,7 @@ pub fn apply(before: &str, sent: Object, replace: bool) -> Result<Object> {
     if replace {
         return Ok(sent);
     }
-    let merged = merge(before, sent.text()).map_err(|_| Error::internal(false))?;
+    let merged = merge(before, sent.text()).map_err(|_| Error::internal())?;
     Object::parse(&merged)
 }
 

@@ -163,7 +163,7 @@ pub async fn read(
     state: &AppState,
 ) -> Result<(Bytes, BodyShare)> {
     let context = parts.extensions.get::<RequestContext>();
-    let address = context.ok_or_else(|| Error::internal(false))?.address;
+    let address = context.ok_or_else(Error::internal)?.address;
     read_within(&parts.headers, address, body, bound.bytes_max(&state.config.limits), state).await
 }
 

@@ -57,7 +57,7 @@ impl FromRequestParts<AppState> for RequestContext {
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let context = parts.extensions.get::<Self>().cloned();
-        context.ok_or_else(|| Error::internal(false).into())
+        context.ok_or_else(|| Error::internal().into())
     }
 }
 

@@ -85,7 +85,7 @@ impl IfNoneMatch {
                     .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
                 response
             }
-            Err(_) => ApiError::from(Error::internal(false)).into_response(),
+            Err(_) => ApiError::from(Error::internal()).into_response(),
         }
     }
 }

@@ -377,6 +377,7 @@ async fn route(mut handlers: Router, request: Request<Body>) -> Response {
             let never: Infallible = never;
             match never {}
         }
-        Err(_) => ApiError::from(Error::internal(changes)).into_response(),
+        Err(_) if changes => ApiError::from(Error::unknown_outcome()).into_response(),
+        Err(_) => ApiError::from(Error::internal()).into_response(),
     }
 }

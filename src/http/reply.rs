@@ -37,7 +37,7 @@ impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
         match serde_json::to_string(&self) {
             Ok(body) => conditional::tagged(body),
-            Err(_) => ApiError::from(Error::internal(false)).into_response(),
+            Err(_) => ApiError::from(Error::internal()).into_response(),
         }
     }
 }

@@ -81,7 +81,7 @@ impl Letter {
         by: &str,
         email: &str,
     ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal(false);
+        let failed = |_| rookery_domain::Error::internal();
         Ok(Self {
             subject: format!("You were added to the app {app}"),
             text: InvitationText { site, link, app, by, email }.render().map_err(failed)?,
@@ -94,7 +94,7 @@ impl Letter {
     /// # Errors
     /// `internal` if a template fails, which no value can make it do.
     pub fn sign_in(site: &str, link: &str, valid_minutes: i64) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal(false);
+        let failed = |_| rookery_domain::Error::internal();
         Ok(Self {
             subject: "Your sign-in link".to_owned(),
             text: SignInText { site, link, valid_minutes }.render().map_err(failed)?,
@@ -113,7 +113,7 @@ impl Letter {
         by: &str,
         email: &str,
     ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal(false);
+        let failed = |_| rookery_domain::Error::internal();
         Ok(Self {
             subject: format!("The app {app} is offered to you"),
             text: TransferText { site, link, app, by, email }.render().map_err(failed)?,

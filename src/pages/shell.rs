@@ -96,5 +96,5 @@ fn headers(mut csp: String, form_targets: &[&str], https: bool) -> HeaderMap {
 /// # Errors
 /// `internal` if the template fails, which no value can make it do.
 pub fn render(page: &impl Template) -> Result<String> {
-    page.render().map_err(|error| Error::internal(false).caused_by(error))
+    page.render().map_err(|error| Error::internal().caused_by(error))
 }

@@ -62,7 +62,7 @@ impl Subscription {
     /// `invalid_request` for keys that are none.
     pub fn encrypt(&self, message: Vec<u8>) -> Result<Vec<u8>> {
         let (key, auth) = self.keys()?;
-        encrypt(message, &key, &auth).map_err(|_| Error::internal(false))
+        encrypt(message, &key, &auth).map_err(|_| Error::internal())
     }
 
     fn keys(&self) -> Result<(PublicKey, Auth)> {

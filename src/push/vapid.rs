@@ -75,7 +75,7 @@ impl Vapid {
             sub: &self.contact,
         };
         let token = encode(&Header::new(Algorithm::ES256), &claims, &self.signing)
-            .map_err(|_| Error::internal(false))?;
+            .map_err(|_| Error::internal())?;
         Ok(format!("vapid t={token}, k={}", self.public_key))
     }
 }

@@ -114,7 +114,7 @@ impl Screenshots {
         }
         let app = Arc::clone(app);
         let drawn = tokio::task::spawn_blocking(move || drawn::draw(&app, size)).await;
-        let png = drawn.ok().flatten().ok_or_else(|| Error::internal(false))?;
+        let png = drawn.ok().flatten().ok_or_else(Error::internal)?;
         Ok(Picture { png, is_taken: false })
     }
 

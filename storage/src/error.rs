@@ -109,12 +109,12 @@ impl From<StorageError> for DomainError {
         let answer = match error {
             StorageError::Aborted(_) => Self::unavailable("the database cannot do this now"),
             StorageError::Full => Self::unavailable("the database has no space left"),
-            StorageError::MaybeCommitted(_) | StorageError::Broken(_) => Self::internal(true),
+            StorageError::MaybeCommitted(_) | StorageError::Broken(_) => Self::unknown_outcome(),
             StorageError::Refused(_)
             | StorageError::Corrupt { .. }
             | StorageError::Open(_)
             | StorageError::Newer { .. }
-            | StorageError::Unsupported(_) => Self::internal(false),
+            | StorageError::Unsupported(_) => Self::internal(),
         };
         answer.caused_by(error)
     }

@@ -172,12 +172,14 @@ impl App {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
         if let Some(asked) = &ask.idempotency
-            && let Some(first) = self.working.private.answers.again(asked, self.env.clock.now())?
+            && let Some(reply) = self.working.private.answers.again(asked, self.env.clock.now())?
         {
-            return Ok(Reply::Replayed(first));
+            return Ok(reply);
         }
         let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
-        if let Some(asked) = ask.idempotency {
+        if let Some(asked) = ask.idempotency
+            && !matches!(reply, Reply::Stale)
+        {
             self.keep_answer(asked.request, &reply);
         }
         Ok(reply)

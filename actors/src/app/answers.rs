@@ -7,14 +7,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    Result, Timestamp,
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 
-use super::message::Unanswered;
-
-/// What a sender is told whose look-up in storage is out of date.
-const LOOK_AGAIN: &str = "what was looked up in storage has changed meanwhile";
+use super::message::{Reply, Unanswered};
 
 /// Answers kept in memory.
 const ANSWERS_MAX: usize = 256;
@@ -43,17 +40,17 @@ impl Answers {
         Self { floor: seq, ..Self::default() }
     }
 
-    /// The answer to give again, if it was given in the last 24 hours.
+    /// The answer to give again, if it was given in the last 24 hours; [`Reply::Stale`] when this
+    /// memory cannot tell and storage must be asked again.
     ///
     /// # Errors
-    /// `conflict` when the key came with another body; `unavailable` when this memory cannot tell
-    /// and storage must be asked again.
-    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Option<KeptAnswer>> {
+    /// `conflict` when the key came with another body.
+    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Option<Reply>> {
         let once = &asked.request.once;
         let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
         match self.by_scope.get(&once.scope).filter(kept) {
-            Some(known) => known.first.clone().again(once).map(Some),
-            None if asked.checked_at_seq < self.floor => Err(look_again()),
+            Some(known) => Ok(Some(Reply::Replayed(known.first.clone().again(once)?))),
+            None if asked.checked_at_seq < self.floor => Ok(Some(Reply::Stale)),
             None => Ok(None),
         }
     }
@@ -97,17 +94,4 @@ impl Answers {
     pub(crate) fn forget_all(&mut self, seq: u64) {
         *self = Self::since(seq);
     }
-}
-
-/// `unavailable`: the sender looks in storage once more and comes back. Like every answer, this one
-/// waits for what it was computed from, so the next look-up sees that.
-#[must_use]
-pub(crate) fn look_again() -> Error {
-    Error::unavailable(LOOK_AGAIN)
-}
-
-/// Whether `error` is [`look_again`].
-#[must_use]
-pub(crate) fn must_look_again(error: &Error) -> bool {
-    error.code == ErrorCode::Unavailable && error.message == LOOK_AGAIN
 }

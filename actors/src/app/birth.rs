@@ -47,7 +47,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
     }
     let manifest = read_manifest(&loaded.manifest).map_err(|error| {
         tracing::error!(app.id = %loaded.record.id, %error, "the stored manifest cannot be read");
-        Error::internal(false)
+        Error::internal()
     })?;
     let manifest = Arc::new(manifest);
     let last_at = latest(&loaded);

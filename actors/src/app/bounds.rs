@@ -58,7 +58,7 @@ impl AppHandle {
         let op = Op::App(AppOp::Retention { collection: collection.into(), patch });
         match self.apply(caller.clone(), op, None, 0).await? {
             Reply::Retention(_) => {}
-            _ => return Err(Error::internal(false)),
+            _ => return Err(Error::internal()),
         }
         self.retention(caller, collection, RetentionPatch::default()).await
     }

@@ -2,15 +2,12 @@
 //! which knows the answers that storage does not have yet.
 
 use rookery_domain::{
-    Result,
+    Error, Result,
     idempotency::{KeptAnswer, Once},
     principal::Caller,
 };
 
-use super::{
-    answers::must_look_again,
-    message::{OnceInApp, Op, Reply, Unanswered},
-};
+use super::message::{OnceInApp, Op, Reply, Unanswered};
 use crate::registry::AppHandle;
 
 /// Look-ups before a request is refused as `unavailable`: more than one only when answers were
@@ -66,7 +63,10 @@ impl AppHandle {
                 LookedUp::New(asked) => asked,
             };
             match self.apply(caller.clone(), op.clone(), Some(asked), bytes).await {
-                Err(error) if must_look_again(&error) && tried < LOOK_UPS_MAX => tried += 1,
+                Ok(Reply::Stale) if tried < LOOK_UPS_MAX => tried += 1,
+                Ok(Reply::Stale) => {
+                    return Err(Error::unavailable("too many answers are being kept"));
+                }
                 answer => return answer,
             }
         }

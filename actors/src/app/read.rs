@@ -250,7 +250,7 @@ impl AppHandle {
         };
         let (rows, more) = if scan.is_long() {
             let scanned = self.env().scanning.run(move || scan.run()).await;
-            scanned.map_err(|_| Error::internal(false))?
+            scanned.map_err(|_| Error::internal())?
         } else {
             scan.run()
         };

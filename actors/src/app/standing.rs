@@ -99,9 +99,7 @@ pub(crate) fn standing(
             by_credential(root, caller, (*credential, *app, token), now)
         }
         // Decided by the record.
-        Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => {
-            Err(Error::internal(false))
-        }
+        Caller::System | Caller::Agent { .. } | Caller::Anonymous { .. } => Err(Error::internal()),
     }
 }
 

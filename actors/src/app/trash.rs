@@ -13,7 +13,6 @@ use rookery_domain::{
 use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor};
 
 use super::{
-    answers::must_look_again,
     message::{Op, Reply, RowReply},
     page::PageText,
     read::{SeenRow, View},
@@ -132,8 +131,9 @@ impl AppHandle {
             };
             match self.apply(caller.clone(), op, None, bytes).await {
                 Ok(Reply::Row(reply)) => return Ok(reply),
-                Ok(_) => return Err(Error::internal(false)),
-                Err(error) if must_look_again(&error) && tried < READS_MAX => tried += 1,
+                Ok(Reply::Stale) if tried < READS_MAX => tried += 1,
+                Ok(Reply::Stale) => return Err(Error::unavailable("the row keeps changing")),
+                Ok(_) => return Err(Error::internal()),
                 Err(error) => return Err(error),
             }
         }

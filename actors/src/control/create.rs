@@ -264,7 +264,7 @@ impl Control {
                 CreateOutcome::Answered(first) => {
                     // Only a request with a key is answered so.
                     let keep = request.idempotency.as_ref();
-                    let keep = keep.ok_or_else(|| Error::internal(false))?;
+                    let keep = keep.ok_or_else(Error::internal)?;
                     return first.again(&keep.once).map(Answered::Again);
                 }
             }

@@ -20,7 +20,6 @@ use rookery_storage::versions;
 use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
-        answers::must_look_again,
         birth::read_manifest,
         deploy::{self, DeployPlan, DeployReport},
         message::{AppOp, OnceInApp, Op, Reply},
@@ -128,11 +127,11 @@ impl Control {
                 Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
                 // Answers were forgotten between the look-up and the actor's turn, or another
                 // version came first: prepare anew on that one.
-                Err(error) if must_look_again(&error) => {}
+                Ok(Reply::Stale) => {}
                 Err(error)
                     if error.code == ErrorCode::Unavailable && app.record().version != base => {}
                 Err(error) => return Err(error),
-                Ok(_) => return Err(Error::internal(false)),
+                Ok(_) => return Err(Error::internal()),
             }
         }
         Err(Error::new(ErrorCode::Conflict, "other versions were deployed at the same time"))

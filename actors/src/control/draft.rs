@@ -114,7 +114,7 @@ pub(super) async fn draft(
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
     let work = move || compile(&shared, text, asked, &host, current.as_ref(), carried);
     let compiled = env.compiling.run(work).await;
-    let draft = compiled.map_err(|_| Error::internal(false))??;
+    let draft = compiled.map_err(|_| Error::internal())??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }
 

@@ -47,7 +47,7 @@ impl Control {
         let op = Op::App(AppOp::Settings { visibility, share, timezone, org });
         match app.apply(caller, op, None, 0).await? {
             Reply::App(record) => Ok(record),
-            _ => Err(Error::internal(false)),
+            _ => Err(Error::internal()),
         }
     }
 }

@@ -90,7 +90,7 @@ impl Control {
         };
         let deploy = Redeploy { caller, bundle, force, dry_run, idempotency: None };
         let deployed = self.deploy(app, deploy).await?;
-        deployed.first().ok_or_else(|| Error::internal(true))
+        deployed.first().ok_or_else(Error::unknown_outcome)
     }
 }
 

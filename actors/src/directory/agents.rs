@@ -170,7 +170,7 @@ impl Directory {
             let outcome = keys::rotate_all(&core.db, id, human, new, core.now()).await?;
             let record = core.settle(id, outcome)?;
             let key = record.keys.into_iter().find(|key| key.id == fresh);
-            let key = key.ok_or_else(|| Error::internal(false))?;
+            let key = key.ok_or_else(Error::internal)?;
             Ok(MintedKey { key, secret })
         })
         .await

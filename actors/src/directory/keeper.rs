@@ -151,7 +151,7 @@ async fn flush_forever(core: Weak<Core>, every: Duration) {
 
 fn failed(error: &SpawnErr) -> Error {
     error!(%error, "the directory did not start");
-    Error::internal(false)
+    Error::internal()
 }
 
 /// The actor that changes accounts, one change at a time.

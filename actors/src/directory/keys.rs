@@ -86,7 +86,7 @@ impl Directory {
             let keys = minted.ok_or_else(gone)?;
             let key = keys.iter().find(|key| key.id == fresh).cloned();
             core.write(|memory| memory.put_keys(agent, keys));
-            Ok(MintedKey { key: key.ok_or_else(|| Error::internal(true))?, secret })
+            Ok(MintedKey { key: key.ok_or_else(Error::unknown_outcome)?, secret })
         })
         .await
     }

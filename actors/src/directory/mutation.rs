@@ -134,6 +134,6 @@ fn unanswered(progress: &AtomicU8) -> Error {
         progress.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire);
     match given_up {
         Ok(_) => Error::unavailable("accounts are not available now"),
-        Err(_) => Error::internal(true).caused_by("the directory does not answer"),
+        Err(_) => Error::unknown_outcome().caused_by("the directory does not answer"),
     }
 }

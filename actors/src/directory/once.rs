@@ -72,7 +72,7 @@ impl Directory {
         // What `make` did is durable by now, so no failure from here on is one without effect.
         let new = NewAnswer { once, answer: kept, now };
         let put = global::put(&core.db, new).await;
-        put.map_err(|error| Error::internal(true).caused_by(error))?;
+        put.map_err(|error| Error::unknown_outcome().caused_by(error))?;
         Ok(Answered::First(answer))
     }
 }

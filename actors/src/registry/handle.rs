@@ -173,7 +173,9 @@ impl AppHandle {
                 }
                 // Dropped unsent cannot happen: a port answers as it is dropped.
                 Ok(Err(_)) | Err(_) => {
-                    return Err(Error::internal(true).caused_by("the app's actor does not answer"));
+                    return Err(
+                        Error::unknown_outcome().caused_by("the app's actor does not answer")
+                    );
                 }
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
                 let restart = slot.restart(cause, verdict, env.clock.now());
                 env.observer.lifecycle.crashed(restart);
             }
-            Err(Error::internal(false))
+            Err(Error::internal())
         });
         match &woken {
             Ok(_) => {

@@ -158,7 +158,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
     match app.apply(Caller::System, Op::App(op), None, 0).await? {
         Reply::Count(count) => Ok(count),
-        _ => Err(Error::internal(false)),
+        _ => Err(Error::internal()),
     }
 }
 

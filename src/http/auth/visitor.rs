@@ -261,7 +261,7 @@ impl Arriving {
 
     async fn of_parts(parts: &Parts, sender: Sender, state: &AppState) -> Result<Self> {
         let context = parts.extensions.get::<RequestContext>();
-        let context = context.ok_or_else(|| Error::internal(false))?;
+        let context = context.ok_or_else(Error::internal)?;
         let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
         Self::of(slug, context, &parts.headers, sender, state).await
     }

@@ -52,7 +52,7 @@ pub async fn delete_account(
     StrictJson(body): StrictJson<Confirmation>,
 ) -> ApiResult<Response> {
     let directory = &state.rooms.directory;
-    let human = directory.human(caller.human)?.ok_or_else(|| Error::internal(false))?;
+    let human = directory.human(caller.human)?.ok_or_else(Error::internal)?;
     let typed = match body.confirm_email.as_str() {
         "" => None,
         text => Email::parse(text).ok().map(|email| email.as_str().to_owned()),

@@ -89,7 +89,7 @@ pub async fn read_profile(
     State(state): State<AppState>,
 ) -> ApiResult<Json<Profile>> {
     let human = state.rooms.directory.human(caller.human)?;
-    let human = human.ok_or_else(|| Error::internal(false))?;
+    let human = human.ok_or_else(Error::internal)?;
     Ok(Json(Profile::of(&state, &human).await?))
 }
 

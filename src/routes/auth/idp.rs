@@ -62,7 +62,7 @@ pub async fn begin_idp(
     let url = provider.authorization_url(secret.expose(), &flow).await?;
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
-    let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal(false))?;
+    let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal())?;
     headers.insert(header::LOCATION, location);
     idp_cookie::set(headers, secret.expose(), state.is_https());
     Ok(response)

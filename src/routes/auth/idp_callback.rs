@@ -71,7 +71,7 @@ pub async fn finish_idp(
     let headers = response.headers_mut();
     // The grammar of a return path is ASCII without controls.
     let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
-    headers.insert(header::LOCATION, location.map_err(|_| Error::internal(false))?);
+    headers.insert(header::LOCATION, location.map_err(|_| Error::internal())?);
     idp_cookie::clear(headers, state.is_https());
     session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
     Ok(response)

@@ -59,7 +59,7 @@ pub async fn verify(
     let headers = response.headers_mut();
     // The grammar of a return path is ASCII without controls.
     let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
-    headers.insert(header::LOCATION, location.map_err(|_| Error::internal(false))?);
+    headers.insert(header::LOCATION, location.map_err(|_| Error::internal())?);
     session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
     Ok(response)
 }

@@ -101,8 +101,7 @@ pub(crate) fn row_again(kept: KeptAnswer, creates: bool) -> Result<Response> {
     struct Version {
         version: u32,
     }
-    let Version { version } =
-        serde_json::from_str(&kept.body).map_err(|_| Error::internal(false))?;
+    let Version { version } = serde_json::from_str(&kept.body).map_err(|_| Error::internal())?;
     let existed = creates && kept.status == 200;
     let mut response = again(kept);
     put(response.headers_mut(), header::ETAG, etag(version));

@@ -64,6 +64,6 @@ pub(crate) async fn batch_delete(
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
         Reply::Batch(results) => Ok(answer::batch(state, &results)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

@@ -72,6 +72,6 @@ pub(crate) async fn batch_write(
     match asked.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),
         Reply::Replayed(first) => Ok(again(first)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

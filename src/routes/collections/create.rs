@@ -93,6 +93,6 @@ pub(crate) async fn create(
     match asked.write(op, write).await? {
         Reply::Row(reply) => Ok(answer::created(&reply, || asked.rows_path(collection))),
         Reply::Replayed(first) => Ok(answer::row_again(first, creates)?),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

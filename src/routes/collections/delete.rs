@@ -75,6 +75,6 @@ pub(crate) async fn delete(
     };
     match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

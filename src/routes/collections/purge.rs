@@ -77,6 +77,6 @@ pub(crate) async fn purge(
     };
     match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
         Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

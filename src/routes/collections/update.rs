@@ -82,6 +82,6 @@ pub(crate) async fn update(
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

@@ -139,7 +139,7 @@ pub async fn change(
         Ok(Reply::Access(AccessReply::Credential(credential))) => {
             Ok(CredentialBody::of(&credential))
         }
-        Ok(_) => Err(Error::internal(true)),
+        Ok(_) => Err(Error::unknown_outcome()),
         Err(refused) => Err(state.rooms.control().explain_credential(app, id, refused).await),
     }
 }

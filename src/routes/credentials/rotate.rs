@@ -98,6 +98,6 @@ pub async fn rotate(
             return Err(control.explain_credential(&app, id, refused).await.into());
         }
     };
-    let record = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let record = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     Ok(Json(record.with_token(secret.expose().to_owned())).into_response())
 }

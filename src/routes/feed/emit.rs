@@ -91,6 +91,6 @@ pub(crate) async fn emit(
     match asked.write(op, write).await? {
         Reply::Event(event) => Ok(answer::event(&event, asked.feed_path())),
         Reply::Replayed(first) => Ok(again(first)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

@@ -103,7 +103,7 @@ pub async fn create(
         Answered::Again(kept) => return Ok(again(kept)),
         Answered::First(reply) => reply,
     };
-    let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     let record = record.with_url(format!("{url}s/grant/{}", token.expose()));
     Ok(Created { location, record }.into_response())
 }

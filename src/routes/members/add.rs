@@ -107,7 +107,7 @@ pub async fn add(
     Ok(match made.await? {
         Answered::Again(kept) => again(kept),
         Answered::First(reply) => {
-            answer(&reply).ok_or_else(|| Error::internal(true))?.into_response()
+            answer(&reply).ok_or_else(Error::unknown_outcome)?.into_response()
         }
     })
 }

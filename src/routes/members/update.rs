@@ -60,6 +60,6 @@ pub async fn update(
     let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
     match app.apply(caller, op, None, 0).await? {
         Reply::Access(AccessReply::Member(member)) => Ok(Json(MemberBody::of(&state, &member)?)),
-        _ => Err(Error::internal(true).into()),
+        _ => Err(Error::unknown_outcome().into()),
     }
 }

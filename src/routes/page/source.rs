@@ -84,7 +84,7 @@ impl PageCache {
         let sdk_src = sdk_src.to_owned();
         // Rewriting a large document takes milliseconds.
         let ready = tokio::task::spawn_blocking(move || ReadyPages::new(source, &sdk_src));
-        let ready = Arc::new(ready.await.map_err(|_| Error::internal(false))??);
+        let ready = Arc::new(ready.await.map_err(|_| Error::internal())??);
         self.versions.insert(key, Arc::clone(&ready));
         Ok(ready)
     }
@@ -126,7 +126,7 @@ impl PageCache {
         // Compressing a large file takes a tenth of a second; whoever asks meanwhile waits for it.
         let packed =
             tokio::task::spawn_blocking(move || files.get_with(digest, || packed::gzip(&plain)));
-        packed.await.map_err(|_| Error::internal(false))
+        packed.await.map_err(|_| Error::internal())
     }
 }
 

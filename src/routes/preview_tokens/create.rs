@@ -113,7 +113,7 @@ pub async fn create(
         Answered::Again(kept) => return Ok(again(kept)),
         Answered::First(reply) => reply,
     };
-    let Created { location, record } = kept(&reply).ok_or_else(|| Error::internal(true))?;
+    let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
     let token = Some(secret.expose().to_owned());
     let url = Some(format!("{url}s/preview/{}", secret.expose()));
     Ok(Created { location, record: PreviewBody { token, url, ..record } }.into_response())

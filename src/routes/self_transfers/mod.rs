@@ -14,5 +14,5 @@ use crate::state::State;
 /// The human behind a session.
 fn human(state: &State, id: HumanId) -> Result<Arc<Human>> {
     // A session belongs to a human that is there.
-    state.rooms.directory.human(id)?.ok_or_else(|| Error::internal(false))
+    state.rooms.directory.human(id)?.ok_or_else(Error::internal)
 }

@@ -55,6 +55,6 @@ pub async fn rotate(
         Answered::First(Reply::App(record)) => {
             Ok(Json(ShareLinkBody { share_url: share_url(&state, &record) }).into_response())
         }
-        Answered::First(_) => Err(Error::internal(true).into()),
+        Answered::First(_) => Err(Error::unknown_outcome().into()),
     }
 }

@@ -43,7 +43,7 @@ impl FromRequestParts<AppState> for Api {
         let context = RequestContext::from_request_parts(parts, state).await?;
         let context = RequestContext { of_page: true, ..context };
         let InnerRoutes(routes) =
-            parts.extensions.get::<InnerRoutes>().cloned().ok_or_else(|| Error::internal(false))?;
+            parts.extensions.get::<InnerRoutes>().cloned().ok_or_else(Error::internal)?;
         let mut headers = HeaderMap::new();
         for name in PASSED_ON {
             for value in parts.headers.get_all(name) {
@@ -61,7 +61,7 @@ impl Api {
     /// `internal`, for a key that is no header's value; none is.
     pub fn with_key(&self, secret: &str) -> ApiResult<Self> {
         let value = HeaderValue::from_str(&format!("Bearer {secret}"));
-        let mut value = value.map_err(|_| Error::internal(false))?;
+        let mut value = value.map_err(|_| Error::internal())?;
         value.set_sensitive(true);
         let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
         Ok(Self { headers, ..self.clone() })
@@ -97,7 +97,7 @@ impl Api {
         path: &str,
         body: &impl Serialize,
     ) -> ApiResult<T> {
-        let body = serde_json::to_vec(body).map_err(|_| Error::internal(false))?;
+        let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
         self.read(self.call(method, path, Body::from(body)).await?).await
     }
 
@@ -137,12 +137,12 @@ impl Api {
 
     async fn read<T: DeserializeOwned>(&self, response: Response) -> ApiResult<T> {
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
-        let bytes = body.map_err(|_| Error::internal(false))?.to_bytes();
+        let bytes = body.map_err(|_| Error::internal())?.to_bytes();
         // 204 has no body, which reads as nothing at all.
         let text: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
         serde_json::from_slice(text).map_err(|error| {
             tracing::error!(%error, "a page does not understand an answer of the API");
-            Error::internal(false).into()
+            Error::internal().into()
         })
     }
 }

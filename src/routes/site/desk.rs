@@ -290,7 +290,7 @@ fn to_sign_in(uri: &Uri, headers: &HeaderMap) -> Result<Response> {
         return see_other(&to);
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let to = HeaderValue::from_str(&to).map_err(|_| Error::internal(false))?;
+    let to = HeaderValue::from_str(&to).map_err(|_| Error::internal())?;
     response.headers_mut().insert(HX_REDIRECT, to);
     Ok(response)
 }

@@ -92,7 +92,7 @@ fn html(state: &State, status: StatusCode, page: &impl Template) -> Result<Respo
 /// Sends the browser on to a path of this site.
 fn see_other(path: &str) -> Result<Response> {
     let mut response = StatusCode::SEE_OTHER.into_response();
-    let location = HeaderValue::from_str(path).map_err(|_| Error::internal(false))?;
+    let location = HeaderValue::from_str(path).map_err(|_| Error::internal())?;
     response.headers_mut().insert(header::LOCATION, location);
     Ok(response)
 }

@@ -33,7 +33,7 @@ use crate::{
 fn see_other(location: &str) -> Result<Response> {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();
-    let location = HeaderValue::from_str(location).map_err(|_| Error::internal(false))?;
+    let location = HeaderValue::from_str(location).map_err(|_| Error::internal())?;
     headers.insert(header::LOCATION, location);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

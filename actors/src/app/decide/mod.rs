@@ -96,7 +96,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         }
         Op::Restore { collection, key, trashed } => {
             let shelf = decision.shelf(&collection)?;
-            decision.restore(shelf, &key, trashed).map(Reply::Row)
+            decision.restore(shelf, &key, trashed)
         }
         Op::Purge { collection, target } => {
             let shelf = decision.shelf(&collection)?;
@@ -115,7 +115,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         }
         Op::RedeemGrant { token, .. } => decision.redeem_grant(&token),
         Op::Emit { kind, data } => decision.send_event(&kind, &data).map(Reply::Event),
-        Op::App(_) => Err(Error::internal(false)),
+        Op::App(_) => Err(Error::internal()),
     }
 }
 

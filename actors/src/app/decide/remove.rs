@@ -16,8 +16,7 @@ use super::{
     write::{append_only, check_version},
 };
 use crate::app::{
-    answers::look_again,
-    message::{DeleteRow, RowFate, RowReply, Tombstone},
+    message::{DeleteRow, Reply, RowFate, RowReply, Tombstone},
     rows::Digest,
     working::{Tomb, TombKind},
 };
@@ -55,17 +54,18 @@ impl Decision<'_> {
         RowReply { row: left, fate: RowFate::Deleted(at) }
     }
 
-    /// Brings a row back from the trash. `trashed` is its content as storage had it.
+    /// Brings a row back from the trash. `trashed` is its content as storage had it:
+    /// [`Reply::Stale`] where that is not what stands there now.
     pub(super) fn restore(
         &mut self,
         shelf: usize,
         key: &str,
         trashed: Option<Arc<Row>>,
-    ) -> Result<RowReply> {
+    ) -> Result<Reply> {
         let decl = self.decl(shelf);
         Access::new(&self.standing, &decl).trash()?;
         if let Some(row) = self.working.root.collections[shelf].rows.get(key) {
-            return Ok(RowReply { row: row.clone(), fate: RowFate::Existed });
+            return Ok(Reply::Row(RowReply { row: row.clone(), fate: RowFate::Existed }));
         }
         let digest = Digest::of(key);
         let tomb = self
@@ -73,7 +73,9 @@ impl Decision<'_> {
             .tomb(&decl.name, digest)
             .filter(|tomb| tomb.kind == TombKind::Trashed)
             .ok_or_else(Error::row_not_found)?;
-        let content = trashed.filter(|row| row.version == tomb.version).ok_or_else(look_again)?;
+        let Some(content) = trashed.filter(|row| row.version == tomb.version) else {
+            return Ok(Reply::Stale);
+        };
         let value = Self::value_of(&content);
         self.check_schema(shelf, &value)?;
         self.check_unique(shelf, &decl, &value, digest)?;
@@ -84,7 +86,7 @@ impl Decision<'_> {
         let (who, silent) = (self.standing.principal, self.silent());
         let after = sighted(row.clone(), Some(&value));
         self.working.put(shelf, None, &after, EventType::RowRestored, who, at, silent);
-        Ok(RowReply { row, fate: RowFate::Restored })
+        Ok(Reply::Row(RowReply { row, fate: RowFate::Restored }))
     }
 
     /// Destroys the content of a live, trashed or detached row, in the feed's history too.

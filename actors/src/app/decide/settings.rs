@@ -59,7 +59,7 @@ impl Decision<'_> {
                 Ok(Reply::Event(event))
             }
             AppOp::Prune => Ok(Reply::Count(self.prune())),
-            _ => Err(Error::internal(false)),
+            _ => Err(Error::internal()),
         }
     }
 

@@ -155,9 +155,11 @@ impl Drop for ReplyPort {
     fn drop(&mut self) {
         if let Some(port) = self.port.take() {
             let error = match self.stage {
-                Stage::Deciding => Error::internal(false).caused_by("deciding this panicked"),
+                Stage::Deciding => Error::internal().caused_by("deciding this panicked"),
                 Stage::Open => Error::unavailable("the app restarted before this was applied"),
-                Stage::Sealed => Error::internal(true).caused_by("how its commit ended is unknown"),
+                Stage::Sealed => {
+                    Error::unknown_outcome().caused_by("how its commit ended is unknown")
+                }
             };
             let _ = port.send(Answer::Done(Err(error)));
         }

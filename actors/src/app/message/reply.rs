@@ -34,6 +34,10 @@ pub enum Reply {
     Count(u64),
     /// A first answer, replayed for its idempotency key.
     Replayed(KeptAnswer),
+    /// Nothing was done: what the sender had looked up in storage has changed meanwhile. It looks
+    /// again and comes back. Like every answer, this one waits for what it was computed from, so
+    /// the next look sees that.
+    Stale,
 }
 
 impl Reply {

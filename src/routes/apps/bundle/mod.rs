@@ -129,7 +129,7 @@ impl FromRequest<AppState> for Deploy {
             };
             finish(raw, query, Hold::of(share))
         });
-        Ok(read.await.map_err(|_| Error::internal(false))??)
+        Ok(read.await.map_err(|_| Error::internal())??)
     }
 }
 

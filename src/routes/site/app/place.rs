@@ -66,7 +66,7 @@ impl Place {
                 let shelf = Shelf::open(&desk.state, desk.human).await?;
                 let app = shelf.show(&handle, None).await?.ok_or_else(Error::app_not_found)?;
                 let app = serde_json::to_value(app).and_then(serde_json::from_value::<App>);
-                let app = app.map_err(|_| Error::internal(false))?;
+                let app = app.map_err(|_| Error::internal())?;
                 if app.deleted_at.is_some() {
                     return Err(Error::app_not_found().into());
                 }
