@@ -16,6 +16,7 @@ pub mod headers;
 pub mod idempotency;
 pub mod idp_cookie;
 pub mod linger;
+pub mod looking;
 pub mod metering;
 mod operators;
 mod origin;

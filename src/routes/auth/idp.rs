@@ -4,15 +4,19 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::verify::is_prefetch;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Door, idp_cookie, params::StrictQuery},
+    http::{
+        auth::permission::Door,
+        idp_cookie,
+        looking::{Looking, untouched},
+        params::StrictQuery,
+    },
     idp::IdentityProvider,
     state::{AppState, State as Shared},
 };
@@ -48,15 +52,14 @@ pub(super) fn provider(state: &Shared) -> rookery_domain::Result<&IdentityProvid
 pub async fn begin_idp(
     _: Door,
     State(state): State<AppState>,
-    method: Method,
-    headers: HeaderMap,
+    Looking(looking): Looking,
     StrictQuery(query): StrictQuery<Begin>,
 ) -> ApiResult<Response> {
     let provider = provider(&state)?;
     let path = query.redirect_to.as_deref().map(|path| ReturnPath::parse("redirect_to", path));
     let path = path.transpose()?.unwrap_or_default();
-    if method != Method::GET || is_prefetch(&headers) {
-        return Ok(StatusCode::NO_CONTENT.into_response());
+    if looking {
+        return Ok(untouched());
     }
     let (secret, flow) = state.rooms.directory.begin_idp(path).await?;
     let url = provider.authorization_url(secret.expose(), &flow).await?;

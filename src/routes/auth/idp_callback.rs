@@ -4,17 +4,23 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rookery_actors::directory::SignedIn;
 use rookery_domain::{Error, ErrorCode, Result};
 use serde::Deserialize;
 use subtle::ConstantTimeEq as _;
 use utoipa::IntoParams;
 
-use super::{idp::provider, verify::is_prefetch};
+use super::idp::provider;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Door, idp_cookie, params::StrictQuery, session_cookie},
+    http::{
+        auth::permission::Door,
+        idp_cookie,
+        looking::{Looking, untouched},
+        params::StrictQuery,
+        session_cookie,
+    },
     routes::site,
     state::{AppState, State as Shared},
 };
@@ -52,13 +58,13 @@ pub struct Callback {
 pub async fn finish_idp(
     _: Door,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {
     provider(&state)?;
-    if method != Method::GET || is_prefetch(&headers) {
-        return Ok(StatusCode::NO_CONTENT.into_response());
+    if looking {
+        return Ok(untouched());
     }
     let signed_in = match finish(&state, &headers, query).await {
         Ok(signed_in) => signed_in,

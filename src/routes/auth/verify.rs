@@ -4,14 +4,19 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rookery_domain::{Error, ErrorCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Door, params::StrictQuery, session_cookie},
+    http::{
+        auth::permission::Door,
+        looking::{Looking, untouched},
+        params::StrictQuery,
+        session_cookie,
+    },
     routes::site,
     state::AppState,
 };
@@ -41,12 +46,12 @@ pub struct Verify {
 pub async fn verify(
     _: Door,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<Verify>,
 ) -> ApiResult<Response> {
-    if method != Method::GET || is_prefetch(&headers) {
-        return Ok(StatusCode::NO_CONTENT.into_response());
+    if looking {
+        return Ok(untouched());
     }
     let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
@@ -62,17 +67,4 @@ pub async fn verify(
     headers.insert(header::LOCATION, location.map_err(|_| Error::internal())?);
     session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
     Ok(response)
-}
-
-/// Whether a browser fetches this before anybody asked for it.
-pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
-    let speculative = |value: &HeaderValue| {
-        value.to_str().is_ok_and(|text| {
-            let text = text.to_ascii_lowercase();
-            text.contains("prefetch") || text.contains("prerender") || text.contains("preview")
-        })
-    };
-    ["sec-purpose", "purpose", "x-purpose", "x-moz"]
-        .iter()
-        .any(|name| headers.get(*name).is_some_and(speculative))
 }

@@ -4,16 +4,17 @@ use axum::{
     extract::State,
     response::{Html, IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderValue, header};
 use rookery_domain::{Error, ErrorCode, Result, app::AppStatus, redirect::ReturnPath};
 use serde::Deserialize;
 use url::Url;
 
-use super::{see_other, untouched};
+use super::see_other;
 use crate::{
     error::{ApiError, ApiResult},
     http::{
         auth::permission::{HumanSession, OptionalHuman},
+        looking::{Looking, untouched},
         params::PageQuery,
     },
     pages::{
@@ -21,7 +22,6 @@ use crate::{
         shell::{Shell, page_headers, render},
         site::ContinuePage,
     },
-    routes::auth::verify::is_prefetch,
     state::AppState,
 };
 
@@ -42,15 +42,14 @@ pub struct Authorize {
 pub async fn authorize(
     visitor: Result<OptionalHuman, ApiError>,
     State(state): State<AppState>,
-    method: Method,
-    headers: HeaderMap,
+    Looking(looking): Looking,
     PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
     let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
     let return_to = return_to.unwrap_or_default();
     let app = state.rooms.apps().find(&query.app).await?;
-    if method != Method::GET || is_prefetch(&headers) {
+    if looking {
         return Ok(untouched());
     }
     let human = match visitor {

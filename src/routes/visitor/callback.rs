@@ -2,20 +2,22 @@
 //! visitor of this app.
 
 use axum::{extract::State, response::Response};
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Uri};
 use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{untouched, welcome};
+use super::welcome;
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Following, client::RequestContext, params::StrictQuery},
-    pages::paths::is_navigation,
-    routes::{
-        auth::verify::is_prefetch,
-        page::{Refusal, status_page},
+    http::{
+        auth::visitor::Following,
+        client::RequestContext,
+        looking::{Looking, untouched},
+        params::StrictQuery,
     },
+    pages::paths::is_navigation,
+    routes::page::{Refusal, status_page},
     state::AppState,
 };
 
@@ -38,14 +40,14 @@ pub async fn callback(
     Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     uri: Uri,
     headers: HeaderMap,
     StrictQuery(query): StrictQuery<Callback>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
     let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
-    if method != Method::GET || is_prefetch(&headers) {
+    if looking {
         return Ok(untouched());
     }
     let before = arriving.participant();

@@ -4,7 +4,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Uri};
 use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{
     Error, ErrorCode,
@@ -12,14 +12,14 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{came_in, see_other, shown, untouched};
+use super::{came_in, see_other, shown};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        looking::{Looking, untouched},
     },
-    routes::auth::verify::is_prefetch,
     state::AppState,
 };
 
@@ -33,7 +33,7 @@ pub async fn grant(
     Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     uri: Uri,
     headers: HeaderMap,
     Path(token): Path<String>,
@@ -43,7 +43,7 @@ pub async fn grant(
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);
     }
-    if method != Method::GET || is_prefetch(&headers) {
+    if looking {
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&record.slug);

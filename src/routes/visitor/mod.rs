@@ -40,14 +40,6 @@ fn see_other(location: &str) -> Result<Response> {
     Ok(response)
 }
 
-/// The answer to HEAD and to a browser that fetches ahead: nothing was spent or made.
-fn untouched() -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
-    response
-}
-
 /// Lets a visitor in and sends it on, with the cookie of its token.
 async fn come_in(
     arriving: &Arriving,

@@ -6,7 +6,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Uri};
 use rookery_actors::directory::Arrival;
 use rookery_domain::{
     Error, ErrorCode, Result,
@@ -15,14 +15,14 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{come_in, see_other, shown, untouched};
+use super::{come_in, see_other, shown};
 use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        looking::{Looking, untouched},
     },
-    routes::auth::verify::is_prefetch,
     state::AppState,
 };
 
@@ -36,7 +36,7 @@ pub async fn preview(
     Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     uri: Uri,
     headers: HeaderMap,
     Path(token): Path<String>,
@@ -49,7 +49,7 @@ pub async fn preview(
         Ok(preview) => preview,
         Err(error) => return show(error),
     };
-    if method != Method::GET || is_prefetch(&headers) {
+    if looking {
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&arriving.app.record().slug);

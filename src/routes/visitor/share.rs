@@ -4,7 +4,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Uri};
 use rookery_actors::directory::{Arrival, Participant, ParticipantKind};
 use rookery_domain::{
     Error, ErrorCode,
@@ -14,15 +14,16 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 
-use super::{come_in, see_other, shown, untouched, welcome};
+use super::{come_in, see_other, shown, welcome};
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Following, client::RequestContext},
-    pages::paths::is_navigation,
-    routes::{
-        auth::verify::is_prefetch,
-        page::{Outsider, Refusal, status_page},
+    http::{
+        auth::visitor::Following,
+        client::RequestContext,
+        looking::{Looking, untouched},
     },
+    pages::paths::is_navigation,
+    routes::page::{Outsider, Refusal, status_page},
     state::AppState,
 };
 
@@ -35,7 +36,7 @@ pub async fn share(
     Following(arriving): Following,
     context: RequestContext,
     State(state): State<AppState>,
-    method: Method,
+    Looking(looking): Looking,
     uri: Uri,
     headers: HeaderMap,
     Path(token): Path<String>,
@@ -57,7 +58,7 @@ pub async fn share(
         let message = "this share link is not the one in force";
         return Err(Error::new(ErrorCode::Unauthorized, message).into());
     }
-    if method != Method::GET || is_prefetch(&headers) {
+    if looking {
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&record.slug);
