@@ -3,6 +3,8 @@
 //! The portable subset has three types: BIGINT, TEXT and bytes. A null keeps its type, because
 //! PostgreSQL infers a parameter's type from what is bound.
 
+use std::sync::Arc;
+
 use rookery_domain::{Timestamp, id::*};
 use sqlx::{Arguments as _, postgres::PgArguments, sqlite::SqliteArguments};
 
@@ -15,6 +17,8 @@ pub(crate) enum Arg {
     Text(Option<String>),
     /// BLOB or BYTEA.
     Bytes(Option<Vec<u8>>),
+    /// The same, where others have it too: a file.
+    Shared(Arc<[u8]>),
 }
 
 /// The parameters `$1`, `$2`, ... of a statement.
@@ -33,6 +37,7 @@ pub(super) fn for_sqlite(args: &[Arg]) -> Result<SqliteArguments, sqlx::Error> {
             Arg::Int(value) => out.add(value),
             Arg::Text(value) => out.add(value),
             Arg::Bytes(value) => out.add(value),
+            Arg::Shared(value) => out.add(value.to_vec()),
         }
         .map_err(sqlx::Error::Encode)?;
     }
@@ -45,6 +50,7 @@ pub(crate) fn for_rusqlite(args: &[Arg]) -> impl rusqlite::Params + '_ {
         Arg::Int(value) => value as &dyn rusqlite::ToSql,
         Arg::Text(value) => value,
         Arg::Bytes(value) => value,
+        Arg::Shared(value) => value,
     }))
 }
 
@@ -55,6 +61,7 @@ pub(crate) fn for_postgres(args: &[Arg]) -> Result<PgArguments, sqlx::Error> {
             Arg::Int(value) => out.add(*value),
             Arg::Text(value) => out.add(value.as_deref()),
             Arg::Bytes(value) => out.add(value.as_deref()),
+            Arg::Shared(value) => out.add(&value[..]),
         }
         .map_err(sqlx::Error::Encode)?;
     }
@@ -131,6 +138,12 @@ impl From<Option<&str>> for Arg {
 impl From<&[u8]> for Arg {
     fn from(value: &[u8]) -> Self {
         Self::Bytes(Some(value.to_vec()))
+    }
+}
+
+impl From<Arc<[u8]>> for Arg {
+    fn from(value: Arc<[u8]>) -> Self {
+        Self::Shared(value)
     }
 }
 

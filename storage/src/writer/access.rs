@@ -10,20 +10,17 @@ use rookery_domain::{
     previews::{PREVIEWS_PER_APP_MAX, Preview},
 };
 
-use super::failure::Failure;
+use super::{bound::Bound, failure::Failure};
 use crate::{
     REVOKED_KEPT_MAX,
     codec::principal_bytes,
     commit::{AccessWrite, Group},
-    db::{Args, args},
+    db::args,
 };
 
 /// Previews of an app that are on record without being revoked: all that open something, and as
 /// many that did as of the revoked.
 const PREVIEWS_KEPT_MAX: u32 = PREVIEWS_PER_APP_MAX as u32 + REVOKED_KEPT_MAX;
-
-/// A statement and its parameters.
-pub(super) type Bound = (&'static str, Args);
 
 const MEMBER: &str = "insert into members (app_id, human, custom_role, created_at, removed_at) \
      values ($1, $2, $3, $4, $5) on conflict (app_id, human) do update set \
@@ -94,15 +91,15 @@ pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
 
 fn member(bound: &mut Vec<Bound>, app: AppId, one: &Member, removed_at: Option<Timestamp>) {
     let role = one.custom_role.as_deref();
-    bound.push((MEMBER, args![app, one.human, role, one.created_at, removed_at]));
+    bound.push(Bound::new(MEMBER, args![app, one.human, role, one.created_at, removed_at]));
     if removed_at.is_some() {
-        bound.push((NO_VISITS, args![app, one.human]));
-        bound.push((NO_ARRIVALS, args![app, one.human]));
+        bound.push(Bound::new(NO_VISITS, args![app, one.human]));
+        bound.push(Bound::new(NO_ARRIVALS, args![app, one.human]));
     }
 }
 
 fn grant(bound: &mut Vec<Bound>, app: AppId, one: &Grant) {
-    bound.push((
+    bound.push(Bound::new(
         GRANT,
         args![
             one.id,
@@ -118,12 +115,12 @@ fn grant(bound: &mut Vec<Bound>, app: AppId, one: &Grant) {
         ],
     ));
     if one.revoked_at.is_some() {
-        bound.push((REVOKED_GRANTS, args![app, REVOKED_KEPT_MAX]));
+        bound.push(Bound::new(REVOKED_GRANTS, args![app, REVOKED_KEPT_MAX]));
     }
 }
 
 fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
-    bound.push((
+    bound.push(Bound::new(
         PREVIEW,
         args![
             one.id,
@@ -136,16 +133,16 @@ fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
         ],
     ));
     bound.push(if one.revoked_at.is_some() {
-        (REVOKED_PREVIEWS, args![app, REVOKED_KEPT_MAX])
+        Bound::new(REVOKED_PREVIEWS, args![app, REVOKED_KEPT_MAX])
     } else {
-        (ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX])
+        Bound::new(ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX])
     });
 }
 
 fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<(), Failure> {
     let rights =
         serde_json::to_string(&*one.rights).map_err(|error| Failure::Refused(error.to_string()))?;
-    bound.push((
+    bound.push(Bound::new(
         CREDENTIAL,
         args![
             one.id,
@@ -159,13 +156,16 @@ fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<()
             one.updated_at,
         ],
     ));
-    bound.push((NO_TOKENS, args![one.id]));
+    bound.push(Bound::new(NO_TOKENS, args![one.id]));
     for token in &one.tokens {
         let (prefix, made) = (&*token.prefix, token.created_at);
-        bound.push((TOKEN, args![token.hash, app, one.id, prefix, made, token.expires_at]));
+        bound.push(Bound::new(
+            TOKEN,
+            args![token.hash, app, one.id, prefix, made, token.expires_at],
+        ));
     }
     if one.status == CredentialStatus::Revoked {
-        bound.push((REVOKED_CREDENTIALS, args![app, REVOKED_KEPT_MAX]));
+        bound.push(Bound::new(REVOKED_CREDENTIALS, args![app, REVOKED_KEPT_MAX]));
     }
     Ok(())
 }

@@ -1,61 +1,109 @@
-//! The statements of an app write, which are the same on both databases.
+//! The statements of a change of an app's record, and of a new version, inside a group's
+//! transaction: the same on both databases.
 //!
 //! Parameters appear in the order of their numbers: SQLite takes `$1` for a name and numbers
 //! names by their first appearance.
 
-use rookery_domain::app::AppRecord;
+use rookery_domain::{app::AppRecord, id::AppId};
 
-use super::failure::Failure;
-use crate::{apps, commit::Asset};
+use super::{bound::Bound, failure::Failure};
+use crate::{
+    apps::{self, visibility_code},
+    codec::principal_bytes,
+    commit::{AppWrite, NewVersion},
+    db::args,
+};
 
 /// The record after the change. The id, who created it, its history and when stay for ever.
-pub(super) const UPDATE_APP: &str = "update apps set owner = $1, slug = $2, status = $3, \
+const UPDATE_APP: &str = "update apps set owner = $1, slug = $2, status = $3, \
      visibility = $4, timezone = $5, version = $6, share_hash = $7, share_sealed = $8, \
      migration_until = $9, unrestricted = $10, retention = $11, updated_at = $12, \
      deleted_at = $13, purge_at = $14, org_id = $15 where id = $16";
 
 /// Ends an accepted offer; no row when it is gone.
-pub(super) const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
+const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
 
-/// Makes sure that an account is open and has room for one more app; no row of either when not.
-/// The first one locks the account as every creation of an app does, and the second one counts
-/// what was committed before that.
-pub(super) const ROOM_FOR_APP: [&str; 2] =
-    ["update humans set name = name where id = $1 and closed_at is null", apps::ROOM];
-
-/// How SQLite names the column of a taken slug.
-pub(super) const SLUG_COLUMN: &str = "apps.slug";
+/// Locks an account as every creation of an app does; no row when it is closed. What was committed
+/// before is then counted by [`apps::ROOM`].
+const LOCK_ACCOUNT: &str = "update humans set name = name where id = $1 and closed_at is null";
 
 /// A version without its assets.
-pub(super) const INSERT_VERSION: &str = "insert into versions \
+const INSERT_VERSION: &str = "insert into versions \
      (app_id, number, html, manifest, created_by, created_at) \
      values ($1, $2, $3, $4, $5, $6)";
 
 /// The content of an asset, unless it is there; it is marked as used either way.
-pub(super) const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at) \
+const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at) \
      values ($1, $2, $3) on conflict (sha256) do update set seen_at = excluded.seen_at";
 
 /// One file of a version.
-pub(super) const INSERT_ASSET: &str = "insert into assets \
+const INSERT_ASSET: &str = "insert into assets \
      (app_id, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
 
 /// Forgets old versions' files; their contents go when nothing else refers to them.
-pub(super) const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
+const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
 
 /// Forgets old versions.
-pub(super) const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
+const DROP_VERSIONS: &str = "delete from versions where app_id = $1 and number <= $2";
 
-/// The owner's retention overrides as a column.
-pub(super) fn retention_text(record: &AppRecord) -> Result<String, Failure> {
-    serde_json::to_string(&record.retention).map_err(|error| Failure::Refused(error.to_string()))
+/// Everything that a group changes of its app's record, and the version that it deploys.
+pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Failure> {
+    let mut bound = Vec::new();
+    let owner = write.record.owner;
+    if let Some(offer) = write.accepts {
+        bound.push(Bound::or(TAKE_OFFER, args![offer, app], Failure::OfferGone));
+    }
+    if let Some(max) = write.apps_max {
+        bound.push(Bound::or(LOCK_ACCOUNT, args![owner], Failure::AccountFull));
+        let args = args![owner, max.trashed, max.kept];
+        bound.push(Bound::or(apps::ROOM, args, Failure::AccountFull));
+    }
+    bound.push(record(app, &write.record)?);
+    if let Some(one) = &write.version {
+        version(&mut bound, app, one);
+    }
+    Ok(bound)
 }
 
-/// An asset's bytes as a column.
-pub(super) fn size(asset: &Asset) -> i64 {
-    asset.bytes.len().try_into().unwrap_or(i64::MAX)
+fn record(app: AppId, record: &AppRecord) -> Result<Bound, Failure> {
+    let retention = serde_json::to_string(&record.retention)
+        .map_err(|error| Failure::Refused(error.to_string()))?;
+    let args = args![
+        record.owner,
+        &*record.slug,
+        record.status.code(),
+        visibility_code(record.visibility),
+        &*record.timezone,
+        record.version,
+        record.share_hash,
+        record.share_sealed.as_deref(),
+        record.migration_until,
+        record.unrestricted,
+        retention,
+        record.updated_at,
+        record.deleted_at,
+        record.purge_at,
+        record.org,
+        app,
+    ];
+    Ok(Bound::or(UPDATE_APP, args, Failure::Refused("the app has no record".into())))
 }
 
-/// A bound as a parameter.
-pub(super) fn count(max: u64) -> i64 {
-    i64::try_from(max).unwrap_or(i64::MAX)
+fn version(bound: &mut Vec<Bound>, app: AppId, version: &NewVersion) {
+    let (number, made) = (version.number, version.created_at);
+    bound.push(Bound::new(
+        INSERT_VERSION,
+        args![app, number, &*version.html, &*version.manifest, principal_bytes(version.by), made,],
+    ));
+    // In one order for everybody, so that two deploys of the same files never wait in a ring.
+    let mut files: Vec<_> = version.assets.iter().collect();
+    files.sort_by_key(|file| file.sha256);
+    for file in files {
+        bound.push(Bound::new(UPSERT_BLOB, args![file.sha256, file.bytes.clone(), made]));
+        let size = file.bytes.len() as u64;
+        let (path, kind) = (&*file.path, &*file.content_type);
+        bound.push(Bound::new(INSERT_ASSET, args![app, number, path, kind, file.sha256, size]));
+    }
+    bound.push(Bound::new(DROP_ASSETS, args![app, version.drop_through]));
+    bound.push(Bound::new(DROP_VERSIONS, args![app, version.drop_through]));
 }

@@ -9,6 +9,7 @@
 mod access;
 mod app_record;
 mod batch;
+mod bound;
 mod failure;
 mod health;
 mod postgres;

@@ -10,13 +10,13 @@ use tokio::time::timeout;
 
 use super::{
     ANSWER_TIMEOUT, columns, statement,
-    steps::{Step, commit, needs_transaction, steps},
+    steps::{NoRow, Step, commit, needs_transaction, steps},
 };
 use crate::{
     commit::{Abort, Group, Outcome},
     error::StorageError,
     faults::{Fault, Point},
-    writer::{Shared, app_record, batch::Batch, failure::Failure},
+    writer::{Shared, batch::Batch, failure::Failure},
 };
 
 /// Why the lane cannot go on with this connection, or at all.
@@ -160,23 +160,16 @@ impl Session<'_> {
     async fn write(&mut self, steps: Vec<Step>, commit: PgArguments) -> Result<bool, Failure> {
         self.pass(Point::BeforeBegin)?;
         self.connection.execute("begin").await.map_err(|error| before_commit(&error))?;
-        for Step { sql, arguments, point } in steps {
+        for Step { sql, arguments, without_row, point } in steps {
             let done = match query_with(sql, arguments).execute(&mut self.connection).await {
                 Ok(done) => done,
                 Err(error) if is_taken_slug(&error) => return Err(Failure::SlugTaken),
                 Err(error) => return Err(before_commit(&error)),
             };
-            if sql == statement::LOCK_HEAD && done.rows_affected() != 1 {
-                return Ok(false);
-            }
-            if sql == app_record::UPDATE_APP && done.rows_affected() != 1 {
-                return Err(Failure::Refused("the app has no record".into()));
-            }
-            if sql == app_record::TAKE_OFFER && done.rows_affected() != 1 {
-                return Err(Failure::OfferGone);
-            }
-            if app_record::ROOM_FOR_APP.contains(&sql) && done.rows_affected() != 1 {
-                return Err(Failure::AccountFull);
+            match without_row {
+                Some(NoRow::Fenced) if done.rows_affected() == 0 => return Ok(false),
+                Some(NoRow::Refused(failure)) if done.rows_affected() == 0 => return Err(failure),
+                _ => {}
             }
             if let Some(point) = point {
                 self.pass(point)?;

@@ -4,15 +4,16 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use super::{app, statements::Statements};
+use super::statements::Statements;
 use crate::{
     commit::{Abort, Epoch, Group, Outcome},
     db::for_rusqlite,
     error::StorageError,
     faults::{Faults, Point},
     writer::{
-        access,
+        access, app_record,
         batch::{Batch, Stage},
+        bound::Bound,
         failure::Failure,
         health::Counters,
     },
@@ -26,6 +27,9 @@ pub(super) struct Session<'c> {
     pub(super) faults: &'c Faults,
     pub(super) counters: &'c Counters,
 }
+
+/// How SQLite names the column of a taken slug.
+const SLUG_COLUMN: &str = "apps.slug";
 
 /// Whether each group is put behind a savepoint. Usually none is, because a savepoint costs
 /// copies of the pages it touches; a batch that fails is tried once more with them.
@@ -132,11 +136,13 @@ impl Session<'_> {
         }
         self.pass(Point::AfterHead)?;
         if let Some(write) = &group.app_write {
-            app::write(self.connection, group.app, write)?;
+            for bound in app_record::statements(group.app, write)? {
+                self.run(&bound)?;
+            }
             self.pass(Point::AfterAppWrite)?;
         }
-        for (sql, args) in access::statements(group)? {
-            self.connection.execute(sql, for_rusqlite(&args)).map_err(failed)?;
+        for bound in access::statements(group)? {
+            self.run(&bound)?;
         }
         self.pass(Point::AfterAccess)?;
         self.statements.scrubs(group).map_err(failed)?;
@@ -154,6 +160,24 @@ impl Session<'_> {
         Ok(true)
     }
 
+    /// Runs a statement that is not kept.
+    fn run(&self, bound: &Bound) -> Result<(), Failure> {
+        let run = || {
+            let mut statement = self.connection.prepare_cached(bound.sql)?;
+            let args = for_rusqlite(&bound.args);
+            match statement.column_count() {
+                0 => statement.execute(args).map(|changed| changed > 0),
+                _ => statement.exists(args),
+            }
+        };
+        match (run(), &bound.without_row) {
+            (Ok(false), Some(failure)) => Err(failure.clone()),
+            (Ok(_), _) => Ok(()),
+            (Err(error), _) if is_taken_slug(&error) => Err(Failure::SlugTaken),
+            (Err(error), _) => Err(failed(error)),
+        }
+    }
+
     fn pass(&self, point: Point) -> Result<(), Failure> {
         self.faults.hit(point).map_or(Ok(()), |fault| Err(fault.into()))
     }
@@ -169,6 +193,11 @@ impl Session<'_> {
             Err(error) => Err(format!("a transaction cannot be rolled back: {error}")),
         }
     }
+}
+
+fn is_taken_slug(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message))
+        if message.contains(SLUG_COLUMN))
 }
 
 /// Sorts an error of SQLite.

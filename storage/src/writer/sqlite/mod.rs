@@ -4,7 +4,6 @@
 //! themselves, and it takes all of them at once. It holds the baton from BEGIN to COMMIT, so that a
 //! cold-path transaction never meets it inside SQLite.
 
-mod app;
 mod batch;
 mod checkpoint;
 mod log_file;
