@@ -1,20 +1,18 @@
 //! Pages of lists that are not rows: how many items, from where on, and the cursor that leads to
-//! the next page. A cursor is a signed position, bound to the list and to whose list it is. What
-//! is not here: cursors of rows and of apps by filter, which bind more (`rookery_domain::query`).
+//! the next page: time and id of the last item, bound to the list and to whose list it is. What is
+//! not here: how a cursor is signed, and those of rows (`rookery_domain::query`).
 
 use rookery_domain::{
     Error, Result, Timestamp,
-    sealed::{ServerKey, TokenPurpose},
+    query::{ListCursor, PageLimit},
+    sealed::ServerKey,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::reply::{Page, page_limit};
+use super::reply::Page;
 use crate::state::AppState;
-
-/// Bytes of a position: time and id of the last item.
-const POSITION_BYTES: usize = 24;
 
 /// Which page of a list.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
@@ -47,7 +45,7 @@ impl Paging {
         state: &'a AppState,
     ) -> Result<Asked<'a>> {
         let list = List { route, owner, key: &state.rooms.key };
-        let limit = page_limit(self.limit)?;
+        let limit = PageLimit::of(self.limit)?.get();
         Ok(Asked { limit, after: list.position(self.cursor.as_deref())?, list })
     }
 }
@@ -110,28 +108,21 @@ struct List<'a> {
 
 impl List<'_> {
     fn cursor(&self, (at, id): (Timestamp, Uuid)) -> String {
-        let mut payload = self.binding();
-        payload.extend_from_slice(&at.0.to_be_bytes());
-        payload.extend_from_slice(id.as_bytes());
-        self.key.sign(TokenPurpose::ListPage, &payload)
+        ListCursor { after: format!("{} {id}", at.0) }.to_token(self.key, &self.scope())
     }
 
     fn position(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, Uuid)>> {
-        let Some(cursor) = cursor else { return Ok(None) };
-        let payload = self.key.verify(TokenPurpose::ListPage, cursor);
-        let position = payload.as_deref().and_then(|payload| self.decode(payload));
-        let foreign = || Error::invalid("query parameter cursor: is not a cursor of this list");
-        position.map(Some).ok_or_else(foreign)
+        let Some(token) = cursor else { return Ok(None) };
+        let cursor = ListCursor::parse(token, self.key, &self.scope())?;
+        let place = cursor
+            .after
+            .split_once(' ')
+            .and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), Uuid::parse_str(id).ok()?)));
+        // Of a list whose cursors once told their place in other words.
+        place.map(Some).ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
     }
 
-    fn binding(&self) -> Vec<u8> {
-        [self.route.as_bytes(), &[0], self.owner.as_bytes()].concat()
-    }
-
-    fn decode(&self, payload: &[u8]) -> Option<(Timestamp, Uuid)> {
-        let position = payload.strip_prefix(self.binding().as_slice())?;
-        let position: &[u8; POSITION_BYTES] = position.try_into().ok()?;
-        let (at, id) = position.split_first_chunk::<8>()?;
-        Some((Timestamp(i64::from_be_bytes(*at)), Uuid::from_slice(id).ok()?))
+    fn scope(&self) -> String {
+        format!("{} {}", self.route, self.owner)
     }
 }

@@ -13,11 +13,6 @@ use utoipa::ToSchema;
 use super::conditional;
 use crate::error::ApiError;
 
-/// Items on a page where the caller does not say.
-pub const PAGE_LIMIT_DEFAULT: usize = 50;
-/// Most items on a page.
-pub const PAGE_LIMIT_MAX: usize = 200;
-
 /// The JSON of a record of ours, all of which serialize.
 #[must_use]
 pub fn to_json(record: &impl Serialize) -> String {
@@ -39,20 +34,6 @@ impl<T: Serialize> IntoResponse for Page<T> {
             Ok(body) => conditional::tagged(body),
             Err(_) => ApiError::from(Error::internal()).into_response(),
         }
-    }
-}
-
-/// Checks a page's `limit`.
-///
-/// # Errors
-/// `invalid_request`, naming it.
-pub fn page_limit(limit: Option<usize>) -> rookery_domain::Result<usize> {
-    match limit {
-        None => Ok(PAGE_LIMIT_DEFAULT),
-        Some(limit @ 1..=PAGE_LIMIT_MAX) => Ok(limit),
-        Some(_) => Err(rookery_domain::Error::invalid(format!(
-            "query parameter limit: must be 1 to {PAGE_LIMIT_MAX}"
-        ))),
     }
 }
 

@@ -127,7 +127,9 @@ impl PageCursor {
     /// `invalid_request` for a text that this server did not sign for exactly this binding.
     pub fn parse(token: &str, key: &ServerKey, binding: &PageBinding<'_>) -> Result<Self> {
         Self::decode(token, key, binding).ok_or_else(|| {
-            Error::invalid("`cursor` does not belong to this list; begin again without it")
+            Error::invalid(
+                "query parameter cursor: does not belong to this list; begin again without it",
+            )
         })
     }
 

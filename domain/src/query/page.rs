@@ -26,8 +26,24 @@ impl PageLimit {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u16>() {
             Ok(limit @ 1..=Self::MAX) if digits => Ok(Self(limit)),
-            _ => Err(Error::invalid(format!("`limit` must be a number from 1 to {}", Self::MAX))),
+            _ => Err(Self::out_of_bounds()),
         }
+    }
+
+    /// A limit that was read as a number already.
+    ///
+    /// # Errors
+    /// As [`PageLimit::parse`].
+    pub fn of(limit: Option<usize>) -> Result<Self> {
+        let Some(limit) = limit else { return Ok(Self::default()) };
+        match u16::try_from(limit) {
+            Ok(limit @ 1..=Self::MAX) => Ok(Self(limit)),
+            _ => Err(Self::out_of_bounds()),
+        }
+    }
+
+    fn out_of_bounds() -> Error {
+        Error::invalid(format!("query parameter limit: must be a number from 1 to {}", Self::MAX))
     }
 
     /// As a number of records.
@@ -68,7 +84,9 @@ impl ListCursor {
     /// `invalid_request` for a text that this server did not sign for this scope.
     pub fn parse(token: &str, key: &ServerKey, scope: &str) -> Result<Self> {
         Self::decode(token, key, scope).ok_or_else(|| {
-            Error::invalid("`cursor` does not belong to this list; begin again without it")
+            Error::invalid(
+                "query parameter cursor: does not belong to this list; begin again without it",
+            )
         })
     }
 

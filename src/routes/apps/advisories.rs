@@ -3,17 +3,18 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use axum::extract::State;
-use rookery_domain::{Error, ErrorCode, Result, advisory::Finding, id::AppId, query::ListCursor};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    advisory::Finding,
+    id::AppId,
+    query::{ListCursor, PageLimit},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::ApiResult,
-    http::{
-        auth::permission::ClaimedAgent,
-        params::StrictQuery,
-        reply::{Page, page_limit},
-    },
+    http::{auth::permission::ClaimedAgent, params::StrictQuery, reply::Page},
     openapi::shapes::FindingRecord,
     state::AppState,
 };
@@ -71,7 +72,7 @@ pub async fn advisories(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<Query>,
 ) -> ApiResult<Page<Advisory>> {
-    let limit = page_limit(query.limit)?;
+    let limit = PageLimit::of(query.limit)?.get();
     let scope = format!("advisories {}", caller.owner);
     let key = &state.rooms.key;
     let skip = query.cursor.as_deref().map(|token| {

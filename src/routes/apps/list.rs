@@ -10,7 +10,7 @@ use rookery_actors::control::AppList;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     id::{AppId, HumanId, OrgId},
-    query::ListCursor,
+    query::{ListCursor, PageLimit},
 };
 use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use crate::{
         auth::{org::check_admin, permission::ClaimedAgent},
         conditional::IfNoneMatch,
         params::StrictQuery,
-        reply::{Page, RawJson, page_limit, to_json},
+        reply::{Page, RawJson, to_json},
     },
     pages::assets::strong_etag,
     state::AppState,
@@ -71,7 +71,7 @@ pub async fn list(
     StrictQuery(query): StrictQuery<Query>,
     cached: IfNoneMatch,
 ) -> ApiResult<Response> {
-    let limit = page_limit(query.limit)?;
+    let limit = PageLimit::of(query.limit)?.get();
     let whose = match query.org_id {
         Some(org) => {
             check_admin(&state, caller.owner, org)?;
@@ -130,5 +130,5 @@ fn position(cursor: &ListCursor) -> Result<(Timestamp, AppId)> {
         .after
         .split_once(' ')
         .and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
-    place.ok_or_else(|| Error::invalid("`cursor` does not belong to this list"))
+    place.ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
 }
