@@ -32,7 +32,8 @@ const TTL_MINUTES_MAX: u32 = 1_440;
 pub struct SetMigrationMode {
     /// On or off.
     on: bool,
-    /// With `on`: minutes until it turns itself off, 1 to 1440; 60 when left out.
+    /// With `on`: minutes until it turns itself off, 60 when left out. Without, it says nothing.
+    #[schema(minimum = 1, maximum = 1440)]
     ttl_minutes: Option<u32>,
 }
 
@@ -42,17 +43,11 @@ impl RequestBody for SetMigrationMode {
 
 impl SetMigrationMode {
     fn ttl(&self) -> Result<Option<Duration>> {
-        match (self.on, self.ttl_minutes) {
-            (true, minutes) => match minutes.unwrap_or(TTL_MINUTES_DEFAULT) {
-                minutes @ 1..=TTL_MINUTES_MAX => {
-                    Ok(Some(Duration::from_secs(u64::from(minutes) * 60)))
-                }
-                _ => Err(Error::invalid(format!("`ttl_minutes`: must be 1 to {TTL_MINUTES_MAX}"))),
-            },
-            (false, None) => Ok(None),
-            (false, Some(_)) => {
-                Err(Error::invalid("`ttl_minutes`: means something with `on` only"))
+        match self.ttl_minutes.unwrap_or(TTL_MINUTES_DEFAULT) {
+            minutes @ 1..=TTL_MINUTES_MAX => {
+                Ok(self.on.then(|| Duration::from_secs(u64::from(minutes) * 60)))
             }
+            _ => Err(Error::invalid(format!("`ttl_minutes`: must be 1 to {TTL_MINUTES_MAX}"))),
         }
     }
 }

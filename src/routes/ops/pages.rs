@@ -28,7 +28,7 @@ use crate::{
 
 /// Own files only; nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+     img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page.
 #[derive(Template)]

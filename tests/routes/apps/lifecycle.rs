@@ -229,14 +229,16 @@ async fn migration_mode_ends_by_itself() {
     assert_eq!(on["migration_mode"], json!({"on": true, "until": until(60)}));
     let on = set(json!({"on": true, "ttl_minutes": 1440})).await.expect(200);
     assert_eq!(on["migration_mode"]["until"], until(1440));
-    let off = set(json!({"on": false})).await.expect(200);
-    assert_eq!(off["migration_mode"], json!({"on": false, "until": null}));
+    for body in [json!({"on": false}), json!({"on": false, "ttl_minutes": 5})] {
+        let off = set(body).await.expect(200);
+        assert_eq!(off["migration_mode"], json!({"on": false, "until": null}));
+    }
     for wrong in [
         json!({}),
         json!({"on": true, "ttl_minutes": 0}),
         json!({"on": true, "ttl_minutes": 1441}),
         json!({"on": true, "ttl_minutes": "5"}),
-        json!({"on": false, "ttl_minutes": 5}),
+        json!({"on": false, "ttl_minutes": 0}),
         json!({"on": true, "ttl": 5}),
     ] {
         set(wrong).await.error(ErrorCode::InvalidRequest);
