@@ -4,6 +4,7 @@
 use std::{ops::Deref, sync::Arc};
 
 use rookery_domain::{id::AppId, time::Clock};
+use rookery_storage::offload::Offload;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -58,6 +59,8 @@ pub struct State {
     pub feed_waiters: Arc<Waiters>,
     /// The bytes of request bodies.
     pub bodies: Arc<BodyBudget>,
+    /// Where large bodies are unpacked and parsed.
+    pub reading: Offload,
     /// Which country a client is in.
     pub countries: Countries,
     /// What operators see.

@@ -96,6 +96,8 @@ pub(crate) struct Env {
     pub(crate) compiling: Offload,
     /// Where long lists are made.
     pub(crate) scanning: Offload,
+    /// Where decisions are made that may take long.
+    pub(crate) deciding: Offload,
     /// Places for lists that hold a whole trash.
     pub(crate) trash_places: Semaphore,
     /// What operators see.

@@ -159,6 +159,7 @@ pub(crate) async fn start_apps(
         schemas,
         compiling: Offload::default(),
         scanning: Offload::default(),
+        deciding: Offload::default(),
         trash_places: Semaphore::new(TRASH_PLACES),
         observer,
         started: Instant::now(),

@@ -66,13 +66,16 @@ impl BodyBound {
     }
 }
 
+/// A longer body is parsed beside the threads that serve requests.
+const INLINE_BYTES_MAX: usize = 128 << 10;
+
 /// Bytes of JSON that may hold a value of `bytes`.
 const fn json_bytes(bytes: usize) -> usize {
     bytes.saturating_mul(ESCAPE_FACTOR).saturating_add(ENVELOPE_BYTES)
 }
 
 /// A request body of the API.
-pub trait RequestBody: DeserializeOwned {
+pub trait RequestBody: DeserializeOwned + Send + 'static {
     /// How large it may be.
     const BOUND: BodyBound;
 
@@ -115,7 +118,13 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
         let (parts, body) = request.into_parts();
         require_json(&parts.headers)?;
         let (bytes, _share) = read(&parts, body, T::BOUND, state).await?;
-        let value: T = parse(&bytes)?;
+        let value: T = if bytes.len() <= INLINE_BYTES_MAX {
+            parse(&bytes)?
+        } else {
+            let bytes = bytes.clone();
+            let parsed = state.reading.run(move || parse(&bytes)).await;
+            parsed.map_err(|_| Error::internal())??
+        };
         value.check(&state.config.limits)?;
         Ok(Self { value, bytes })
     }

@@ -9,7 +9,7 @@ mod stream;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use rookery_domain::time::Clock;
-use rookery_storage::faults::Faults;
+use rookery_storage::{faults::Faults, offload::Offload};
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
@@ -150,6 +150,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         traces,
         feed_waiters: Waiters::new(config.feed.waiters_per_ip_max),
         bodies: BodyBudget::new(config.server.bodies_bytes_max),
+        reading: Offload::default(),
         countries,
         pages: PageCache::default(),
         screenshots: Screenshots::new(&config.screenshot),

@@ -57,6 +57,9 @@ pub struct Group {
     pub ticket: Box<dyn Ticket>,
 }
 
+/// What a row, an event or an answer costs beside its content.
+pub const ENTRY_BYTES: usize = 256;
+
 impl Group {
     /// The app's id as its column holds it.
     pub(crate) fn app_bytes(&self) -> [u8; 16] {
@@ -66,6 +69,7 @@ impl Group {
     /// About how many bytes it writes, for the bound on a batch.
     #[must_use]
     pub fn weight(&self) -> usize {
+        let entries = self.rows.len() + self.events.len() + self.idempotency.len();
         let rows: usize = self.rows.iter().map(|write| write.row.data.len()).sum();
         let events: usize =
             self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
@@ -75,7 +79,7 @@ impl Group {
             let assets: usize = version.assets.iter().map(|asset| asset.bytes.len()).sum();
             version.html.len() + version.manifest.len() + assets
         });
-        rows + events + answers + version
+        entries * ENTRY_BYTES + rows + events + answers + version
     }
 
     /// Whether this group purges the row, so that nothing in it may keep its content.

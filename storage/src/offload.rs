@@ -8,7 +8,7 @@
 use std::{sync::Arc, thread::available_parallelism};
 
 use tokio::{
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, spawn_blocking},
 };
 
@@ -27,7 +27,19 @@ impl Default for Offload {
     }
 }
 
+/// A place, until it is dropped.
+#[derive(Debug)]
+pub struct Place(
+    #[expect(dead_code, reason = "held for what its end gives back")] Option<OwnedSemaphorePermit>,
+);
+
 impl Offload {
+    /// A place, when there is one, for whoever brings a thread.
+    pub async fn place(&self) -> Place {
+        // Never closed, so there is always a place in the end.
+        Place(Arc::clone(&self.0).acquire_owned().await.ok())
+    }
+
     /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any
     /// more.
     ///
@@ -37,8 +49,7 @@ impl Offload {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, JoinError> {
-        // Never closed, so there is always a place in the end.
-        let place = Arc::clone(&self.0).acquire_owned().await;
+        let place = self.place().await;
         spawn_blocking(move || {
             let _place = place;
             job()

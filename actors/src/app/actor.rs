@@ -7,13 +7,15 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
-    Error, Result, app::AppStatus, idempotency::KeptAnswer, timezone::Zone, transfers,
+    Error, Result, app::AppStatus, idempotency::KeptAnswer, principal::Caller, timezone::Zone,
+    transfers,
 };
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::{
+    aside,
     decide::decide,
     group::{InFlight, Open, seal},
     message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
@@ -151,12 +153,20 @@ impl App {
         let Some((mut ask, mut port)) = request.begin() else { return };
         let began = Instant::now();
         let waited = began.saturating_duration_since(ask.queued_at);
-        let trace = ask.trace.take();
-        let answer = self.answer(*ask, began);
+        let (trace, place) = (ask.trace.take(), ask.place.take());
+        let answer = match &place {
+            None => self.answer(*ask, began),
+            Some(_) => aside::in_place(|| self.answer(*ask, began)),
+        };
+        drop(place);
+        let took = began.elapsed();
+        if aside::is_slow(took) {
+            self.slot.was_slow(self.env.uptime());
+        }
         if let Some(trace) = &trace {
             end_span(trace, "decide", began, answer.as_ref().err(), self.slot.id);
         }
-        self.env.observer.handled(&self.slot, waited, began.elapsed());
+        self.env.observer.handled(&self.slot, waited, took);
         if self.in_flight.is_none() && !self.working.open.writes() {
             port.send(answer);
             return;
@@ -178,7 +188,7 @@ impl App {
         }
         let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
         if let Some(asked) = ask.idempotency
-            && !matches!(reply, Reply::Stale)
+            && is_kept(&ask.caller, &reply)
         {
             self.keep_answer(asked.request, &reply);
         }
@@ -370,6 +380,17 @@ impl App {
         self.working.open = Open::default();
         self.stash.clear();
         myself.stop(None);
+    }
+}
+
+/// Whether a repeated request is given this answer. Storage keeps it for a day: of a visitor, whom
+/// nothing else limits there, only where it has written, within the budget of its collection.
+fn is_kept(caller: &Caller, reply: &Reply) -> bool {
+    let by_key = matches!(caller, Caller::Agent { .. } | Caller::Credential { .. });
+    match reply {
+        Reply::Stale => false,
+        Reply::Row(_) | Reply::Batch(_) => by_key || reply.row_writes() > 0,
+        _ => true,
     }
 }
 

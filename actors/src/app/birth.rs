@@ -31,6 +31,16 @@ use super::{
 };
 use crate::{accounts::Share, env::Env};
 
+/// Bytes of a manifest from which on its schemas may take long to compile.
+const LONG_MANIFEST_BYTES: usize = 8 << 10;
+/// Bytes of rows from which on their unique fields may take long to read.
+const LONG_ROWS_BYTES: u64 = 256 << 10;
+
+/// Whether [`working`] may take too long for the event loop.
+pub(crate) fn may_take_long(loaded: &LoadedApp) -> bool {
+    loaded.manifest.len() > LONG_MANIFEST_BYTES || loaded.head.totals.bytes > LONG_ROWS_BYTES
+}
+
 /// The state of a new incarnation.
 ///
 /// # Errors

@@ -4,7 +4,10 @@
 //! newest rows, in the actor or, for a dry run, on a published root. Nothing is changed before
 //! everything is known to fit.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use rookery_domain::{
     Error, ErrorCode, Result,
@@ -20,6 +23,7 @@ use rookery_storage::commit::{AppWrite, Asset, NewVersion, RowState, RowWrite};
 use serde_json::{Value, json};
 
 use super::{
+    aside::Limit,
     decide::Decision,
     root::{Aside, Root, Shelf},
     rows::{Digest, DigestMap, Rows},
@@ -78,9 +82,13 @@ struct Carry {
     reattach: Vec<(Arc<str>, Arc<Row>)>,
 }
 
+/// Rows that do not fit the new schema of their collection, by collection: of those whose schema
+/// changes.
+type Unfit = BTreeMap<Arc<str>, HashSet<Digest>>;
+
 struct Gate<'a> {
     root: &'a Root,
-    plan: &'a DeployPlan,
+    unfit: &'a Unfit,
 }
 
 impl LiveRows for Gate<'_> {
@@ -90,22 +98,20 @@ impl LiveRows for Gate<'_> {
     }
 
     fn failing(&self, collection: &str, _: &SchemaSource) -> u64 {
-        let (Some(shelf), Some(schema)) =
-            (self.root.shelf(collection), self.plan.schemas.get(collection))
-        else {
-            return 0;
-        };
-        shelf.rows.iter().filter(|row| !fits(schema, row)).count() as u64
+        self.unfit.get(collection).map_or(0, HashSet::len) as u64
     }
 }
 
 /// What deploying `plan` over `root` would do, without doing it, and the rows that it would serve.
 ///
 /// # Errors
-/// What no force helps against: `conflict`, `unique_backfill_conflict`.
+/// What no force helps against: `conflict`, `unique_backfill_conflict`, `unavailable` when it takes
+/// too long.
 pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, Vec<Shelf>)> {
-    let breaks = breaks(root, plan)?;
-    let carry = carry(root, plan, |_, _| true)?;
+    let limit = Limit::of_deploy();
+    let unfit = unfit(root, plan, limit)?;
+    let breaks = breaks(root, plan, &unfit)?;
+    let carry = carry(root, plan, &unfit, limit, |_, _| true)?;
     let report = DeployReport {
         version: root.record.version + 1,
         breaks,
@@ -119,11 +125,37 @@ pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, V
 ///
 /// # Errors
 /// `conflict`: an unrestricted app stays private.
-fn breaks(root: &Root, plan: &DeployPlan) -> Result<Vec<Break>> {
+fn breaks(root: &Root, plan: &DeployPlan, unfit: &Unfit) -> Result<Vec<Break>> {
     if root.record.unrestricted && plan.visibility.is_some_and(|v| v != Visibility::Private) {
         return Err(unrestricted());
     }
-    Ok(compat::breaks(&before(root, plan), &plan.manifest, &Gate { root, plan }))
+    Ok(compat::breaks(&before(root, plan), &plan.manifest, &Gate { root, unfit }))
+}
+
+/// Holds the live rows against the schemas that change.
+///
+/// # Errors
+/// `unavailable` when it takes too long.
+fn unfit(root: &Root, plan: &DeployPlan, limit: Limit) -> Result<Unfit> {
+    let hash = |source: &Option<SchemaSource>| source.as_ref().map(|source| source.hash);
+    let mut unfit = Unfit::new();
+    for (name, decl) in &plan.manifest.collections {
+        let (Some(old), Some(schema)) = (root.shelf(name), plan.schemas.get(name)) else {
+            continue;
+        };
+        if hash(&old.decl.schema) == hash(&decl.schema) {
+            continue;
+        }
+        let mut keys = HashSet::new();
+        for row in old.rows.iter() {
+            limit.check()?;
+            if !fits(schema, row) {
+                keys.insert(Digest::of(&row.key));
+            }
+        }
+        unfit.insert(name.clone(), keys);
+    }
+    Ok(unfit)
 }
 
 /// The manifest that `plan` is held against: the one in force, and beside it the collections that
@@ -156,6 +188,8 @@ fn fits(schema: &CompiledSchema, row: &Row) -> bool {
 fn carry(
     root: &Root,
     plan: &DeployPlan,
+    unfit: &Unfit,
+    limit: Limit,
     is_detached: impl Fn(&str, &Row) -> bool,
 ) -> Result<Carry> {
     let mut carry = Carry { shelves: vec![], private: vec![], detach: vec![], reattach: vec![] };
@@ -169,17 +203,15 @@ fn carry(
         let old = root.shelf(name);
         let schema = plan.schemas.get(name);
         let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
-        let hash = |source: &Option<SchemaSource>| source.as_ref().map(|source| source.hash);
-        if let (Some(old), Some(schema)) = (old, schema)
-            && hash(&old.decl.schema) != hash(&decl.schema)
-        {
-            for row in old.rows.iter().filter(|row| !fits(schema, row)) {
+        if let (Some(old), Some(unfit)) = (old, unfit.get(name).filter(|keys| !keys.is_empty())) {
+            for row in old.rows.iter().filter(|row| unfit.contains(&Digest::of(&row.key))) {
                 rows.remove(&row.key);
                 carry.detach.push((name.clone(), row.clone()));
             }
         }
         let mut unique = index(&decl.unique, &rows).map_err(|field| backfill(name, field))?;
         for row in plan.detached.get(name).into_iter().flatten() {
+            limit.check()?;
             let fits = schema.is_none_or(|schema| fits(schema, row));
             if fits && is_detached(name, row) && enter(&decl.unique, &mut unique, row) {
                 let row = next_version(row);
@@ -249,11 +281,13 @@ impl Decision<'_> {
         if root.record.version != plan.base_version {
             return Err(Error::unavailable("another version was deployed meanwhile"));
         }
-        let breaks = breaks(root, plan)?;
+        let limit = Limit::of_deploy();
+        let unfit = unfit(root, plan, limit)?;
+        let breaks = breaks(root, plan, &unfit)?;
         if !breaks.is_empty() && !plan.force {
             return Err(compat::refusal(&breaks));
         }
-        let carry = carry(root, plan, |collection, row| {
+        let carry = carry(root, plan, &unfit, limit, |collection, row| {
             self.working
                 .tomb(collection, Digest::of(&row.key))
                 .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)

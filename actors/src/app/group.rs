@@ -8,8 +8,8 @@ use std::{collections::HashSet, sync::Arc};
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId, trace::Trace};
 use rookery_storage::commit::{
-    AccessWrite, AppWrite, BudgetWrite, Group, IdempotencyWrite, NewVersion, Outcome, RowWrite,
-    Scrub, SpentChallenge, Ticket,
+    AccessWrite, AppWrite, BudgetWrite, ENTRY_BYTES, Group, IdempotencyWrite, NewVersion, Outcome,
+    RowWrite, Scrub, SpentChallenge, Ticket,
 };
 
 use super::{
@@ -63,19 +63,19 @@ pub(crate) struct OpenMark {
 impl Open {
     /// Writes a row.
     pub(crate) fn write_row(&mut self, write: RowWrite) {
-        self.bytes += write.row.data.len();
+        self.bytes += ENTRY_BYTES + write.row.data.len();
         self.rows.push(write);
     }
 
     /// Writes an event. The row it may tell of is written beside it.
     pub(crate) fn write_event(&mut self, event: Arc<Event>) {
-        self.bytes += event.data.as_ref().map_or(0, |data| data.len());
+        self.bytes += ENTRY_BYTES + event.data.as_ref().map_or(0, |data| data.len());
         self.events.push(event);
     }
 
     /// Writes the answer of an idempotency key.
     pub(crate) fn write_answer(&mut self, answer: IdempotencyWrite) {
-        self.bytes += answer.body.len();
+        self.bytes += ENTRY_BYTES + answer.body.len();
         self.idempotency.push(answer);
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub mod access_ops;
 pub(crate) mod actor;
 pub(crate) mod answers;
+pub(crate) mod aside;
 pub(crate) mod birth;
 pub mod bounds;
 mod challenge;

@@ -24,6 +24,8 @@ use crate::{env::Env, registry::AppHandle};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
+/// Bytes of the app's rows above which it does.
+const INLINE_SCAN_BYTES_MAX: u64 = 256 << 10;
 
 /// What a list asks for.
 #[derive(Debug, Clone)]
@@ -242,6 +244,7 @@ impl AppHandle {
         let after = cursor.as_ref().map(|cursor| cursor.after.clone());
         let scan = Scan {
             shelf: shelf.clone(),
+            bytes: view.root.totals.bytes,
             trash,
             scope,
             query: query.rows.clone(),
@@ -267,6 +270,8 @@ impl AppHandle {
 /// One walk over a collection.
 struct Scan {
     shelf: Shelf,
+    /// Of all rows of the app.
+    bytes: u64,
     trash: Vec<SeenRow>,
     scope: RowScope,
     query: RowQuery,
@@ -280,7 +285,8 @@ impl Scan {
             || self.query.creation_order().is_none()
             || self.scope != RowScope::All
             || !self.trash.is_empty();
-        whole && self.shelf.rows.len() + self.trash.len() > INLINE_SCAN_ROWS_MAX
+        let rows = self.shelf.rows.len() + self.trash.len();
+        whole && (rows > INLINE_SCAN_ROWS_MAX || self.bytes > INLINE_SCAN_BYTES_MAX)
     }
 
     /// The rows of the page, and whether there are more behind it.

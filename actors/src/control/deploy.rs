@@ -208,10 +208,14 @@ impl Control {
         Ok(found)
     }
 
-    async fn rehearse(&self, app: &AppHandle, plan: &DeployPlan) -> Result<Deployed> {
+    async fn rehearse(&self, app: &AppHandle, plan: &Arc<DeployPlan>) -> Result<Deployed> {
         let root = app.root().await?;
-        let (report, served) = deploy::dry_run(&root, plan)?;
-        let exposure = Some(advisories::change(&root, plan, &served));
-        Ok(Deployed { exposure, ..Deployed::new(root.record.clone(), plan, report) })
+        let plan = plan.clone();
+        let rehearsed = self.env().deciding.run(move || {
+            let (report, served) = deploy::dry_run(&root, &plan)?;
+            let exposure = Some(advisories::change(&root, &plan, &served));
+            Ok(Deployed { exposure, ..Deployed::new(root.record.clone(), &plan, report) })
+        });
+        rehearsed.await.map_err(|_| Error::internal())?
     }
 }

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use rookery_domain::{
     Error, Result, app::AppRecord, id::AppId, meters::Flow, principal::Caller, trace::Trace,
 };
-use rookery_storage::trace;
+use rookery_storage::{offload::Place, trace};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     app::{
+        aside,
         message::{Answer, Ask, Message, Op, Permits, Reply, Request, Unanswered},
         root::Root,
     },
@@ -144,8 +145,9 @@ impl AppHandle {
         let deadline = message.began + self.env().options.request_timeout;
         let queued_at = message.began;
         let trace = message.trace.clone();
-        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace });
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
+        let place = self.place_of(&op, bytes, deadline).await?;
+        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace, place });
         for _ in 0..INCARNATIONS_TRIED_MAX {
             let live = self.live_in(message.trace.as_deref());
             let live = tokio::time::timeout_at(deadline, live)
@@ -180,6 +182,16 @@ impl AppHandle {
             }
         }
         Err(Error::unavailable("the app keeps restarting"))
+    }
+
+    /// Where `op` is decided, if it may take long.
+    async fn place_of(&self, op: &Op, bytes: usize, deadline: Instant) -> Result<Option<Place>> {
+        if !aside::may_take_long(op, bytes) && !self.slot.is_slow(self.env().uptime()) {
+            return Ok(None);
+        }
+        let place = tokio::time::timeout_at(deadline, self.env().deciding.place()).await;
+        let busy = |_| Error::unavailable("too many requests of this kind are being decided");
+        place.map(Some).map_err(busy)
     }
 
     /// A place in the app's queue and its share of the global byte budget.

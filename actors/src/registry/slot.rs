@@ -25,7 +25,7 @@ use tokio::{
 use super::stage::{SlotState, Stage};
 use crate::{
     accounts::{Settled, Share},
-    app::{message::Message, root::Root},
+    app::{aside::SLOW_FOR, message::Message, root::Root},
     feed::hub::Hub,
     meters::Meters,
     observe::{
@@ -70,6 +70,8 @@ pub(crate) struct Slot {
     pub(crate) deploying: AsyncMutex<()>,
     /// Milliseconds since process start at which somebody last asked for the app.
     used_ms: AtomicU64,
+    /// Milliseconds since process start until which its decisions are made aside.
+    slow_until_ms: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
@@ -101,6 +103,7 @@ impl Slot {
             crashes: Mutex::default(),
             left: Notify::new(),
             used_ms: AtomicU64::new(0),
+            slow_until_ms: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             settled: Mutex::default(),
         }
@@ -371,6 +374,17 @@ impl Slot {
     /// Notes that somebody asked for the app.
     pub(crate) fn touch(&self, since_start: Duration) {
         self.used_ms.store(since_start.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Notes that a decision was slow.
+    pub(crate) fn was_slow(&self, since_start: Duration) {
+        let until = (since_start + SLOW_FOR).as_millis() as u64;
+        self.slow_until_ms.store(until, Ordering::Relaxed);
+    }
+
+    /// Whether one was slow lately.
+    pub(crate) fn is_slow(&self, since_start: Duration) -> bool {
+        self.slow_until_ms.load(Ordering::Relaxed) > since_start.as_millis() as u64
     }
 
     /// How long ago somebody last asked for the app.

@@ -90,7 +90,13 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let share = Arc::new(Share::open(account.clone(), rows, slot.settled()));
     slot.settle(Settled { account, rows: rows as i64 });
     slot.raise_floor(floor);
-    let working = birth::working(env, loaded, share.clone())?;
+    let working = if birth::may_take_long(&loaded) {
+        let (born_in, share) = (env.clone(), share.clone());
+        let born = env.compiling.run(move || birth::working(&born_in, loaded, share)).await;
+        born.map_err(|_| Error::internal())??
+    } else {
+        birth::working(env, loaded, share.clone())?
+    };
     let root = Arc::new(working.root.clone());
     slot.record.store(root.record.clone());
 

@@ -162,6 +162,8 @@ impl Client {
                 assert!(self.holds(&key, left.version, ""), "a purge was told and is not there");
             }
             Ok(Reply::Replayed(_)) => assert!(scope.is_some()),
+            // Of a key, or of a row in the trash.
+            Ok(Reply::Stale) => {}
             Ok(other) => panic!("an answer to another question: {other:?}"),
             Err(error) => self.refused(&error, &marks),
         }

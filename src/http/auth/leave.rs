@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use rookery_actors::directory::Participant;
 use rookery_domain::{
-    Error,
+    Error, Result,
     secret::{Secret, SecretHash, SecretKind},
 };
 
@@ -41,6 +41,18 @@ impl Leave {
     #[must_use]
     pub fn of_visitor(participant: Option<&Arc<Participant>>) -> Self {
         participant.map_or(Self::Unbounded, |one| Self::Visitor(Arc::clone(one)))
+    }
+
+    /// Whether it is still good: for what is made on its word after a body was waited for.
+    ///
+    /// # Errors
+    /// The refusal when it is not; `unavailable`.
+    pub fn check(&self, state: &AppState) -> Result<()> {
+        let Self::Credential(secret) = self else { return Ok(()) };
+        match state.authenticator.watch(secret)? {
+            Some(end) if !end.is_cancelled() => Ok(()),
+            _ => Err(resolve::invalid()),
+        }
     }
 
     /// Completes with the refusal when it is good no more.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::HumanSession,
+        auth::{leave::Leave, permission::HumanSession},
         body::{Nothing, OptionalJson},
         idempotency::{Creation, IdempotencyKey, ShownOnce},
         reply::Created,
@@ -45,12 +45,15 @@ impl ShownOnce for ClaimCodeView {
 )]
 pub async fn create(
     caller: HumanSession,
+    leave: Leave,
     State(state): State<AppState>,
     key: IdempotencyKey,
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
+    let asked = state.clone();
     let make = async move {
+        leave.check(&asked)?;
         let minted = directory.mint_claim_code(caller.human).await?;
         let code = Some(minted.code.expose());
         let record = ClaimCodeView { code, expires_at: minted.expires_at };

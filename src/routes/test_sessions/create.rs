@@ -57,7 +57,9 @@ pub async fn create(
     let directory = state.rooms.directory.clone();
     let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
     let (id, account, minted_by) = (app.id(), caller.account(), leave.agent_key());
+    let asked = state.clone();
     let make = async move {
+        leave.check(&asked)?;
         // The permission lets nobody through who acts for no account.
         let human = account.ok_or_else(Error::app_not_found)?;
         let (token, expires_at) = directory.create_test_session(id, human, minted_by).await?;

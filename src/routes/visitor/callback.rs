@@ -7,7 +7,7 @@ use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::welcome;
+use super::{replaced, welcome};
 use crate::{
     error::ApiResult,
     http::{
@@ -65,10 +65,7 @@ pub async fn callback(
         }
         Err(error) => return Err(error.into()),
     };
-    if let Some(before) = before.filter(|one| one.kind == ParticipantKind::Human) {
-        // Its token is overwritten where the browser kept it.
-        directory.revoke_participant(before).await?;
-    }
+    replaced(&arriving, &state).await;
     let slug = &arriving.app.record().slug;
     let location = state.origins.app_path(slug, &return_to.unwrap_or_default());
     Ok(welcome(&arriving, &state, &visit, &location)?)

@@ -59,13 +59,21 @@ async fn came_in(
     visit: &Visit,
     location: &str,
 ) -> ApiResult<Response> {
-    let directory = &state.rooms.directory;
-    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
-    if let Some(before) = before.filter(|_| arriving.by_cookie) {
-        // Its token is overwritten where the browser kept it.
-        directory.revoke_participant(before).await?;
+    if arriving.by_cookie {
+        replaced(arriving, state).await;
     }
     Ok(welcome(arriving, state, visit, location)?)
+}
+
+/// Ends the visit that a human had here before: its token is overwritten in the only place that had
+/// it. Whoever has come in is in, also where this fails.
+async fn replaced(arriving: &Arriving, state: &AppState) {
+    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
+    if let Some(before) = before
+        && let Err(error) = state.rooms.directory.revoke_participant(before).await
+    {
+        tracing::warn!(%error, "the visit that another one replaces was not ended");
+    }
 }
 
 /// Sends a visitor on, with the cookie of its token.

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, StatusCode, header};
-use rookery_actors::directory::{Arrival, Participant, ParticipantKind, Visit};
+use rookery_actors::directory::{Arrival, Participant, Visit};
 use rookery_domain::{
     ErrorCode, Timestamp,
     access::{Standing, Tier},
@@ -19,6 +19,7 @@ use rookery_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::replaced;
 use crate::{
     error::ApiResult,
     http::{
@@ -146,10 +147,8 @@ async fn redeem(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult
     arriving.check_state(Tier::Owner, false)?;
     let directory = &state.rooms.directory;
     let visit = directory.redeem_test_session(arriving.app.id(), token).await?;
-    let before = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
-    if let Some(before) = before.filter(|_| arriving.by_cookie) {
-        // Its token is overwritten in the only place that had it.
-        directory.revoke_participant(before).await?;
+    if arriving.by_cookie {
+        replaced(arriving, state).await;
     }
     let standing = arriving.app.standing(&arriving.caller_of(&visit.participant)).await?;
     Ok(entered(arriving, state, &visit, &standing))

@@ -4,7 +4,10 @@ use rookery_domain::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
 use super::Decision;
-use crate::app::message::{RowReply, WriteRow};
+use crate::app::{
+    aside::Limit,
+    message::{RowReply, WriteRow},
+};
 
 /// Bytes of rows by which the answer to a batch may exceed what the batch brought. Without a bound a
 /// small request could have the largest rows merged, kept for the feed and quoted 500 times.
@@ -34,7 +37,8 @@ impl Decision<'_> {
     }
 
     /// Decides each item as the single call would. `atomic`: the first refusal is the answer,
-    /// with its index in `details.index`, and nothing is left of the rest.
+    /// with its index in `details.index`, and nothing is left of the rest. What does not come to its
+    /// turn in time is refused.
     pub(super) fn batch<T>(
         &mut self,
         items: Vec<T>,
@@ -42,10 +46,11 @@ impl Decision<'_> {
         mut one: impl FnMut(&mut Self, T) -> Result<RowReply>,
     ) -> Result<Vec<Result<RowReply>>> {
         let mark = atomic.then(|| self.working.mark());
+        let limit = Limit::of_batch();
         let mut results = Vec::with_capacity(items.len());
         let mut refused = None;
         for (index, item) in items.into_iter().enumerate() {
-            match (one(self, item), &mark) {
+            match (limit.check().and_then(|()| one(self, item)), &mark) {
                 (Err(error), Some(_)) => {
                     refused = Some(at_index(error, index));
                     break;

@@ -217,7 +217,13 @@ impl Decision<'_> {
         })
     }
 
-    /// The row's data as a value, where the collection has unique fields or relations to look at.
+    /// The row's data as a value, where the collection has unique fields to look it up by.
+    fn value_for_index(&self, shelf: usize, row: &Row) -> Option<Value> {
+        let is_indexed = !self.working.root.collections[shelf].decl.unique.is_empty();
+        is_indexed.then(|| Self::value_of(row))
+    }
+
+    /// The row's data as a value.
     fn value_of(row: &Row) -> Value {
         // Stored data was checked when it was written; a poison row never gets here.
         serde_json::from_str(&row.data).unwrap_or(Value::Null)

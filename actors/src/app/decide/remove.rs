@@ -42,10 +42,10 @@ impl Decision<'_> {
     pub(super) fn trash(&mut self, shelf: usize, row: &Arc<Row>) -> RowReply {
         let at = self.working.stamp(self.now);
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
-        let value = Self::value_of(row);
+        let value = self.value_for_index(shelf, row);
         self.working.take(
             shelf,
-            &sighted(row.clone(), Some(&value)),
+            &sighted(row.clone(), value.as_ref()),
             left.clone(),
             RowState::Trashed(at),
         );
@@ -107,9 +107,9 @@ impl Decision<'_> {
         };
         check_version(&access, &row, target.if_match.as_ref())?;
         let left = self.remains(key, row.version, Some(&row));
-        let value = Self::value_of(&row);
+        let value = self.value_for_index(shelf, &row);
         let state = RowState::Purged(left.updated_at);
-        self.working.take(shelf, &sighted(row, Some(&value)), left.clone(), state);
+        self.working.take(shelf, &sighted(row, value.as_ref()), left.clone(), state);
         self.count_rows(-1);
         Ok(self.purged(&decl.name, left))
     }

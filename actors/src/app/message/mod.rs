@@ -9,7 +9,7 @@ mod op;
 mod reply;
 
 use rookery_domain::{Error, Result, principal::Caller, trace::Trace};
-use rookery_storage::commit::Outcome;
+use rookery_storage::{commit::Outcome, offload::Place};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::Instant,
@@ -50,6 +50,8 @@ pub(crate) struct Ask {
     pub(crate) queued_at: Instant,
     /// Its span, when somebody traces the request.
     pub(crate) trace: Option<Box<Trace>>,
+    /// Where it is decided, if not on the event loop; given back when that is done.
+    pub(crate) place: Option<Place>,
 }
 
 /// How a request ended.

@@ -118,10 +118,10 @@ impl FromRequest<AppState> for Deploy {
             Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
             Form::Json | Form::Zip => None,
         };
-        let state = state.clone();
+        let server = state.clone();
         // Megabytes to unpack and to parse: not on a thread that serves requests.
-        let read = tokio::task::spawn_blocking(move || {
-            let limits = &state.config.limits;
+        let read = state.reading.run(move || {
+            let limits = &server.config.limits;
             let raw = match (raw, form) {
                 (Some(raw), _) => raw,
                 (None, Form::Zip) => archive::read(bytes, limits)?,

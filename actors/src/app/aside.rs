@@ -1,0 +1,97 @@
+//! Decisions that may take long leave the event loop: they have places of their own, no more than
+//! the machine has processors, and a bound of time.
+//!
+//! Most decisions take microseconds, and their actors share the event loop's threads with every
+//! connection. A large row against a schema of many branches takes up to a second, a batch or a
+//! deployment has many rows, and two of them would hold up everybody.
+
+use std::time::Duration;
+
+use rookery_domain::{Error, Result};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::block_in_place,
+    time::Instant,
+};
+
+use super::message::{AppOp, Op};
+
+/// Bytes of a request from which on its decision may take long.
+const BYTES_MIN: usize = 4 << 10;
+/// Entries of a batch from which on it may.
+const ENTRIES_MIN: usize = 32;
+/// What took longer was slow.
+const SLOW: Duration = Duration::from_millis(2);
+/// How long an app whose decision was slow has all of its decisions made aside.
+pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
+
+/// How long a batch may be decided before the rest of it is refused. One row takes a second at most
+/// (decision 18 says which schemas are admitted).
+const BATCH_MAX: Duration = Duration::from_secs(2);
+/// How long the rows of an app may be checked for one deployment.
+const DEPLOY_MAX: Duration = Duration::from_secs(5);
+
+/// Whether deciding `op`, whose request weighs `bytes`, may take long.
+pub(crate) fn may_take_long(op: &Op, bytes: usize) -> bool {
+    match op {
+        Op::BatchWrite { items, .. } => items.len() >= ENTRIES_MIN || bytes >= BYTES_MIN,
+        Op::BatchDelete { items, .. } => items.len() >= ENTRIES_MIN,
+        Op::App(AppOp::Deploy(_) | AppOp::Prune | AppOp::PurgeTrash(_) | AppOp::TrimTrash(_)) => {
+            true
+        }
+        _ => bytes >= BYTES_MIN,
+    }
+}
+
+/// Whether a decision that took `took` was slow.
+pub(crate) fn is_slow(took: Duration) -> bool {
+    took >= SLOW
+}
+
+/// Runs `decide` so that the other tasks of this thread go on elsewhere.
+pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        // It has no other thread to go on with.
+        RuntimeFlavor::CurrentThread => decide(),
+        _ => block_in_place(decide),
+    }
+}
+
+/// The end of the time that one request's rows may be checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    ends: Instant,
+    allowed: Duration,
+}
+
+impl Limit {
+    /// That of a batch which begins now.
+    pub(crate) fn of_batch() -> Self {
+        Self::from_now(BATCH_MAX)
+    }
+
+    /// That of a deployment which begins now.
+    pub(crate) fn of_deploy() -> Self {
+        Self::from_now(DEPLOY_MAX)
+    }
+
+    fn from_now(allowed: Duration) -> Self {
+        Self { ends: Instant::now() + allowed, allowed }
+    }
+
+    /// To be asked before each row.
+    ///
+    /// # Errors
+    /// `unavailable` once it is over.
+    pub(crate) fn check(self) -> Result<()> {
+        if Instant::now() < self.ends {
+            return Ok(());
+        }
+        let message = format!(
+            "checking these rows against their schema takes more than {} seconds: send fewer, or \
+             declare a simpler schema",
+            self.allowed.as_secs()
+        );
+        Err(Error::unavailable(message))
+    }
+}

@@ -1,0 +1,88 @@
+//! A decision that takes long holds up its own app, and nothing else on its thread.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use rookery_actors::app::message::{NewRow, Op, Reply, WriteRow};
+use rookery_domain::ErrorCode;
+use serde_json::json;
+
+use crate::support::{Bench, object, record};
+
+/// Branches that each item of a row is held against.
+const BRANCHES: usize = 600;
+/// Items of a row: 62 KB of text.
+const ITEMS: usize = 31_000;
+/// More rows than can be checked in the time that a batch has.
+const ROWS: usize = 60;
+/// Turns of another task that are many more than can fall beside the decision.
+const TURNS: usize = 1_000;
+
+/// A schema that is admitted and slow: no item is the first of its branches, nor the next.
+fn manifest() -> String {
+    let branches: Vec<_> = (1..=BRANCHES).map(|n| json!({"const": n})).chain([json!({})]).collect();
+    json!({
+        "collections": {"entries": {
+            "schema": {"$ref": "#/$defs/Entry"},
+            "permissions": {"read": ["owner"], "write": ["owner"], "delete": ["owner"]},
+        }},
+        "$defs": {"Entry": {"type": "object", "properties": {
+            "list": {"type": "array", "items": {"oneOf": branches}},
+        }}},
+    })
+    .to_string()
+}
+
+fn batch() -> Op {
+    let data = json!({"list": vec![0; ITEMS]}).to_string();
+    let row = |n| {
+        let data = object(&data);
+        WriteRow::Create(NewRow { key: Some(format!("k{n}").into()), data })
+    };
+    Op::BatchWrite {
+        collection: "entries".into(),
+        items: (0..ROWS).map(row).collect(),
+        atomic: false,
+        challenge: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_slow_batch_leaves_the_thread_to_others_and_ends_in_time() {
+    let bench = Bench::start().await;
+    let record = record(bench.owner);
+    let id = record.id;
+    bench.store.deploy(record, &manifest());
+    let app = bench.rig.apps.by_id(id).await.expect("it was deployed");
+    app.wake().await.expect("it wakes");
+
+    let (turns, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let beside = tokio::spawn({
+        let (turns, over) = (turns.clone(), over.clone());
+        async move {
+            while !over.load(Ordering::Relaxed) {
+                turns.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        }
+    });
+    let caller = bench.caller.clone();
+    let sent =
+        tokio::spawn(async move { app.apply(caller, batch(), None, ROWS * ITEMS * 2).await });
+    let reply = sent.await.expect("no panic").expect("an answer for each");
+    over.store(true, Ordering::Relaxed);
+    beside.await.expect("no panic");
+
+    let turns = turns.load(Ordering::Relaxed);
+    assert!(turns > TURNS, "another task of the thread had {turns} turns");
+    let Reply::Batch(results) = reply else { panic!("another answer: {reply:?}") };
+    assert_eq!(results.len(), ROWS);
+    let written = results.iter().take_while(|result| result.is_ok()).count();
+    assert!(written > 0 && written < ROWS, "{written} rows were checked in time");
+    for late in &results[written..] {
+        let error = late.as_ref().expect_err("the time was over");
+        assert_eq!(error.code, ErrorCode::Unavailable);
+    }
+}
