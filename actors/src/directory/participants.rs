@@ -73,7 +73,10 @@ pub(super) struct Ticket(u64);
 impl Default for Cache {
     fn default() -> Self {
         Self {
-            seen: moka::sync::Cache::new(CACHED_MAX),
+            seen: moka::sync::Cache::builder()
+                .max_capacity(CACHED_MAX)
+                .support_invalidation_closures()
+                .build(),
             revocations: Mutex::default(),
             waits: Mutex::default(),
         }
@@ -110,9 +113,18 @@ impl Cache {
         }
     }
 
-    /// Forgets everybody, after revocations of visits of `human` were committed.
+    /// Forgets the visits of `human`, after revocations of some were committed.
     pub(super) fn forget_visits_of(&self, human: HumanId) {
-        self.forget_all();
+        {
+            let mut revocations = self.revocations.lock();
+            *revocations += 1;
+            let is_of =
+                move |_: &SecretHash, visitor: &Arc<Participant>| visitor.human == Some(human);
+            if self.seen.invalidate_entries_if(is_of).is_err() {
+                // Only a cache without support for it refuses.
+                self.seen.invalidate_all();
+            }
+        }
         let mut waits = self.waits.lock();
         for (_, waiters) in waits.extract_if(|_, waiters| waiters.human == Some(human)) {
             waiters.end.cancel();
