@@ -55,6 +55,27 @@ async fn anybody_reads_a_public_app_and_only_a_participant_writes() {
 }
 
 #[tokio::test]
+async fn a_guests_request_is_answered_as_the_first_time_where_that_has_written() {
+    let world = World::start().await;
+    let site = world.public("guestbook", guestbook()).await;
+    let guest = site.guest().await;
+    let keyed = async |method, path: &str, key: &str, body: Value| {
+        let request = site.by(&guest, method, path).header("idempotency-key", key);
+        Answer::of(request.json(&body)).await
+    };
+    let (rows, row) = ("/s/collections/entries", json!({"key": "k", "data": {"n": 1}}));
+    let made = keyed(Method::POST, rows, "made", row.clone()).await.expect(201);
+    let found = keyed(Method::POST, rows, "found", row.clone()).await.expect(200);
+    assert_eq!((&found, &made["version"]), (&made, &json!(1)));
+    let changed = json!({"data": {"n": 2}});
+    let path = "/s/collections/entries/k";
+    let changed = Answer::of(site.by(&guest, Method::PATCH, path).json(&changed)).await.expect(200);
+
+    assert_eq!(keyed(Method::POST, rows, "made", row.clone()).await.expect(201), made);
+    assert_eq!(keyed(Method::POST, rows, "found", row).await.expect(200), changed);
+}
+
+#[tokio::test]
 async fn guests_are_told_apart_and_each_owns_what_it_wrote() {
     let world = World::start().await;
     let site = world.public("guestbook", guestbook()).await;
