@@ -56,6 +56,8 @@ pub(crate) struct App {
     in_flight: Option<InFlight>,
     groups: u64,
     seal_asked: bool,
+    /// Slow decisions in a row.
+    slow_streak: u32,
     /// Requests that wait because the open group takes no more.
     stash: VecDeque<Box<Request>>,
     /// It begins nothing more and leaves once what is begun has ended.
@@ -83,6 +85,7 @@ impl Actor for AppActor {
             in_flight: None,
             groups: 0,
             seal_asked: false,
+            slow_streak: 0,
             stash: VecDeque::new(),
             leaving: false,
             retired: false,
@@ -160,7 +163,8 @@ impl App {
         };
         drop(place);
         let took = began.elapsed();
-        if aside::is_slow(took) {
+        self.slow_streak = aside::streak(self.slow_streak, took);
+        if self.slow_streak == aside::SLOW_STREAK {
             self.slot.was_slow(self.env.uptime());
         }
         if let Some(trace) = &trace {

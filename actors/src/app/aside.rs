@@ -20,9 +20,14 @@ use super::message::{AppOp, Op};
 const BYTES_MIN: usize = 4 << 10;
 /// Entries of a batch from which on it may.
 const ENTRIES_MIN: usize = 32;
-/// What took longer was slow.
+/// What took longer was slow, or the machine busy: it counts when it happens [`SLOW_STREAK`] times
+/// in a row.
 const SLOW: Duration = Duration::from_millis(2);
-/// How long an app whose decision was slow has all of its decisions made aside.
+/// Slow decisions in a row that make an app a slow one.
+pub(crate) const SLOW_STREAK: u32 = 3;
+/// What took longer was slow, however busy the machine.
+const VERY_SLOW: Duration = Duration::from_millis(100);
+/// How long a slow app has all of its decisions made aside.
 pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
 
 /// How long a batch may be decided before the rest of it is refused. One row takes a second at most
@@ -43,9 +48,15 @@ pub(crate) fn may_take_long(op: &Op, bytes: usize) -> bool {
     }
 }
 
-/// Whether a decision that took `took` was slow.
-pub(crate) fn is_slow(took: Duration) -> bool {
-    took >= SLOW
+/// How many slow decisions in a row it makes when there were `before` and one took `took`.
+pub(crate) fn streak(before: u32, took: Duration) -> u32 {
+    if took >= VERY_SLOW {
+        SLOW_STREAK
+    } else if took >= SLOW {
+        (before + 1).min(SLOW_STREAK)
+    } else {
+        0
+    }
 }
 
 /// Runs `decide` so that the other tasks of this thread go on elsewhere.

@@ -376,7 +376,7 @@ impl Slot {
         self.used_ms.store(since_start.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Notes that a decision was slow.
+    /// Notes that its decisions are slow.
     pub(crate) fn was_slow(&self, since_start: Duration) {
         let until = (since_start + SLOW_FOR).as_millis() as u64;
         self.slow_until_ms.store(until, Ordering::Relaxed);
