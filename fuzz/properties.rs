@@ -13,7 +13,7 @@ use rookery_domain::{
     manifest::{self, ParseContext, VIOLATIONS_MAX},
     patch,
     query::{FeedCursor, ListCursor, PageBinding, PageCursor, RowQuery},
-    row::Row,
+    row::{Row, RowText},
     sealed::{ServerKey, TokenPurpose},
     secret::{Secret, SecretKind, UserCode},
 };
@@ -61,9 +61,9 @@ pub(crate) fn filter(data: &[u8]) -> bool {
     let mut places = Vec::new();
     for row in rows() {
         let place = query.place(&row);
-        assert_eq!(place.is_some(), query.matches(&row), "{}", row.data);
+        assert_eq!(place.is_some(), query.matches(&row), "{}", row.data());
         if let Ok(normal) = &normal {
-            assert_eq!(place.is_some(), normal.matches(&row), "{}", row.data);
+            assert_eq!(place.is_some(), normal.matches(&row), "{}", row.data());
         }
         places.extend(place);
     }
@@ -200,8 +200,7 @@ fn rows() -> Vec<Row> {
     ];
     let at = Timestamp(1_767_225_600_123_456);
     let row = |(n, data): (usize, &Value)| Row {
-        key: format!("k{n}").as_str().into(),
-        data: data.to_string().into(),
+        text: RowText::new(&format!("k{n}"), &data.to_string()),
         version: 1 + n as u32,
         creator: Principal::SYSTEM,
         editor: Principal::SYSTEM,

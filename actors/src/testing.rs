@@ -139,13 +139,13 @@ impl RowsBox {
     /// Rows created after this one, oldest first.
     #[must_use]
     pub fn after(&self, row: &Row) -> Vec<Arc<Row>> {
-        self.0.after(row.created_at, &row.key).cloned().collect()
+        self.0.after(row.created_at, row.key()).cloned().collect()
     }
 
     /// Rows created before this one, newest first.
     #[must_use]
     pub fn before(&self, row: &Row) -> Vec<Arc<Row>> {
-        self.0.before(row.created_at, &row.key).cloned().collect()
+        self.0.before(row.created_at, row.key()).cloned().collect()
     }
 }
 

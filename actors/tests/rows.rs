@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 use rookery_actors::testing::RowsBox;
-use rookery_domain::{Principal, Timestamp, row::Row};
+use rookery_domain::{
+    Principal, Timestamp,
+    row::{Row, RowText},
+};
 
 /// What a test does to the container.
 #[derive(Debug, Clone)]
@@ -34,8 +37,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn row(key: u8, created_at: i64, version: u32) -> Arc<Row> {
     Arc::new(Row {
-        key: format!("key-{key}").into(),
-        data: "{}".into(),
+        text: RowText::new(&format!("key-{key}"), "{}"),
         version,
         creator: Principal::SYSTEM,
         editor: Principal::SYSTEM,
@@ -51,7 +53,7 @@ struct Model(BTreeMap<u8, Arc<Row>>);
 impl Model {
     fn sorted(&self) -> Vec<Arc<Row>> {
         let mut rows: Vec<_> = self.0.values().cloned().collect();
-        rows.sort_by(|a, b| (a.created_at, &a.key).cmp(&(b.created_at, &b.key)));
+        rows.sort_by(|a, b| (a.created_at, a.key()).cmp(&(b.created_at, b.key())));
         rows
     }
 }

@@ -3,17 +3,41 @@
 //! A live row is what an app's actor holds in memory, so it is packed: data stays the raw JSON
 //! text that was validated, and the record is assembled when somebody asks for it.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::{Principal, Timestamp};
+
+/// The texts of a row in one piece of memory: an app holds many, and each piece has a price.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RowText {
+    /// The key, then the data.
+    text: Box<str>,
+    key_bytes: u32,
+}
+
+impl RowText {
+    /// The texts `key` and `data`.
+    #[must_use]
+    pub fn new(key: &str, data: &str) -> Self {
+        Self { text: [key, data].concat().into(), key_bytes: key.len() as u32 }
+    }
+
+    fn split(&self) -> (&str, &str) {
+        self.text.split_at(self.key_bytes as usize)
+    }
+}
+
+impl fmt::Debug for RowText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.split().fmt(f)
+    }
+}
 
 /// One row of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its address in the collection, 1-128 characters.
-    pub key: Box<str>,
-    /// Its content: the text of a JSON object, already validated.
-    pub data: Box<str>,
+    /// Its key and its data.
+    pub text: RowText,
     /// Starts at 1 and rises by 1 with every write of the key.
     pub version: u32,
     /// Who created it; never changes.
@@ -27,17 +51,29 @@ pub struct Row {
 }
 
 impl Row {
+    /// Its address in the collection, 1-128 characters.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.text.split().0
+    }
+
+    /// Its content: the text of a JSON object, already validated. Empty once purged.
+    #[must_use]
+    pub fn data(&self) -> &str {
+        self.text.split().1
+    }
+
     /// Bytes that count towards the app's storage quota.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
-        (self.key.len() + self.data.len()) as u64
+        self.text.text.len() as u64
     }
 
     /// Appends the row record to `out`. `deleted_at` is given for a row in the trash only.
     pub fn write_json(&self, deleted_at: Option<Timestamp>, out: &mut String) {
-        out.reserve(self.data.len() + self.key.len() + 260);
+        out.reserve(self.text.text.len() + 260);
         out.push_str("{\"key\":");
-        write_json_string(&self.key, out);
+        write_json_string(self.key(), out);
         let _ = write!(out, ",\"version\":{},\"creator\":", self.version);
         self.creator.write_json(out);
         out.push_str(",\"editor\":");
@@ -53,7 +89,7 @@ impl Row {
             out.push('"');
         }
         out.push_str(",\"data\":");
-        out.push_str(&self.data);
+        out.push_str(self.data());
         out.push('}');
     }
 

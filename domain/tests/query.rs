@@ -8,7 +8,7 @@ use rookery_domain::{
     ErrorCode, Principal, PrincipalKind, Timestamp,
     id::{AppId, HistoryId},
     query::{FeedCursor, ListCursor, PageBinding, PageCursor, PageLimit, RowQuery},
-    row::Row,
+    row::{Row, RowText},
     sealed::ServerKey,
 };
 use serde_json::{Value, json};
@@ -18,8 +18,7 @@ const AT: Timestamp = Timestamp(1_767_225_600_123_456); // 2026-01-01T00:00:00.1
 
 fn row(key: &str, data: &Value) -> Row {
     Row {
-        key: key.into(),
-        data: data.to_string().into(),
+        text: RowText::new(key, &data.to_string()),
         version: 3,
         creator: Principal::SYSTEM,
         editor: Principal::SYSTEM,

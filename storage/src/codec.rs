@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Principal, PrincipalKind, Timestamp,
     event::{Event, EventType, RowChange},
-    row::Row,
+    row::{Row, RowText},
 };
 use sqlx::{ColumnIndex, Decode, Type, postgres::PgRow, sqlite::SqliteRow};
 
@@ -140,9 +140,8 @@ pub(crate) use row_columns;
 /// The row whose columns start at `at`; null data reads as empty.
 pub(crate) fn row(columns: &impl Columns, at: usize) -> Read<Row> {
     Ok(Row {
-        key: columns.text(at)?.into(),
+        text: RowText::new(columns.text(at)?, columns.text_opt(at + 2)?.unwrap_or_default()),
         version: columns.number(at + 1)?,
-        data: columns.text_opt(at + 2)?.unwrap_or_default().into(),
         creator: columns.principal(at + 3)?,
         editor: columns.principal(at + 4)?,
         created_at: columns.time(at + 5)?,
@@ -153,10 +152,10 @@ pub(crate) fn row(columns: &impl Columns, at: usize) -> Read<Row> {
 /// Checks a row's data to be a JSON object: it is spliced into answers as it is, so one damaged
 /// row would spoil every list it is in.
 pub(crate) fn check_data(row: &Row) -> Read<()> {
-    if !row.data.starts_with('{') {
+    if !row.data().starts_with('{') {
         return Err("data is no JSON object".into());
     }
-    serde_json::from_str::<serde::de::IgnoredAny>(&row.data)
+    serde_json::from_str::<serde::de::IgnoredAny>(row.data())
         .map(drop)
         .map_err(|error| format!("data is no JSON: {error}"))
 }

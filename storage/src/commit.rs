@@ -70,7 +70,7 @@ impl Group {
     #[must_use]
     pub fn weight(&self) -> usize {
         let entries = self.rows.len() + self.events.len() + self.idempotency.len();
-        let rows: usize = self.rows.iter().map(|write| write.row.data.len()).sum();
+        let rows: usize = self.rows.iter().map(|write| write.row.data().len()).sum();
         let events: usize =
             self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
         let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
@@ -92,12 +92,12 @@ impl Group {
     pub(crate) fn stored_content<'e>(&self, event: &'e Event) -> Option<&'e str> {
         let content = content(event)?;
         let Some(change) = &event.change else { return Some(content) };
-        let purged_later = self.scrubs(&change.collection, &change.row.key)
+        let purged_later = self.scrubs(&change.collection, change.row.key())
             && self.events.iter().any(|later| {
                 later.seq > event.seq
                     && later.kind == EventType::RowPurged
                     && later.change.as_ref().is_some_and(|gone| {
-                        gone.collection == change.collection && gone.row.key == change.row.key
+                        gone.collection == change.collection && gone.row.key() == change.row.key()
                     })
             });
         (!purged_later).then_some(content)
@@ -130,7 +130,7 @@ impl fmt::Debug for Group {
 fn content(event: &Event) -> Option<&str> {
     match (&event.kind, &event.change) {
         (EventType::RowDeleted | EventType::RowPurged, _) => None,
-        (_, Some(change)) => Some(&change.row.data),
+        (_, Some(change)) => Some(change.row.data()),
         (_, None) => event.data.as_deref(),
     }
 }
@@ -270,7 +270,7 @@ impl RowWrite {
     pub(crate) fn stored_data(&self) -> Option<&str> {
         match self.state {
             RowState::Purged(_) => None,
-            _ => Some(&self.row.data),
+            _ => Some(self.row.data()),
         }
     }
 }

@@ -208,7 +208,7 @@ pub async fn due_for_purge(
     limit: u32,
 ) -> Result<Vec<DueRow>> {
     let (since, app, collection, key) = after.map_or((i64::MIN, [0; 16], "", ""), |row| {
-        (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, &*row.row.key)
+        (row.deleted_at.0, row.app.uuid().into_bytes(), &*row.collection, row.row.key())
     });
     let records: Vec<DueRecord> = db
         .all(

@@ -13,7 +13,7 @@ use rookery_domain::{
     id::{AgentId, AppId, HistoryId, HumanId, KeyId, ParticipantId, SessionId, TransferId},
     limits::AppsMax,
     manifest::Visibility,
-    row::Row,
+    row::{Row, RowText},
 };
 use rookery_storage::{
     Db, StorageOptions,
@@ -200,8 +200,7 @@ pub(crate) fn writer() -> Principal {
 /// A row at this key.
 pub(crate) fn row(key: &str, data: &str) -> Arc<Row> {
     Arc::new(Row {
-        key: key.into(),
-        data: data.into(),
+        text: RowText::new(key, data),
         version: 1,
         creator: writer(),
         editor: writer(),

@@ -69,9 +69,8 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
     for (name, decl) in &manifest.collections {
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
         let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
-        // Storage never holds two live rows with one value; were it so, the later one holds it.
-        let unique = index(&decl.unique, &rows)
-            .unwrap_or_else(|_| vec![DigestMap::default(); decl.unique.len()]);
+        // Storage never holds two live rows with one value.
+        let (unique, _) = index(&decl.unique, &rows);
         collections.push(Shelf { decl: decl.clone(), rows });
         shelves.push(PrivateShelf { schema, unique });
     }
@@ -167,7 +166,7 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
     let Some(change) = &event.change else { return event };
     let shelf = collections.iter().find(|shelf| shelf.decl.name == change.collection);
     let Some((shelf, row)) =
-        shelf.and_then(|shelf| Some((shelf, shelf.rows.get(&change.row.key)?)))
+        shelf.and_then(|shelf| Some((shelf, shelf.rows.get(change.row.key())?)))
     else {
         return event;
     };

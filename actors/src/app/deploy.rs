@@ -150,7 +150,7 @@ fn unfit(root: &Root, plan: &DeployPlan, limit: Limit) -> Result<Unfit> {
         for row in old.rows.iter() {
             limit.check()?;
             if !fits(schema, row) {
-                keys.insert(Digest::of(&row.key));
+                keys.insert(Digest::of(row.key()));
             }
         }
         unfit.insert(name.clone(), keys);
@@ -180,7 +180,7 @@ fn next_version(row: &Row) -> Arc<Row> {
 }
 
 fn fits(schema: &CompiledSchema, row: &Row) -> bool {
-    serde_json::from_str::<Value>(&row.data).is_ok_and(|value| schema.validate(&value).is_ok())
+    serde_json::from_str::<Value>(row.data()).is_ok_and(|value| schema.validate(&value).is_ok())
 }
 
 /// Lays out the rows under the plan's manifest. `is_detached` says whether a row that storage
@@ -204,12 +204,15 @@ fn carry(
         let schema = plan.schemas.get(name);
         let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
         if let (Some(old), Some(unfit)) = (old, unfit.get(name).filter(|keys| !keys.is_empty())) {
-            for row in old.rows.iter().filter(|row| unfit.contains(&Digest::of(&row.key))) {
-                rows.remove(&row.key);
+            for row in old.rows.iter().filter(|row| unfit.contains(&Digest::of(row.key()))) {
+                rows.remove(row.key());
                 carry.detach.push((name.clone(), row.clone()));
             }
         }
-        let mut unique = index(&decl.unique, &rows).map_err(|field| backfill(name, field))?;
+        let (mut unique, shared) = index(&decl.unique, &rows);
+        if let Some(field) = shared {
+            return Err(backfill(name, field));
+        }
         for row in plan.detached.get(name).into_iter().flatten() {
             limit.check()?;
             let fits = schema.is_none_or(|schema| fits(schema, row));
@@ -225,30 +228,30 @@ fn carry(
     Ok(carry)
 }
 
-/// The unique indexes over `rows`, or the field of which two rows share a value.
+/// The unique indexes over `rows`, and a field of which two rows share a value: the later holds it.
 pub(crate) fn index<'a>(
     fields: &'a [Arc<str>],
     rows: &Rows,
-) -> Result<Vec<DigestMap<Digest>>, &'a str> {
-    let mut unique = vec![DigestMap::default(); fields.len()];
+) -> (Vec<DigestMap<Digest>>, Option<&'a str>) {
+    let (mut unique, mut shared) = (vec![DigestMap::default(); fields.len()], None);
     if fields.is_empty() {
-        return Ok(unique);
+        return (unique, shared);
     }
     for row in rows.iter() {
-        let values = json::pick(&row.data, fields);
+        let values = json::pick(row.data(), fields);
         for ((field, value), index) in fields.iter().zip(values).zip(&mut unique) {
             let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
-            if index.insert(Digest::of(form.as_str()), Digest::of(&row.key)).is_some() {
-                return Err(field);
+            if index.insert(Digest::of(form.as_str()), Digest::of(row.key())).is_some() {
+                shared = shared.or(Some(&**field));
             }
         }
     }
-    Ok(unique)
+    (unique, shared)
 }
 
 /// Enters a row into the indexes, or leaves them alone and says false when a value is taken.
 fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bool {
-    let forms: Vec<_> = json::pick(&row.data, fields)
+    let forms: Vec<_> = json::pick(row.data(), fields)
         .into_iter()
         .map(|value| Some(Digest::of(UniqueKey::of(&value?)?.as_str())))
         .collect();
@@ -260,7 +263,7 @@ fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bo
     }
     for (form, index) in forms.into_iter().zip(unique) {
         if let Some(form) = form {
-            index.insert(form, Digest::of(&row.key));
+            index.insert(form, Digest::of(row.key()));
         }
     }
     true
@@ -289,7 +292,7 @@ impl Decision<'_> {
         }
         let carry = carry(root, plan, &unfit, limit, |collection, row| {
             self.working
-                .tomb(collection, Digest::of(&row.key))
+                .tomb(collection, Digest::of(row.key()))
                 .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
         })?;
         let report = DeployReport {
@@ -320,7 +323,7 @@ impl Decision<'_> {
             working.emit(EventType::RowDeleted, who, at, Some(change), None, false);
         }
         for (collection, row) in carry.reattach {
-            working.drop_tomb(&collection, Digest::of(&row.key));
+            working.drop_tomb(&collection, Digest::of(row.key()));
             working.root.totals.live += 1;
             working.root.totals.bytes += row.stored_bytes();
             let change = RowChange {

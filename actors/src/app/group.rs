@@ -63,7 +63,7 @@ pub(crate) struct OpenMark {
 impl Open {
     /// Writes a row.
     pub(crate) fn write_row(&mut self, write: RowWrite) {
-        self.bytes += ENTRY_BYTES + write.row.data.len();
+        self.bytes += ENTRY_BYTES + write.row.data().len();
         self.rows.push(write);
     }
 
@@ -184,7 +184,7 @@ pub(crate) fn seal(
         prev_seq,
         seq: root.seq,
         totals: root.totals,
-        rows: last_of_each(rows, |write| (write.collection.clone(), Digest::of(&write.row.key))),
+        rows: last_of_each(rows, |write| (write.collection.clone(), Digest::of(write.row.key()))),
         scrubs,
         events,
         budgets: last_of_each(budgets, |write| (write.collection.clone(), write.network)),

@@ -52,7 +52,7 @@ impl PageText {
     fn room(&self) -> usize {
         let mut bytes = PAGE_OVERHEAD_BYTES;
         for seen in self.rows.as_slice() {
-            bytes += seen.row.data.len() + ROW_OVERHEAD_BYTES;
+            bytes += seen.row.data().len() + ROW_OVERHEAD_BYTES;
             if bytes > PIECE_BYTES {
                 break;
             }

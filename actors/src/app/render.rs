@@ -114,8 +114,8 @@ pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);
-            let location =
-                (status == 201).then(|| format!("{location_base}{}", path_segment(&reply.row.key)));
+            let location = (status == 201)
+                .then(|| format!("{location_base}{}", path_segment(reply.row.key())));
             answer(status, location, body)
         }
         Reply::Event(event) => answer(201, Some(location_base.to_owned()), self::event(event)),

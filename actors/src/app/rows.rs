@@ -84,7 +84,7 @@ impl Rows {
 
     /// The row at `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<Row>> {
-        self.at(Digest::of(key)).filter(|row| &*row.key == key)
+        self.at(Digest::of(key)).filter(|row| row.key() == key)
     }
 
     /// The row whose key has this digest.
@@ -95,7 +95,7 @@ impl Rows {
     /// Puts `row` at its key: in the place of the row that is there, which is returned, or in
     /// creation order.
     pub(crate) fn put(&mut self, row: Arc<Row>) -> Option<Arc<Row>> {
-        let digest = Digest::of(&row.key);
+        let digest = Digest::of(row.key());
         if let Some(place) = self.index.get(&digest) {
             return self.places.get_mut(*place as usize)?.replace(row);
         }
@@ -194,7 +194,7 @@ impl FromIterator<Arc<Row>> for Rows {
         let index = places
             .range(0..places.len())
             .enumerate()
-            .filter_map(|(place, row)| Some((Digest::of(&row?.key), place as u32)))
+            .filter_map(|(place, row)| Some((Digest::of(row?.key()), place as u32)))
             .collect();
         Self { places, index }
     }
@@ -202,5 +202,5 @@ impl FromIterator<Arc<Row>> for Rows {
 
 /// What rows are ordered by: creation, ties by key.
 fn creation(row: &Row) -> (Timestamp, &str) {
-    (row.created_at, &row.key)
+    (row.created_at, row.key())
 }

@@ -14,7 +14,7 @@ use rookery_domain::event::Event;
 const EVENTS_MAX: usize = 128;
 /// Events that a wake brings: enough for who followed the app until it slept. Most apps that wake
 /// are not followed at all.
-pub(crate) const EVENTS_LOADED: usize = 16;
+pub(crate) const EVENTS_LOADED: usize = 4;
 /// Bytes of row data and payloads that they may hold; one event may be larger.
 const BYTES_MAX: usize = 16 << 10;
 
@@ -89,5 +89,5 @@ impl Chain {
 
 fn weight(event: &Event) -> usize {
     event.data.as_ref().map_or(0, |data| data.len())
-        + event.change.as_ref().map_or(0, |change| change.row.data.len())
+        + event.change.as_ref().map_or(0, |change| change.row.data().len())
 }

@@ -84,7 +84,7 @@ impl AppHandle {
                 continue;
             }
             let live = &view.shelf(collection)?.rows;
-            rows.retain(|seen| live.get(&seen.row.key).is_none());
+            rows.retain(|seen| live.get(seen.row.key()).is_none());
             return Ok((view, rows));
         }
     }
@@ -123,7 +123,7 @@ impl AppHandle {
         loop {
             let store = &self.env().store;
             let trashed = store.trashed_row(self.id(), collection, key).await?;
-            let bytes = trashed.as_ref().map_or(0, |seen| seen.row.data.len());
+            let bytes = trashed.as_ref().map_or(0, |seen| seen.row.data().len());
             let op = Op::Restore {
                 collection: collection.into(),
                 key: key.into(),

@@ -239,7 +239,7 @@ impl Working {
         silent: bool,
     ) {
         let collection = self.root.collections[shelf].decl.name.clone();
-        let key = Digest::of(&after.row.key);
+        let key = Digest::of(after.row.key());
         if let Some(before) = before {
             self.root.totals.live -= 1;
             self.root.totals.bytes -= before.row.stored_bytes();
@@ -273,14 +273,14 @@ impl Working {
         self.root.totals.live -= 1;
         self.root.totals.bytes -= before.row.stored_bytes();
         self.index(shelf, before, None);
-        self.root.collections[shelf].rows.remove(&before.row.key);
+        self.root.collections[shelf].rows.remove(before.row.key());
         let collection = self.root.collections[shelf].decl.name.clone();
         self.bury(&collection, left, state);
     }
 
     /// Remembers that no live row stands at the key of `left`, and writes so.
     pub(crate) fn bury(&mut self, collection: &Arc<str>, left: Arc<Row>, state: RowState) {
-        let key = Digest::of(&left.key);
+        let key = Digest::of(left.key());
         let kind = match state {
             RowState::Trashed(_) => TombKind::Trashed,
             RowState::Purged(_) => TombKind::Purged,

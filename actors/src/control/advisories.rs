@@ -134,7 +134,7 @@ fn of_root(root: &Root) -> Report {
 }
 
 fn evidence(shelves: &[Shelf]) -> BTreeMap<Arc<str>, Evidence> {
-    let value = |row: &Arc<Row>| serde_json::from_str::<Value>(&row.data).ok();
+    let value = |row: &Arc<Row>| serde_json::from_str::<Value>(row.data()).ok();
     let of_shelf = |shelf: &Shelf| {
         let sample: Vec<Value> =
             shelf.rows.iter().rev().take(SAMPLE_ROWS_MAX as usize).filter_map(value).collect();

@@ -11,7 +11,7 @@ use rookery_domain::{
     event::{Event, EventType, RowChange},
     limits::Limits,
     manifest::{Collection, Manifest},
-    row::Row,
+    row::{Row, RowText},
     row_key,
     schema::CompiledSchema,
     unique::UniqueKey,
@@ -58,8 +58,7 @@ impl Control {
                 seq += 1;
                 let at = Timestamp(now.0 + seq as i64);
                 let row = Arc::new(Row {
-                    key,
-                    data: seed.data.text().into(),
+                    text: RowText::new(&key, seed.data.text()),
                     version: 1,
                     creator: request.by,
                     editor: request.by,
@@ -187,7 +186,7 @@ impl Seeds {
                 .iter()
                 .filter(|write| write.collection == *name)
                 .take(SAMPLE_ROWS_MAX as usize)
-                .filter_map(|write| serde_json::from_str(&write.row.data).ok())
+                .filter_map(|write| serde_json::from_str(write.row.data()).ok())
                 .collect();
             (name.clone(), Evidence::gather(*count, &values))
         };

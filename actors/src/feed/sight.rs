@@ -77,7 +77,8 @@ impl<'a> Sight<'a> {
             EventType::RowCreated | EventType::RowUpdated | EventType::RowRestored => true,
             _ => return if seen_after { Some(Shown::Outline) } else { unseen },
         };
-        let now = shelf.rows.get(&change.row.key).map(|row| scope.admits(Authorship::from(&**row)));
+        let now =
+            shelf.rows.get(change.row.key()).map(|row| scope.admits(Authorship::from(&**row)));
         match (seen_after, now) {
             (true, Some(true)) if row_stays => Some(Shown::Whole),
             (true, None) => Some(Shown::Outline),
@@ -125,13 +126,13 @@ fn render(event: &Event, shown: &Shown, kind: &str, cursor: &str) -> String {
         out.push_str(",\"collection\":");
         write_json_string(&change.collection, &mut out);
         out.push_str(",\"key\":");
-        write_json_string(&change.row.key, &mut out);
+        write_json_string(change.row.key(), &mut out);
         if !matches!(shown, Shown::Hidden) {
             let _ = write!(out, ",\"version\":{}", change.row.version);
         }
-        if matches!(shown, Shown::Whole) && !change.row.data.is_empty() {
+        if matches!(shown, Shown::Whole) && !change.row.data().is_empty() {
             out.push_str(",\"data\":");
-            out.push_str(&change.row.data);
+            out.push_str(change.row.data());
         }
     } else if let Some(data) = &event.data {
         out.push_str(",\"data\":");

@@ -192,7 +192,7 @@ impl Client {
     /// Whatever is told of a row is durable by then, also that it existed already.
     fn told(&self, reply: &RowReply) {
         let row: &Row = &reply.row;
-        assert!(self.holds(&row.key, row.version, &row.data), "told and not durable: {reply:?}");
+        assert!(self.holds(row.key(), row.version, row.data()), "told and not durable: {reply:?}");
     }
 
     /// What was refused left nothing behind, and was refused for a reason that is durable.
@@ -240,7 +240,7 @@ impl Client {
             let served = self.app.published_rows(collection);
             assert_eq!(served.len(), kept.len());
             for row in &served {
-                assert_eq!(kept.get(&*row.key), Some(&(row.version, &*row.data)));
+                assert_eq!(kept.get(row.key()), Some(&(row.version, row.data())));
             }
         }
     }

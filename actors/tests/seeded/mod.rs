@@ -151,7 +151,8 @@ async fn probe(bench: &Bench, client: &Client) {
     }
     for email in EMAILS {
         let rows = app.published_rows("entries");
-        let holders = rows.iter().filter(|row| row.data.contains(&format!("\"{email}\""))).count();
+        let holders =
+            rows.iter().filter(|row| row.data().contains(&format!("\"{email}\""))).count();
         let taken = while_committing(bench, client.take(email)).await;
         match taken {
             Ok(_) => assert_eq!(holders, 0, "{email} was free and is held"),

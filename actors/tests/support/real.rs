@@ -14,7 +14,7 @@ use rookery_domain::{
     id::{AgentId, AppId, HumanId},
     limits::{AppsMax, Limits},
     principal::Caller,
-    row::Row,
+    row::{Row, RowText},
     sealed::ServerKey,
     time::Clock,
 };
@@ -171,8 +171,7 @@ impl House {
     pub(crate) fn rows(&self, count: usize, state: RowState) -> Vec<RowWrite> {
         let by = self.caller.principal();
         let row = |i| Row {
-            key: format!("k{i}").into(),
-            data: "{}".into(),
+            text: RowText::new(&format!("k{i}"), "{}"),
             version: 1,
             creator: by,
             editor: by,
@@ -218,7 +217,7 @@ impl House {
     pub(crate) async fn stored_keys(&self, app: AppId) -> Vec<String> {
         let options = LoadOptions { now: NOW, tail_events: 0 };
         let loaded = load_app(&self.db, app, options).await.unwrap().expect("it is there");
-        loaded.rows.iter().map(|live| live.row.key.to_string()).collect()
+        loaded.rows.iter().map(|live| live.row.key().to_string()).collect()
     }
 
     /// Rows of the account, as storage sums them up.

@@ -240,16 +240,16 @@ impl State {
         for event in &group.events {
             if let Some(change) = &event.change {
                 let row = &change.row;
-                let data = row.data.to_string();
-                self.logged.insert((group.app, row.key.to_string(), row.version, data));
+                let data = row.data().to_string();
+                self.logged.insert((group.app, row.key().to_string(), row.version, data));
             }
             app.events.push(event.clone());
         }
         for write in &group.rows {
-            let place = (write.collection.clone(), write.row.key.clone());
+            let place = (write.collection.clone(), write.row.key().into());
             let before = app.rows.insert(place, (write.row.clone(), write.state));
             if before.is_some_and(|(before, _)| before.version >= write.row.version) {
-                self.violations.push(format!("the version of {:?} did not rise", write.row.key));
+                self.violations.push(format!("the version of {:?} did not rise", write.row.key()));
             }
         }
         let totals = totals(&app.rows);
@@ -305,7 +305,7 @@ fn picture(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Picture {
     rows.iter()
         .filter(|(_, (_, state))| *state == RowState::Live)
         .map(|((collection, key), (row, _))| {
-            ((collection.to_string(), key.to_string()), (row.version, row.data.to_string()))
+            ((collection.to_string(), key.to_string()), (row.version, row.data().to_string()))
         })
         .collect()
 }

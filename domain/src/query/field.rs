@@ -83,7 +83,7 @@ impl<'r> View<'r> {
         let mut slots = Vec::new();
         if !projection.0.is_empty() {
             slots.resize_with(projection.0.len(), Slot::default);
-            let mut text = serde_json::Deserializer::from_str(&row.data);
+            let mut text = serde_json::Deserializer::from_str(row.data());
             // Reading stops at the last member that is asked for, which serde_json then reports
             // as text that goes on. The data itself was checked when it was written.
             let _ = Members { projection, slots: &mut slots }.deserialize(&mut text);
@@ -104,7 +104,7 @@ impl<'r> View<'r> {
     pub(super) fn value(&self, field: &Field) -> Option<Ref<'_>> {
         match field {
             Field::Data { slot, rest } => self.data(*slot, rest),
-            Field::System(SystemField::Key) => Some(Ref::String(&self.row.key)),
+            Field::System(SystemField::Key) => Some(Ref::String(self.row.key())),
             Field::System(SystemField::Version) => Some(Ref::Number(self.row.version.into())),
             Field::System(SystemField::CreatedAt) => Some(millis(self.row.created_at)),
             Field::System(SystemField::UpdatedAt) => Some(millis(self.row.updated_at)),

@@ -55,7 +55,7 @@ impl Sort {
             Field::System(SystemField::UpdatedAt) => SortValue::number(row.updated_at.0),
             field => view.value(field).map_or(SortValue::Null, SortValue::of),
         });
-        SortKey { values: values.collect(), key: row.key.clone() }
+        SortKey { values: values.collect(), key: row.key().into() }
     }
 
     pub(super) fn compare(&self, a: &SortKey, b: &SortKey) -> Ordering {

@@ -76,7 +76,7 @@ pub(crate) fn created(reply: &RowReply, location_base: impl FnOnce() -> String) 
     let headers = response.headers_mut();
     match reply.fate {
         RowFate::Created => {
-            let location = location_base() + &render::path_segment(&reply.row.key);
+            let location = location_base() + &render::path_segment(reply.row.key());
             put(headers, header::LOCATION, location);
         }
         RowFate::Existed => {

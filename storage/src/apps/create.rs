@@ -173,7 +173,7 @@ fn row_args(app: AppId, write: &RowWrite) -> Args {
     args![
         app,
         &*write.collection,
-        &*row.key,
+        row.key(),
         row.version,
         write.stored_data(),
         principal_bytes(row.creator),
@@ -195,7 +195,7 @@ fn event_args(app: AppId, event: &Event) -> Args {
         event.at,
         principal_bytes(event.by),
         change.map(|change| &*change.collection),
-        row.map(|row| &*row.key),
+        row.map(|row| row.key()),
         row.map(|row| i64::from(row.version)),
         row.map(|row| principal_bytes(row.creator)),
         row.map(|row| principal_bytes(row.editor)),
@@ -203,7 +203,7 @@ fn event_args(app: AppId, event: &Event) -> Args {
         row.map(|row| row.created_at),
         row.map(|row| row.updated_at),
         // The first events create rows or tell of the app: none of them hides its content.
-        row.map_or(event.data.as_deref(), |row| Some(&*row.data)),
+        row.map_or(event.data.as_deref(), |row| Some(row.data())),
         event.silent,
     ]
 }

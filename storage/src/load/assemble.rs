@@ -264,9 +264,9 @@ impl Assembly {
     pub(super) fn finish(mut self) -> LoadedApp {
         self.loaded.tail.reverse();
         self.loaded.rows.sort_by(|a, b| {
-            (a.row.created_at, &a.row.key, &a.collection).cmp(&(
+            (a.row.created_at, a.row.key(), &a.collection).cmp(&(
                 b.row.created_at,
-                &b.row.key,
+                b.row.key(),
                 &b.collection,
             ))
         });

@@ -67,7 +67,7 @@ contract! {
         }
         let loaded = load(&test.db, app).await;
         assert_eq!(loaded.head.last_seq, 4);
-        assert_eq!(&*loaded.rows[0].row.data, r#"{"n":2}"#);
+        assert_eq!(loaded.rows[0].row.data(), r#"{"n":2}"#);
     }
 
     async fn a_group_that_builds_on_a_stale_head_is_fenced_and_leaves_nothing(test: &TestDb) {

@@ -64,7 +64,7 @@ impl Draft {
 
     /// Adds a row and its event.
     pub(super) fn row(mut self, kind: EventType, state: RowState, row: Arc<Row>) -> Self {
-        self.0.rows.retain(|write| write.row.key != row.key);
+        self.0.rows.retain(|write| write.row.key() != row.key());
         self.0.rows.push(RowWrite { collection: ENTRIES.into(), row: Arc::clone(&row), state });
         self.event(kind, Some(row), None)
     }
@@ -76,7 +76,7 @@ impl Draft {
 
     /// Adds a row that is purged at [`NOW`], and the scrub of its content.
     pub(super) fn purge(mut self, row: Arc<Row>) -> Self {
-        self.0.scrubs.push(Scrub { collection: ENTRIES.into(), key: row.key.clone() });
+        self.0.scrubs.push(Scrub { collection: ENTRIES.into(), key: row.key().into() });
         self.row(EventType::RowPurged, RowState::Purged(NOW), row)
     }
 
@@ -219,7 +219,7 @@ pub(super) fn picture(app: &LoadedApp) -> String {
 
 /// The keys of the live rows.
 pub(super) fn keys(app: &LoadedApp) -> Vec<&str> {
-    app.rows.iter().map(|live| &*live.row.key).collect()
+    app.rows.iter().map(|live| live.row.key()).collect()
 }
 
 /// Keeps the writer from committing groups of one app, until it is dropped.

@@ -101,7 +101,7 @@ contract! {
         assert_eq!(loaded.tail.len(), 8);
         for (stored, written) in loaded.tail[1..].iter().zip(&events) {
             if written.kind == EventType::RowDeleted {
-                assert_eq!(&*stored.change.as_ref().unwrap().row.data, "");
+                assert_eq!(stored.change.as_ref().unwrap().row.data(), "");
             } else {
                 assert_eq!(stored, written);
             }

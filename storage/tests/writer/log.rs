@@ -38,7 +38,7 @@ fn a_commit_larger_than_the_page_cache_is_whole() {
         assert_eq!(commit_of(app, &rows).commit(&writer).await, Outcome::Committed);
         let mut stored: Vec<_> =
             load(&test.db, app).await.rows.into_iter().map(|live| live.row).collect();
-        stored.sort_by(|a, b| a.key.cmp(&b.key));
+        stored.sort_by(|a, b| a.key().cmp(b.key()));
         assert!(stored == rows, "what was committed is not what is stored");
         integrity::check(&test.db).await.unwrap();
     });

@@ -26,7 +26,7 @@ async fn with_trash(test: &TestDb) -> rookery_domain::id::AppId {
 }
 
 fn names(rows: &[trash::TrashedRow]) -> Vec<&str> {
-    rows.iter().map(|trashed| &*trashed.row.key).collect()
+    rows.iter().map(|trashed| trashed.row.key()).collect()
 }
 
 contract! {
@@ -42,7 +42,7 @@ contract! {
         for (last, rest) in [(0, vec!["a", "old"]), (1, vec!["old"])] {
             let TrashCursor { deleted_at, key } = TrashCursor {
                 deleted_at: first[last].deleted_at,
-                key: first[last].row.key.clone(),
+                key: first[last].row.key().into(),
             };
             let cursor = Some(TrashCursor { deleted_at, key });
             let page = trash::list(db, app, ENTRIES, cursor, rest.len() as u32).await.unwrap();
@@ -56,14 +56,14 @@ contract! {
         let app = with_trash(test).await;
         let db = &test.db;
         let old = trash::find(db, app, ENTRIES, "old").await.unwrap().unwrap();
-        assert_eq!(&*old.row.data, r#"{"n":1}"#);
+        assert_eq!(old.row.data(), r#"{"n":1}"#);
         for key in ["live", "kept", "none"] {
             assert_eq!(trash::find(db, app, ENTRIES, key).await.unwrap(), None);
         }
         let kept = trash::detached(db, app, &[ENTRIES, "others"]).await.unwrap();
         assert_eq!(kept.len(), 1);
-        assert_eq!((&*kept[0].collection, &*kept[0].row.key), (ENTRIES, "kept"));
-        assert_eq!(&*kept[0].row.data, r#"{"n":2}"#);
+        assert_eq!((&*kept[0].collection, kept[0].row.key()), (ENTRIES, "kept"));
+        assert_eq!(kept[0].row.data(), r#"{"n":2}"#);
     }
 
     async fn rows_due_for_purge_are_the_oldest_of_all_apps(test: &TestDb) {
@@ -71,12 +71,12 @@ contract! {
         let db = &test.db;
         let due = trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap();
         assert_eq!(due.len(), 1);
-        assert_eq!((due[0].app, &*due[0].collection, &*due[0].row.key), (app, ENTRIES, "old"));
+        assert_eq!((due[0].app, &*due[0].collection, due[0].row.key()), (app, ENTRIES, "old"));
         assert_eq!(due[0].deleted_at, NOW.plus_seconds(1));
-        assert_eq!(&*due[0].row.data, "");
+        assert_eq!(due[0].row.data(), "");
         // Behind a row come those of its time, too.
         let all = trash::due_for_purge(db, None, NOW.plus_seconds(6), 10).await.unwrap();
-        assert_eq!(all.iter().map(|due| &*due.row.key).collect::<Vec<_>>(), ["old", "a", "b"]);
+        assert_eq!(all.iter().map(|due| due.row.key()).collect::<Vec<_>>(), ["old", "a", "b"]);
         for (last, after) in [(None, 0), (Some(&all[0]), 1), (Some(&all[1]), 2), (Some(&all[2]), 3)] {
             let rest = trash::due_for_purge(db, last, NOW.plus_seconds(6), 2).await.unwrap();
             assert_eq!(rest, all[after..all.len().min(after + 2)]);
@@ -102,8 +102,8 @@ contract! {
         assert_eq!(trash::overfull(db, (0, 0), None, 0).await.unwrap(), []);
         assert_eq!(trash::overfull(db, (0, 0), Some(app), 10).await.unwrap(), []);
         let oldest = trash::oldest(db, app, 2).await.unwrap();
-        assert_eq!(oldest.iter().map(|row| &*row.row.key).collect::<Vec<_>>(), ["old", "a"]);
-        assert_eq!((&*oldest[0].row.data, oldest[0].deleted_at), ("", NOW.plus_seconds(1)));
+        assert_eq!(oldest.iter().map(|row| row.row.key()).collect::<Vec<_>>(), ["old", "a"]);
+        assert_eq!((oldest[0].row.data(), oldest[0].deleted_at), ("", NOW.plus_seconds(1)));
     }
 }
 

@@ -31,7 +31,7 @@ impl Decision<'_> {
                 WriteRow::Create(row) => decision.create(shelf, row),
                 WriteRow::Upsert(row) => decision.upsert(shelf, row),
             }?;
-            gain += reply.row.data.len().saturating_sub(brought);
+            gain += reply.row.data().len().saturating_sub(brought);
             Ok(reply)
         })
     }

@@ -226,7 +226,7 @@ impl Decision<'_> {
     /// The row's data as a value.
     fn value_of(row: &Row) -> Value {
         // Stored data was checked when it was written; a poison row never gets here.
-        serde_json::from_str(&row.data).unwrap_or(Value::Null)
+        serde_json::from_str(row.data()).unwrap_or(Value::Null)
     }
 }
 

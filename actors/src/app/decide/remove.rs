@@ -7,7 +7,7 @@ use rookery_domain::{
     access::{Access, Authorship},
     event::{EventType, RowChange},
     principal::Caller,
-    row::Row,
+    row::{Row, RowText},
 };
 use rookery_storage::commit::{RowState, Scrub};
 
@@ -130,8 +130,7 @@ impl Decision<'_> {
         let at = self.working.stamp(self.now);
         let who = self.standing.principal;
         Arc::new(Row {
-            key: key.into(),
-            data: "".into(),
+            text: RowText::new(key, ""),
             version: version + 1,
             creator: row.map_or(who, |row| row.creator),
             editor: row.map_or(who, |row| row.editor),
@@ -145,7 +144,7 @@ impl Decision<'_> {
         self.working.root.tail.clear();
         let seq = self.working.root.seq;
         self.working.private.answers.forget_all(seq);
-        let key = left.key.clone();
+        let key: Box<str> = left.key().into();
         self.working.open.scrubs.push(Scrub { collection: collection.clone(), key: key.clone() });
         let (version, purged_at) = (left.version, left.updated_at);
         self.emit_of(collection.clone(), EventType::RowPurged, left);

@@ -38,9 +38,9 @@ impl Decision<'_> {
     pub(super) fn purge_trash(&mut self, rows: &[DueRow]) -> u64 {
         let mut purged = 0;
         for DueRow { collection, row, .. } in rows.iter().take(SWEEP_ROWS_MAX) {
-            let Some(tomb) = self.working.tomb(collection, Digest::of(&row.key)) else { continue };
+            let Some(tomb) = self.working.tomb(collection, Digest::of(row.key())) else { continue };
             if tomb.kind == TombKind::Trashed && tomb.version == row.version {
-                self.purge_tomb(&Arc::from(&**collection), &row.key, tomb);
+                self.purge_tomb(&Arc::from(&**collection), row.key(), tomb);
                 purged += 1;
             }
         }

@@ -12,7 +12,7 @@ use rookery_domain::{
     manifest::Collection,
     patch,
     principal::Caller,
-    row::Row,
+    row::{Row, RowText},
     row_key,
     unique::UniqueKey,
 };
@@ -72,8 +72,7 @@ impl Decision<'_> {
         let at = self.working.stamp(self.now);
         let who = self.standing.principal;
         let row = Arc::new(Row {
-            key,
-            data,
+            text: RowText::new(&key, &data),
             version: tomb.map_or(before, |tomb| tomb.version) + 1,
             creator: who,
             editor: who,
@@ -151,22 +150,21 @@ impl Decision<'_> {
         check_version(&access, &row, if_match)?;
         let needs_before = !decl.unique.is_empty() || !decl.relations.is_empty();
         let before = if needs_before { Self::value_of(&row) } else { Value::Null };
-        let data = patch::apply(&row.data, data, replace)?;
+        let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
         let (data, value) = data.into_parts();
         self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
-        let bytes = (row.key.len() + data.len()) as u64;
+        let bytes = (row.key().len() + data.len()) as u64;
         self.under_budget(decl, |decision| {
-            decision.check_unique(shelf, decl, &value, Digest::of(&row.key))?;
+            decision.check_unique(shelf, decl, &value, Digest::of(row.key()))?;
             decision.check_quota(bytes, Some(&row))
         })?;
 
         let at = self.working.stamp(self.now);
         let after = Arc::new(Row {
-            key: row.key.clone(),
-            data,
+            text: RowText::new(row.key(), &data),
             version: row.version + 1,
             creator: row.creator,
             editor: who,

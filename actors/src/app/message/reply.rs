@@ -43,7 +43,7 @@ pub enum Reply {
 impl Reply {
     /// The keys of the rows that its answer quotes.
     pub(crate) fn quoted_keys(&self) -> Box<[Box<str>]> {
-        let key = |reply: &RowReply| reply.row.key.clone();
+        let key = |reply: &RowReply| Box::from(reply.row.key());
         match self {
             Self::Row(reply) => [key(reply)].into(),
             Self::Batch(results) => results.iter().flatten().map(key).collect(),

@@ -3,7 +3,11 @@
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use rookery_actors::app::read::SeenRow;
-use rookery_domain::{Principal, id::AppId, row::Row};
+use rookery_domain::{
+    Principal,
+    id::AppId,
+    row::{Row, RowText},
+};
 use rookery_storage::{
     commit::RowState,
     load::{LoadedApp, LoadedRow, Tombstone},
@@ -23,9 +27,8 @@ impl FakeStore {
             let key: Box<str> = format!("k{n}").into();
             let (creator, editor) = (by, by);
             let (created_at, updated_at) = (at, at);
-            let data = "".into();
-            let row =
-                Row { key: key.clone(), data, version, creator, editor, created_at, updated_at };
+            let text = RowText::new(&key, "");
+            let row = Row { text, version, creator, editor, created_at, updated_at };
             app.rows.insert(("entries".into(), key), (Arc::new(row), RowState::Purged(at)));
         }
     }
@@ -70,7 +73,7 @@ impl State {
         let next = rows
             .last()
             .filter(|_| is_more)
-            .map(|last| TrashCursor { deleted_at: last.deleted_at, key: last.row.key.clone() });
+            .map(|last| TrashCursor { deleted_at: last.deleted_at, key: last.row.key().into() });
         TrashPage { rows, next, seq: app.head.last_seq }
     }
 }
@@ -116,6 +119,6 @@ pub(super) fn load(app: &App) -> LoadedApp {
             loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
         }
     }
-    loaded.rows.sort_by_key(|one| (one.row.created_at, one.row.key.clone()));
+    loaded.rows.sort_by_key(|one| (one.row.created_at, Box::<str>::from(one.row.key())));
     loaded
 }

@@ -155,7 +155,7 @@ impl<'g> Rows<'g> {
         for write in &group.rows {
             self.n.push(n);
             self.collection.push(&write.collection);
-            self.key.push(&write.row.key);
+            self.key.push(write.row.key());
             self.version.push(write.row.version.into());
             self.data.push(write.stored_data());
             self.creator.push(principal_bytes(write.row.creator));
@@ -186,7 +186,7 @@ impl<'g> Events<'g> {
             self.at.push(event.at.0);
             self.by.push(principal_bytes(event.by));
             self.collection.push(change.map(|change| &*change.collection));
-            self.key.push(row.map(|row| &*row.key));
+            self.key.push(row.map(|row| row.key()));
             self.version.push(row.map(|row| row.version.into()));
             self.creator.push(row.map(|row| principal_bytes(row.creator)));
             self.editor.push(row.map(|row| principal_bytes(row.editor)));

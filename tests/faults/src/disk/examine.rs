@@ -55,7 +55,7 @@ fn judge_rows(loaded: &LoadedApp, found: &mut Found) {
     let (mut bytes, mut trashed_bytes) = (0, 0);
     for live in &loaded.rows {
         bytes += live.row.stored_bytes();
-        found.versions.insert(live.row.key.to_string(), live.row.version.into());
+        found.versions.insert(live.row.key().to_string(), live.row.version.into());
     }
     for tombstone in &loaded.tombstones {
         trashed_bytes += tombstone.bytes;
@@ -90,7 +90,7 @@ async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) 
             }
             after = event.seq;
             if let Some(change) = &event.change {
-                told.insert(change.row.key.to_string(), change.row.version.into());
+                told.insert(change.row.key().to_string(), change.row.version.into());
             }
         }
         if page.events.is_empty() {
