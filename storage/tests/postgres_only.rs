@@ -1,5 +1,7 @@
 //! What only PostgreSQL has: connections that a server can cut.
 
+use std::time::Duration;
+
 use rookery_domain::id::{AgentId, KeyId};
 use rookery_storage::{
     Db, StorageError, StorageOptions, agents,
@@ -189,6 +191,51 @@ fn a_commit_of_unknown_outcome_is_never_tried_again() {
         assert!(!error.is_certain());
         assert_eq!(number(&test.db, "select last_value from attempts").await, 1);
         meta::set(&test.db, "k", "v").await.unwrap();
+    });
+}
+
+#[test]
+fn a_server_that_falls_silent_keeps_nobody_waiting() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        // Each time the one connection of the pool is given up, and another takes its place.
+        let options = StorageOptions {
+            postgres_connections_max: 1,
+            postgres_answer_timeout: Duration::from_millis(300),
+            ..StorageOptions::postgres(&test.database.as_ref().unwrap().url, "unused")
+        };
+        let hasty = Db::connect(&options).await.unwrap();
+        let load = || load_app(&hasty, app, LoadOptions { now: NOW, tail_events: 0 });
+        let mut hangs = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+
+        hangs.execute("begin; lock table meta, app_head in access exclusive mode").await.unwrap();
+        for error in [
+            meta::get(&hasty, "k").await.unwrap_err(),
+            meta::set(&hasty, "k", "lost").await.unwrap_err(),
+            load().await.unwrap_err(),
+        ] {
+            assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        }
+        hangs.execute("rollback").await.unwrap();
+        assert_eq!(meta::get(&hasty, "k").await.unwrap(), None);
+        assert!(load().await.unwrap().is_some());
+
+        let sql = "create function wait() returns trigger language plpgsql as $$
+                   begin
+                       perform pg_advisory_xact_lock(1);
+                       return null;
+                   end $$;
+                   create constraint trigger wait after insert on meta
+                       deferrable initially deferred for each row execute function wait()";
+        hangs.execute(sql).await.unwrap();
+        hangs.execute("begin; select pg_advisory_xact_lock(1)").await.unwrap();
+        let error = meta::set(&hasty, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::MaybeCommitted(_)), "{error:?}");
+        hangs.execute("rollback").await.unwrap();
+        let has_landed = async || meta::get(&hasty, "k").await.unwrap().as_deref() == Some("v");
+        until_async("the commit of which nobody heard", has_landed).await;
+        hasty.close().await;
     });
 }
 

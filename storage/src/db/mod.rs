@@ -5,6 +5,7 @@
 //! in a task of its own, so it ends whatever becomes of the caller. What is not here: the hot
 //! path, which is written by hand for each database, and any statement about a table.
 
+mod answer;
 mod args;
 mod postgres;
 mod soundness;
@@ -25,6 +26,7 @@ use crate::{
     trace,
 };
 
+pub(crate) use answer::{AnswerTimeout, Silent};
 pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
@@ -51,6 +53,9 @@ pub struct StorageOptions {
     pub sqlite_readers_max: u32,
     /// Connections to PostgreSQL, the writer's lanes not included.
     pub postgres_connections_max: u32,
+    /// How long PostgreSQL may take to answer. Far above the time-out of its locks: a connection
+    /// that is silent for so long is taken for lost.
+    pub postgres_answer_timeout: Duration,
 }
 
 impl StorageOptions {
@@ -62,6 +67,7 @@ impl StorageOptions {
             data_dir: data_dir.into(),
             sqlite_readers_max: 4,
             postgres_connections_max: 16,
+            postgres_answer_timeout: Duration::from_secs(30),
         }
     }
 
@@ -237,11 +243,7 @@ impl Db {
     pub(crate) async fn all<T: Record>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
         match self {
             Self::Sqlite(db) => tx::all_sqlite(db.readers(), sql, &args).await,
-            Self::Postgres(db) => match tx::all_postgres(db.pool(), sql, &args).await {
-                // A pooled connection that the server has closed meanwhile; reading is repeatable.
-                Err(error) if tx::is_lost(&error) => tx::all_postgres(db.pool(), sql, &args).await,
-                result => result,
-            },
+            Self::Postgres(db) => db.all(sql, &args).await,
         }
         .map_err(|error| StorageError::before_commit(&error))
     }

@@ -10,7 +10,9 @@ use sqlx::{
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::{Attempt, Body, DatabaseUrl, Soundness, StorageOptions, Tx};
+use super::{
+    AnswerTimeout, Arg, Attempt, Body, DatabaseUrl, Record, Soundness, StorageOptions, Tx, tx,
+};
 use crate::error::{Result, StorageError};
 
 /// The migrations of this build.
@@ -30,6 +32,7 @@ pub struct PostgresDb(Arc<Inner>);
 struct Inner {
     pool: PgPool,
     options: PgConnectOptions,
+    answer_timeout: AnswerTimeout,
     soundness: Soundness,
 }
 
@@ -60,7 +63,12 @@ impl PostgresDb {
         // Not back to the pool: the session may still hold the lock of a failed migration.
         drop(conn.detach());
         migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        Ok(Self(Arc::new(Inner { pool, options: connect, soundness: Soundness::default() })))
+        Ok(Self(Arc::new(Inner {
+            pool,
+            options: connect,
+            answer_timeout: AnswerTimeout(options.postgres_answer_timeout),
+            soundness: Soundness::default(),
+        })))
     }
 
     /// The pool of the cold path.
@@ -80,6 +88,34 @@ impl PostgresDb {
         &self.0.options
     }
 
+    /// How long the server may take to answer.
+    pub(crate) fn answer_timeout(&self) -> AnswerTimeout {
+        self.0.answer_timeout
+    }
+
+    /// All rows of a query, outside of any transaction.
+    pub(super) async fn all<T: Record>(
+        &self,
+        sql: &'static str,
+        args: &[Arg],
+    ) -> Result<Vec<T>, sqlx::Error> {
+        let mut is_retry = false;
+        loop {
+            let mut conn = self.pool().acquire().await?;
+            let answer = tx::all_postgres(&mut *conn, sql, args);
+            match self.answer_timeout().of(answer).await {
+                // A pooled connection that the server has closed meanwhile; reading is repeatable.
+                Ok(Err(error)) if tx::is_lost(&error) && !is_retry => is_retry = true,
+                Ok(result) => return result,
+                Err(silent) => {
+                    // The pool must not have it back.
+                    drop(conn.detach());
+                    return Err(silent.into());
+                }
+            }
+        }
+    }
+
     pub(super) async fn attempt<I: Sync, O>(
         &self,
         input: &I,
@@ -93,9 +129,10 @@ impl PostgresDb {
             .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?;
         // From here on the connection goes back to the pool only in a known state: a transaction
         // that is dropped (a failed COMMIT, a body that panics) closes it.
-        let mut tx = Tx::postgres(conn);
+        let mut tx = Tx::postgres(conn, self.answer_timeout());
         tx.control("begin").await.map_err(|error| StorageError::before_commit(&error))?;
         let result = body(&mut tx, input).await;
+        let is_silent = tx.is_silent();
         if result.is_err() || tx.is_doomed() {
             if tx.control("rollback").await.is_ok() {
                 drop(tx.into_postgres());
@@ -104,7 +141,11 @@ impl PostgresDb {
             tx.control("commit").await.map_err(|error| StorageError::at_commit(&error))?;
             drop(tx.into_postgres());
         }
-        Ok(result?)
+        result.map_err(|error| match error {
+            // It would only be waited for again.
+            error if is_silent => Attempt::Final(error),
+            error => error.into(),
+        })
     }
 }
 

@@ -213,7 +213,13 @@ impl SqliteDb {
             Err(error) => {
                 close(tx).await;
                 if !roll_back {
-                    return Err(StorageError::at_commit(&error).into());
+                    return Err(match StorageError::at_commit(&error) {
+                        // The pages may be on disk or not: only reading the file again, in a new
+                        // process, tells.
+                        StorageError::MaybeCommitted(why) => StorageError::Broken(why),
+                        other => other,
+                    }
+                    .into());
                 }
             }
         }

@@ -5,7 +5,7 @@ use sqlx::{
     SqliteConnection, pool::PoolConnection, query_as_with, query_with,
 };
 
-use super::{Arg, Args, Record, args, no_row};
+use super::{AnswerTimeout, Arg, Args, Record, Silent, args, no_row};
 use crate::error::{Result, StorageError};
 
 /// Parameters of one generated multi-row insert; SQLite admits 32,766, PostgreSQL 65,535.
@@ -25,19 +25,60 @@ enum Conn {
 
 /// A pooled connection in the middle of a transaction: dropped as it is, it is closed instead of
 /// going back to the pool with the transaction still open.
-struct Pooled(Option<PoolConnection<Postgres>>);
+struct Pooled {
+    /// `None` once it is the pool's again, or was silent for too long.
+    conn: Option<PoolConnection<Postgres>>,
+    answer_timeout: AnswerTimeout,
+}
 
 impl Pooled {
     fn get(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
-        self.0.as_deref_mut().ok_or(sqlx::Error::PoolClosed)
+        self.conn.as_deref_mut().ok_or(sqlx::Error::PoolClosed)
+    }
+
+    /// What came of a statement; a connection that was silent is closed.
+    fn heard<T>(
+        &mut self,
+        answer: Result<Result<T, sqlx::Error>, Silent>,
+    ) -> Result<T, sqlx::Error> {
+        answer.unwrap_or_else(|silent| {
+            self.close();
+            Err(silent.into())
+        })
+    }
+
+    async fn all<T: Record>(
+        &mut self,
+        sql: &'static str,
+        args: &[Arg],
+    ) -> Result<Vec<T>, sqlx::Error> {
+        let timeout = self.answer_timeout;
+        let answer = timeout.of(all_postgres(self.get()?, sql, args)).await;
+        self.heard(answer)
+    }
+
+    async fn execute(
+        &mut self,
+        sql: SqlStr,
+        args: &[Arg],
+        keep_prepared: bool,
+    ) -> Result<u64, sqlx::Error> {
+        let timeout = self.answer_timeout;
+        let statement = query_with::<Postgres, _>(sql, args::for_postgres(args)?);
+        let answer = timeout.of(statement.persistent(keep_prepared).execute(self.get()?)).await;
+        self.heard(answer).map(|done| done.rows_affected())
+    }
+
+    fn close(&mut self) {
+        if let Some(conn) = self.conn.take() {
+            drop(conn.detach());
+        }
     }
 }
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        if let Some(conn) = self.0.take() {
-            drop(conn.detach());
-        }
+        self.close();
     }
 }
 
@@ -46,12 +87,18 @@ impl Tx {
         Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false }
     }
 
-    pub(super) fn postgres(conn: PoolConnection<Postgres>) -> Self {
-        Self { conn: Conn::Postgres(Pooled(Some(conn))), doomed: false }
+    pub(super) fn postgres(conn: PoolConnection<Postgres>, answer_timeout: AnswerTimeout) -> Self {
+        let conn = Pooled { conn: Some(conn), answer_timeout };
+        Self { conn: Conn::Postgres(conn), doomed: false }
     }
 
     pub(super) const fn is_doomed(&self) -> bool {
         self.doomed
+    }
+
+    /// Whether the server did not answer in time.
+    pub(super) const fn is_silent(&self) -> bool {
+        matches!(&self.conn, Conn::Postgres(Pooled { conn: None, .. }))
     }
 
     /// The SQLite connection, when it is one.
@@ -65,7 +112,7 @@ impl Tx {
     /// The PostgreSQL connection, when it is one, back to the pool's care.
     pub(super) fn into_postgres(self) -> Option<PoolConnection<Postgres>> {
         match self.conn {
-            Conn::Postgres(mut conn) => conn.0.take(),
+            Conn::Postgres(mut pooled) => pooled.conn.take(),
             Conn::Sqlite(_) => None,
         }
     }
@@ -74,7 +121,11 @@ impl Tx {
     pub(super) async fn control(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
         match &mut self.conn {
             Conn::Sqlite(conn) => conn.execute(sql).await.map(|_| ()),
-            Conn::Postgres(conn) => conn.get()?.execute(sql).await.map(|_| ()),
+            Conn::Postgres(pooled) => {
+                let timeout = pooled.answer_timeout;
+                let answer = timeout.of(pooled.get()?.execute(sql)).await;
+                pooled.heard(answer).map(|_| ())
+            }
         }
     }
 
@@ -94,10 +145,7 @@ impl Tx {
     pub(crate) async fn all<T: Record>(&mut self, sql: &'static str, args: Args) -> Result<Vec<T>> {
         let result = match &mut self.conn {
             Conn::Sqlite(conn) => all_sqlite(&mut **conn, sql, &args).await,
-            Conn::Postgres(conn) => match conn.get() {
-                Ok(conn) => all_postgres(conn, sql, &args).await,
-                Err(error) => Err(error),
-            },
+            Conn::Postgres(pooled) => pooled.all(sql, &args).await,
         };
         self.settle(result)
     }
@@ -162,11 +210,7 @@ impl Conn {
                 .execute(&mut **conn)
                 .await?
                 .rows_affected(),
-            Self::Postgres(conn) => query_with::<Postgres, _>(sql, args::for_postgres(args)?)
-                .persistent(keep_prepared)
-                .execute(conn.get()?)
-                .await?
-                .rows_affected(),
+            Self::Postgres(pooled) => pooled.execute(sql, args, keep_prepared).await?,
         })
     }
 }

@@ -28,20 +28,15 @@ pub(super) async fn load(
     let task = tokio::spawn(async move {
         let mut connection =
             db.pool().acquire().await.map_err(|error| StorageError::before_commit(&error))?;
-        let begun = connection
-            .execute(begin(app))
-            .await
-            .map(drop)
-            .map_err(|error| StorageError::before_commit(&error));
-        let result = match begun {
-            Ok(()) => snapshot(&mut connection, app, options).await,
-            Err(error) => Err(error),
-        };
-        if connection.execute("rollback").await.is_err() {
+        let timeout = db.answer_timeout();
+        let loaded = timeout.of(snapshot(&mut connection, app, options)).await;
+        let is_sound =
+            loaded.is_ok() && matches!(timeout.of(connection.execute("rollback")).await, Ok(Ok(_)));
+        if !is_sound {
             // Its state is not known, so the pool must not have it back.
             drop(connection.detach());
         }
-        result
+        loaded.unwrap_or_else(|silent| Err(StorageError::before_commit(&silent.into())))
     });
     task.await.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
 }
@@ -66,6 +61,7 @@ async fn snapshot(
     app: AppId,
     options: LoadOptions,
 ) -> Result<Option<LoadedApp>> {
+    connection.execute(begin(app)).await.map_err(|error| StorageError::before_commit(&error))?;
     let uuid = app.uuid();
     let id = &uuid.as_bytes()[..];
     let record = query(assemble::RECORD)

@@ -1,6 +1,6 @@
 //! Why a batch, or one group of it, was not committed, before it becomes an outcome.
 
-use crate::{commit::Abort, error::StorageError, faults::Fault};
+use crate::{commit::Abort, db::Silent, error::StorageError, faults::Fault};
 
 /// What a lane met.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,12 @@ impl From<Fault> for Failure {
             Fault::Lose => Self::Lost("injected".into()),
             Fault::Fsync => Self::Broken("injected".into()),
         }
+    }
+}
+
+impl From<Silent> for Failure {
+    fn from(_: Silent) -> Self {
+        Self::Lost(Silent::WHY.into())
     }
 }
 

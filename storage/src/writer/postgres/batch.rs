@@ -6,14 +6,14 @@
 use std::time::Instant;
 
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgArguments, query_with};
-use tokio::time::timeout;
 
 use super::{
-    ANSWER_TIMEOUT, columns, statement,
+    columns, statement,
     steps::{NoRow, Step, commit, needs_transaction, steps},
 };
 use crate::{
     commit::{Abort, Group, Outcome},
+    db::{AnswerTimeout, Silent},
     error::StorageError,
     faults::{Fault, Point},
     writer::{Shared, batch::Batch, failure::Failure},
@@ -28,6 +28,7 @@ pub(super) enum Ended {
 /// A connection at work on one batch.
 pub(super) struct Session<'a> {
     pub(super) connection: PgConnection,
+    pub(super) answer_timeout: AnswerTimeout,
     pub(super) shared: &'a Shared,
 }
 
@@ -78,7 +79,9 @@ impl Session<'_> {
         let began = Instant::now();
         self.pass(Point::AtCommit)?;
         let answer = query_with(statement::COMMIT, arguments).fetch_all(&mut self.connection);
-        let passed = answered(answer)
+        let passed = self
+            .answer_timeout
+            .of(answer)
             .await?
             .map_err(|error| Failure::from(StorageError::at_commit(&error)))?;
         let rows = plain.iter().map(|position| batch.entries[*position].group.rows.len()).sum();
@@ -104,9 +107,10 @@ impl Session<'_> {
             Ok(bound) => bound,
             Err(failure) => return fail(batch, &[position], failure),
         };
-        let written = match answered(self.write(steps, commit)).await {
+        let timeout = self.answer_timeout;
+        let written = match timeout.of(self.write(steps, commit)).await {
             Ok(written) => written,
-            Err(failure) => Err(failure),
+            Err(silent) => Err(silent.into()),
         };
         match written {
             Ok(true) => {}
@@ -133,9 +137,10 @@ impl Session<'_> {
         tell(batch, &[position], &Outcome::Unknown);
         let began = Instant::now();
         let result = match self.pass(Point::AtCommit) {
-            Ok(()) => answered(self.connection.execute("commit")).await.and_then(|answer| {
-                answer.map_err(|error| Failure::from(StorageError::at_commit(&error)))
-            }),
+            Ok(()) => match timeout.of(self.connection.execute("commit")).await {
+                Ok(answer) => answer.map_err(|error| StorageError::at_commit(&error).into()),
+                Err(silent) => Err(silent.into()),
+            },
             Err(failure) => Err(failure),
         };
         match result {
@@ -184,10 +189,10 @@ impl Session<'_> {
     }
 
     async fn roll_back(&mut self) -> Result<(), Ended> {
-        match answered(self.connection.execute("rollback")).await {
+        match self.answer_timeout.of(self.connection.execute("rollback")).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(Ended::ConnectionLost(error.to_string())),
-            Err(_) => Err(Ended::ConnectionLost(NO_ANSWER.into())),
+            Err(Silent) => Err(Ended::ConnectionLost(Silent::WHY.into())),
         }
     }
 
@@ -202,14 +207,6 @@ impl Session<'_> {
     fn pass(&self, point: Point) -> Result<(), Failure> {
         self.shared.options.faults.hit(point).map_or(Ok(()), |fault| Err(fault.into()))
     }
-}
-
-/// What the server is said to have done when it says nothing.
-const NO_ANSWER: &str = "the server does not answer";
-
-/// The answer, unless the server takes too long: then the connection counts as lost.
-async fn answered<T>(answer: impl Future<Output = T>) -> Result<T, Failure> {
-    timeout(ANSWER_TIMEOUT, answer).await.map_err(|_| Failure::Lost(NO_ANSWER.into()))
 }
 
 fn numbered<'b>(

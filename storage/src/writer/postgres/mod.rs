@@ -32,10 +32,6 @@ const PROBE_AFTER: Duration = Duration::from_secs(10);
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the server may take to answer. Far above the time-out of its locks: who does not
-/// answer by then is taken for lost.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// Starts the lane's task.
 pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
     let run = Lane {
@@ -109,7 +105,8 @@ impl Lane {
                 return Ok(());
             }
         };
-        let mut session = Session { connection, shared: &self.shared };
+        let answer_timeout = self.db.answer_timeout();
+        let mut session = Session { connection, answer_timeout, shared: &self.shared };
         match session.commit(batch).await {
             Ok(()) => {
                 self.connection = Some(session.connection);
