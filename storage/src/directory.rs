@@ -6,7 +6,7 @@ use rookery_domain::Timestamp;
 
 use crate::{
     agents::{self, Agent, keys::Key},
-    db::{Args, Db, Record, args},
+    db::{Args, Db, Record, Tx, args},
     error::{Result, StorageError},
     humans::Human,
     orgs::{self, Org, OrgMember},
@@ -42,6 +42,9 @@ pub enum Entry {
 /// # Errors
 /// Any [`StorageError`].
 pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) -> Result<()> {
+    if matches!(db, Db::Postgres(_)) {
+        db.transaction((), |tx, ()| Box::pin(wait_for_commits(tx))).await?;
+    }
     pages(
         db,
         "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
@@ -109,6 +112,16 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
     )
     .await?;
     orgs::load_members(db, |member| visit(Entry::OrgMember(member))).await
+}
+
+/// Waits until what was begun before has ended one way or the other: a COMMIT that PostgreSQL
+/// answered too late, or that was given up, may still land.
+async fn wait_for_commits(tx: &mut Tx) -> Result<()> {
+    // Whoever has changed one of them holds a lock that this one conflicts with.
+    let sql = "lock table humans, agents, agent_keys, sessions, orgs, org_members in share mode";
+    tx.execute(sql, args![]).await?;
+    tx.abandon();
+    Ok(())
 }
 
 /// Reads a table in the order of its ids; `visit` takes a row and answers its id.

@@ -7,6 +7,7 @@ use rookery_storage::{
     Db, StorageError, StorageOptions, agents,
     backup::{backup, restore},
     db::PostgresDb,
+    directory::{self, Entry},
     load::{LoadOptions, load_app},
     meta,
 };
@@ -64,6 +65,35 @@ fn a_load_waits_until_a_commit_that_was_given_up_has_ended() {
         assert!(!loading.is_finished(), "it would not see what lands later");
         late.execute("commit").await.unwrap();
         assert_eq!(loading.await.unwrap().head.last_seq, 9);
+    });
+}
+
+#[test]
+fn the_directory_waits_until_a_commit_that_was_given_up_has_ended() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        human(&test.db, "ann@example.org").await;
+        let mut late = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        late.execute("begin; update humans set name = 'Ann'").await.unwrap();
+        let db = test.db.clone();
+        let loading = tokio::spawn(async move {
+            let mut names = Vec::new();
+            let visit = |entry| {
+                if let Entry::Human(human) = entry {
+                    names.push(human.name);
+                }
+            };
+            directory::load(&db, NOW, visit).await.unwrap();
+            names
+        });
+        let waiting = "select count(*) from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock'";
+        while number(&test.db, waiting).await == 0 && !loading.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!loading.is_finished(), "it would not see what lands later");
+        late.execute("commit").await.unwrap();
+        assert_eq!(loading.await.unwrap(), [Some("Ann".into())]);
     });
 }
 
