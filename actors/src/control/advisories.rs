@@ -59,10 +59,11 @@ impl Control {
         let filter = apps::AppFilter::default();
         let max = self.env().limits.max_apps_per_account as u32;
         let records = apps::list(&self.db, owner, &filter, max).await?;
-        let mut all = Vec::with_capacity(records.len());
-        for record in records {
-            // An app that was purged meanwhile has nothing to report.
-            let Ok(app) = self.apps.adopt(record) else { continue };
+        // All at once, while the records are fresh; one that is being purged has nothing to report.
+        let apps: Vec<_> =
+            records.into_iter().filter_map(|record| self.apps.adopt(record).ok()).collect();
+        let mut all = Vec::with_capacity(apps.len());
+        for app in apps {
             all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });
         }
         all.sort_by_key(|app| Reverse(app.report.worst()));

@@ -115,7 +115,8 @@ impl Apps {
     }
 
     /// The app that storage knows by this record: found here, or put here dormant. A slot that is
-    /// here already is newer than any record read before.
+    /// here already is newer than any record read before. To be called right after the record was
+    /// read: an app that is destroyed in between would come back, until somebody wakes it.
     ///
     /// # Errors
     /// `app_not_found` for one that is being destroyed.

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use moka::future::Cache;
 use rookery_actors::{Control, control::PageSource};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, manifest::Manifest};
-use rookery_storage::versions::AssetInfo;
+use rookery_storage::{offload::Offload, versions::AssetInfo};
 
 use crate::pages::{
     document,
@@ -35,13 +36,15 @@ pub struct ReadyPages {
     assets: Vec<AssetInfo>,
 }
 
-/// What was asked for lately.
+/// What was asked for lately. What many ask for at once is made once.
 pub struct PageCache {
-    versions: moka::sync::Cache<(AppId, u32), Arc<ReadyPages>>,
+    versions: Cache<(AppId, u32), Arc<ReadyPages>>,
     /// Files by the SHA-256 of their content: however many are reading one, it is in memory once.
-    plain: moka::sync::Cache<[u8; 32], Bytes>,
+    plain: Cache<[u8; 32], Bytes>,
     /// The same, compressed; `None` where that makes them no smaller.
-    packed: moka::sync::Cache<[u8; 32], Option<Bytes>>,
+    packed: Cache<[u8; 32], Option<Bytes>>,
+    /// Where documents are rewritten and files compressed, which takes milliseconds.
+    making: Offload,
 }
 
 impl Default for PageCache {
@@ -50,15 +53,21 @@ impl Default for PageCache {
         let of_plain = |_: &_, file: &Bytes| weight(ASSET_BYTES + file.len());
         let of_packed =
             |_: &_, file: &Option<Bytes>| weight(ASSET_BYTES + file.as_ref().map_or(0, Bytes::len));
-        let versions = moka::sync::Cache::builder().max_capacity(CACHE_BYTES_MAX);
-        let plain = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
-        let packed = moka::sync::Cache::builder().max_capacity(FILES_BYTES_MAX);
+        let versions = Cache::builder().max_capacity(CACHE_BYTES_MAX);
+        let plain = Cache::builder().max_capacity(FILES_BYTES_MAX);
+        let packed = Cache::builder().max_capacity(FILES_BYTES_MAX);
         Self {
             versions: versions.weigher(of_pages).build(),
             plain: plain.weigher(of_plain).build(),
             packed: packed.weigher(of_packed).build(),
+            making: Offload::default(),
         }
     }
+}
+
+/// What a failure is to everybody who waited for the same file: `None` is that it has gone.
+fn failed<T>(failure: &Option<Error>) -> Result<Option<T>> {
+    failure.clone().map_or(Ok(None), Err)
 }
 
 fn weight(bytes: usize) -> u32 {
@@ -76,17 +85,14 @@ impl PageCache {
         app: &AppRecord,
         sdk_src: &str,
     ) -> Result<Arc<ReadyPages>> {
-        let key = (app.id, app.version);
-        if let Some(ready) = self.versions.get(&key) {
-            return Ok(ready);
-        }
-        let source = control.page_source(app.id, app.version).await?;
-        let sdk_src = sdk_src.to_owned();
-        // Rewriting a large document takes milliseconds.
-        let ready = tokio::task::spawn_blocking(move || ReadyPages::new(source, &sdk_src));
-        let ready = Arc::new(ready.await.map_err(|_| Error::internal())??);
-        self.versions.insert(key, Arc::clone(&ready));
-        Ok(ready)
+        let make = async {
+            let source = control.page_source(app.id, app.version).await?;
+            let sdk_src = sdk_src.to_owned();
+            let ready = self.making.run(move || ReadyPages::new(source, &sdk_src)).await;
+            ready.map_err(|_| Error::internal())?.map(Arc::new)
+        };
+        let made = self.versions.try_get_with((app.id, app.version), make).await;
+        made.map_err(|error: Arc<Error>| (*error).clone())
     }
 
     /// A file of an app's current version; `None` where the version has gone meanwhile.
@@ -99,13 +105,14 @@ impl PageCache {
         app: &AppRecord,
         file: &AssetInfo,
     ) -> Result<Option<Bytes>> {
-        if let Some(known) = self.plain.get(&file.sha256) {
-            return Ok(Some(known));
+        let read = async {
+            let found = control.asset(app.id, app.version, &file.path).await.map_err(Some)?;
+            found.map(|found| Bytes::from_owner(found.bytes)).ok_or(None)
+        };
+        match self.plain.try_get_with(file.sha256, read).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(failure) => failed(&failure),
         }
-        let found = control.asset(app.id, app.version, &file.path).await?;
-        // Who read it at the same time lets go of what came second.
-        let shared = |bytes| self.plain.entry(file.sha256).or_insert(bytes).into_value();
-        Ok(found.map(|found| shared(Bytes::from_owner(found.bytes))))
     }
 
     /// The same, compressed; `None` also where that makes it no smaller.
@@ -118,15 +125,15 @@ impl PageCache {
         app: &AppRecord,
         file: &AssetInfo,
     ) -> Result<Option<Bytes>> {
-        if let Some(known) = self.packed.get(&file.sha256) {
-            return Ok(known);
+        let pack = async {
+            let plain = self.plain(control, app, file).await.map_err(Some)?.ok_or(None)?;
+            let packed = self.making.run(move || packed::gzip(&plain)).await;
+            packed.map_err(|_| Some(Error::internal()))
+        };
+        match self.packed.try_get_with(file.sha256, pack).await {
+            Ok(packed) => Ok(packed),
+            Err(failure) => failed(&failure),
         }
-        let Some(plain) = self.plain(control, app, file).await? else { return Ok(None) };
-        let (files, digest) = (self.packed.clone(), file.sha256);
-        // Compressing a large file takes a tenth of a second; whoever asks meanwhile waits for it.
-        let packed =
-            tokio::task::spawn_blocking(move || files.get_with(digest, || packed::gzip(&plain)));
-        packed.await.map_err(|_| Error::internal())
     }
 }
 

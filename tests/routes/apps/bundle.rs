@@ -222,6 +222,22 @@ async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
 }
 
 #[tokio::test]
+async fn what_a_zip_unpacks_to_counts_among_the_bodies_that_are_held() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let bundle = zip(&[("index.html", HTML.as_bytes()), ("zeros.bin", &vec![0; 8 << 20])]);
+    assert!(bundle.len() < 64 << 10);
+    let bodies = server.state().bodies.clone();
+    let mut others = bodies.share([127, 0, 0, 1].into());
+    // One address may hold half of them all.
+    others.grow(server.state().config.server.bodies_bytes_max / 2 - (4 << 20)).unwrap();
+    send_zip(&server, &owner, "", bundle.clone()).await.error(ErrorCode::RateLimited);
+    drop(others);
+    send_zip(&server, &owner, "", bundle).await.expect(201);
+    assert_eq!(bodies.held(), 0);
+}
+
+#[tokio::test]
 async fn what_is_too_large_is_said_by_name() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -10,15 +10,15 @@ use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest};
 use zip::ZipArchive;
 
 use super::{Raw, RawAsset};
-use crate::pages::paths::INDEX;
+use crate::{http::body_budget::BodyShare, pages::paths::INDEX};
 
 /// The entry that is the manifest.
 const MANIFEST: &str = "manifest.json";
 /// Entries beside the assets: document, manifest, folders.
 const OTHER_ENTRIES_MAX: usize = 256;
 
-/// Reads an archive.
-pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
+/// Reads an archive; `share` grows by what it unpacks to.
+pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Result<Raw> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| unreadable())?;
     if archive.has_duplicate_names() {
         return Err(Error::invalid("the zip holds two entries of the same name"));
@@ -41,6 +41,7 @@ pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
                         let max = limits.html_bytes_max;
                         too_large(format!("`{INDEX}` has more than {max} bytes"))
                     })?;
+                share.grow(bytes.len())?;
                 raw.html = Some(text(INDEX, bytes)?);
             }
             MANIFEST => {
@@ -55,6 +56,7 @@ pub(super) fn read(bytes: Bytes, limits: &Limits) -> Result<Raw> {
                     let max = limits.asset_bytes_max;
                     too_large(format!("the assets have more than {max} bytes together"))
                 })?;
+                share.grow(bytes.len())?;
                 left -= bytes.len();
                 assets.push(RawAsset { path: name.to_owned(), content_type: None, bytes });
             }

@@ -113,7 +113,7 @@ impl FromRequest<AppState> for Deploy {
         let (parts, body) = request.into_parts();
         let query: DeployQuery = params::query(parts.uri.query().unwrap_or_default())?;
         let form = form_of(&parts.headers)?;
-        let (bytes, share) = body::read(&parts, body, BodyBound::Deploy, state).await?;
+        let (bytes, mut share) = body::read(&parts, body, BodyBound::Deploy, state).await?;
         let raw = match &form {
             Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
             Form::Json | Form::Zip => None,
@@ -124,7 +124,7 @@ impl FromRequest<AppState> for Deploy {
             let limits = &server.config.limits;
             let raw = match (raw, form) {
                 (Some(raw), _) => raw,
-                (None, Form::Zip) => archive::read(bytes, limits)?,
+                (None, Form::Zip) => archive::read(bytes, limits, &mut share)?,
                 (None, _) => json::read(&bytes)?,
             };
             finish(raw, query, Hold::of(share))
