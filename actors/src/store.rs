@@ -157,7 +157,7 @@ impl AppStore for SqlStore {
         limit: usize,
     ) -> Stored<Vec<Arc<Event>>> {
         self.run(move |db| async move {
-            Ok(feed::events_after(&db, app, after, through, limit as u32).await?.events)
+            feed::events_after(&db, app, after, through, limit as u32).await
         })
     }
 

@@ -157,8 +157,8 @@ impl<'a> Guest<'a> {
 
     /// The visitors that the feed tells of.
     async fn told(&self) -> Vec<ParticipantId> {
-        let page = feed::events_after(&self.house.db, self.app.id(), 0, u64::MAX >> 1, 10).await;
-        let events = page.unwrap().events.into_iter();
+        let events = feed::events_after(&self.house.db, self.app.id(), 0, u64::MAX >> 1, 10).await;
+        let events = events.unwrap().into_iter();
         let redeemed = events.filter(|event| event.kind.name() == "grant.redeemed");
         redeemed.map(|event| event.by.id_text().parse().unwrap()).collect()
     }

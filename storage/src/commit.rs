@@ -193,18 +193,6 @@ impl Totals {
     pub const fn rows(self) -> u64 {
         self.live + self.detached
     }
-
-    /// Counts a row of `bytes` in this state.
-    pub fn add(&mut self, state: RowState, bytes: u64) {
-        let (rows, sum) = match state {
-            RowState::Live => (&mut self.live, &mut self.bytes),
-            RowState::Detached => (&mut self.detached, &mut self.bytes),
-            RowState::Trashed(_) => (&mut self.trashed, &mut self.trashed_bytes),
-            RowState::Purged(_) => return,
-        };
-        *rows += 1;
-        *sum += bytes;
-    }
 }
 
 /// Where a row is in its life.

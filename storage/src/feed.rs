@@ -26,21 +26,12 @@ fn numbered(columns: &impl Columns) -> Read<(u64, Read<Event>)> {
     Ok((columns.number(0)?, codec::event(columns)))
 }
 
-/// A page of the stored feed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventPage {
-    /// Events in order. An event of a row whose content is destroyed has empty data; one that
-    /// cannot be read is left out and logged.
-    pub events: Vec<Arc<Event>>,
-    /// The number up to which the page looked: where the next one goes on.
-    pub through: u64,
-    /// Events up to this number may be gone: a reader that stands below it has to start anew.
-    pub floor_seq: u64,
-}
-
 /// The events with `after < seq <= max_seq`, the oldest first, at most `limit` (and
 /// [`EVENTS_PAGE_MAX`]). `max_seq` is the number the reader's snapshot stands at, so that nobody
-/// sees an event before the rows it speaks of.
+/// sees an event before the rows it speaks of. An event of a row whose content is destroyed has
+/// empty data; one that cannot be read is left out and logged.
+///
+/// A first event other than `after + 1` means that retention took what was before it.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -50,7 +41,7 @@ pub async fn events_after(
     after: u64,
     max_seq: u64,
     limit: u32,
-) -> Result<EventPage> {
+) -> Result<Vec<Arc<Event>>> {
     let limit = limit.min(EVENTS_PAGE_MAX);
     let records: Vec<EventRecord> = db
         .all(
@@ -63,24 +54,15 @@ pub async fn events_after(
             args![app, after, max_seq, limit],
         )
         .await?;
-    let full = records.len() >= limit as usize;
     let mut events = Vec::with_capacity(records.len());
-    let mut last = after;
     for EventRecord(record) in records {
         let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
-        last = seq;
         match event {
             Ok(event) => events.push(Arc::new(event)),
             Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
         }
     }
-    // Read after the events: a floor that rises in between makes the reader start anew, where
-    // one read before would let it miss what was pruned.
-    let floor: Option<(i64,)> =
-        db.optional("select floor_seq from app_head where app_id = $1", args![app]).await?;
-    let floor_seq = floor.map_or(0, |(floor,)| floor.max(0).cast_unsigned());
-    let through = if full { last } else { max_seq.max(after) };
-    Ok(EventPage { events, through, floor_seq })
+    Ok(events)
 }
 
 /// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most

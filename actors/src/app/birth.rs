@@ -22,7 +22,7 @@ use rookery_storage::{
 use super::{
     access::AccessTables,
     answers::Answers,
-    deploy::index,
+    deploy::{EventSchemas, index},
     group::Open,
     root::{Aside, Root, Shelf},
     rows::{Digest, DigestMap, Rows},
@@ -74,12 +74,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         collections.push(Shelf { decl: decl.clone(), rows });
         shelves.push(PrivateShelf { schema, unique });
     }
-    let aside: BTreeMap<Arc<str>, Aside> = loaded
-        .counts
-        .iter()
-        .map(|(name, of)| (name.clone(), Aside { trashed: of.trashed, detached: of.detached }))
-        .filter(|(_, aside)| *aside != Aside::default())
-        .collect();
+    let aside = aside(&loaded.tombstones);
     let mut tail = Tail::default();
     for event in loaded.tail {
         tail.push(sharing(event, &collections));
@@ -118,10 +113,7 @@ pub(crate) fn read_manifest(text: &str) -> Result<Manifest> {
     manifest::reload(&json::parse(text.as_bytes())?)
 }
 
-fn events(
-    env: &Env,
-    manifest: &Manifest,
-) -> Result<BTreeMap<Arc<str>, Option<Arc<rookery_domain::schema::CompiledSchema>>>> {
+fn events(env: &Env, manifest: &Manifest) -> Result<EventSchemas> {
     manifest
         .events
         .iter()
@@ -130,6 +122,21 @@ fn events(
             Ok((kind.clone(), schema))
         })
         .collect()
+}
+
+fn aside(tombstones: &[Tombstone]) -> BTreeMap<Arc<str>, Aside> {
+    let mut aside: BTreeMap<Arc<str>, Aside> = BTreeMap::new();
+    for one in tombstones {
+        let (trashed, detached) = match one.state {
+            RowState::Trashed(_) => (1, 0),
+            RowState::Detached => (0, 1),
+            RowState::Purged(_) | RowState::Live => continue,
+        };
+        let of_collection = aside.entry(one.collection.clone()).or_default();
+        of_collection.trashed += trashed;
+        of_collection.detached += detached;
+    }
+    aside
 }
 
 fn tombs(stored: Vec<Tombstone>, poison: &[PoisonRow]) -> HashMap<Arc<str>, DigestMap<Tomb>> {

@@ -30,6 +30,9 @@ use super::{
     working::{PrivateShelf, TombKind, Undo},
 };
 
+/// Schemas of custom events by type; a declared type without schema has `None`.
+pub type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
+
 /// A version ready to be deployed: checked and compiled, but not yet held against the rows.
 #[derive(Debug)]
 pub struct DeployPlan {
@@ -46,7 +49,7 @@ pub struct DeployPlan {
     /// Compiled row schemas by collection.
     pub schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
     /// Compiled schemas of custom events by type.
-    pub events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
+    pub events: EventSchemas,
     /// The new visibility, where the request or the manifest names one.
     pub visibility: Option<Visibility>,
     /// The share token to use when this makes the app `link`: its hash and sealed form.

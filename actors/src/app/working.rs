@@ -3,7 +3,7 @@
 //! to a journal, so that an atomic batch and an aborted commit leave nothing behind.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use super::{
     answers::Answers,
+    deploy::EventSchemas,
     group::Open,
     root::{Aside, Root},
     rows::{Digest, DigestMap},
@@ -50,8 +51,7 @@ pub(crate) struct Private {
     pub(crate) tombs: HashMap<Arc<str>, DigestMap<Tomb>>,
     /// At least the highest version of the purged rows whose keys are forgotten.
     pub(crate) version_floor: u32,
-    /// Schemas of custom events by type; a declared type without schema has `None`.
-    pub(crate) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
+    pub(crate) events: EventSchemas,
     pub(crate) budgets: BudgetCounters,
     /// The app's timezone: days of budgets begin at its midnight.
     pub(crate) zone: Zone,
@@ -126,9 +126,6 @@ pub(crate) enum TombKind {
     /// It cannot be read: set aside, but its key is taken and it counts as live.
     Poison,
 }
-
-/// Schemas of custom events by type.
-pub(crate) type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
 
 /// One step back.
 pub(crate) enum Undo {

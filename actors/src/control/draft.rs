@@ -12,7 +12,7 @@ use rookery_domain::{
 };
 use rookery_storage::commit::Asset;
 
-use crate::env::Env;
+use crate::{app::deploy::EventSchemas, env::Env};
 
 /// The files of a version as a request brings them.
 #[derive(Debug, Clone, Default)]
@@ -54,7 +54,7 @@ pub(super) struct Draft {
     pub(super) manifest: Arc<Manifest>,
     pub(super) manifest_text: Arc<str>,
     pub(super) schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
-    pub(super) events: BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>,
+    pub(super) events: EventSchemas,
     /// What the request names, or the manifest it brings. A manifest that is carried over was
     /// obeyed when it was deployed; what its owner set since then stands.
     pub(super) visibility: Option<Visibility>,

@@ -168,30 +168,19 @@ async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
     let day = i32::try_from(now.0.div_euclid(DAY_S * 1_000_000)).unwrap_or(i32::MAX);
-    let mut more = [true; 5];
+    let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
+    let chunk = u64::from(idempotency::FORGET_CHUNK);
+    let mut more = true;
     for _ in 0..CHUNKS_MAX {
-        if context.is_stopping() || more == [false; 5] {
+        if context.is_stopping() || !more {
             break;
         }
-        if more[0] {
-            more[0] = expiry::sweep(db, now).await?;
-        }
-        if more[1] {
-            more[1] = expiry::sweep_answers(db, now).await?;
-        }
-        if more[2] {
-            let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
-            more[2] = expiry::sweep_blobs(db, unseen_since).await?;
-        }
-        if more[3] {
-            let forgotten = idempotency::forget_expired(db, now).await?;
-            more[3] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
-        }
-        if more[4] {
-            // Yesterday still counts in the timezone farthest west.
-            let forgotten = idempotency::forget_spent(db, now, day - 1).await?;
-            more[4] = forgotten >= u64::from(idempotency::FORGET_CHUNK);
-        }
+        more = expiry::sweep(db, now).await?;
+        more |= expiry::sweep_answers(db, now).await?;
+        more |= expiry::sweep_blobs(db, unseen_since).await?;
+        more |= idempotency::forget_expired(db, now).await? >= chunk;
+        // Yesterday still counts in the timezone farthest west.
+        more |= idempotency::forget_spent(db, now, day - 1).await? >= chunk;
     }
-    Ok(more != [false; 5])
+    Ok(more)
 }

@@ -21,7 +21,7 @@ use rookery_domain::{
     row::Row,
 };
 use rookery_storage::{
-    commit::{Abort, Epoch, Group, Outcome, RowState, Totals},
+    commit::{Abort, Group, Outcome, RowState, Totals},
     load::{Head, LoadedApp},
     trash::{TrashCursor, TrashPage},
 };
@@ -90,13 +90,7 @@ impl FakeStore {
 
     /// Puts an app there, as its creation would.
     pub(crate) fn deploy(&self, record: AppRecord, manifest: &str) {
-        let head = Head {
-            epoch: Epoch(1),
-            last_seq: 0,
-            floor_seq: 0,
-            version_floor: 0,
-            totals: Totals::default(),
-        };
+        let head = Head { last_seq: 0, floor_seq: 0, version_floor: 0, totals: Totals::default() };
         let app = App {
             manifest: manifest.into(),
             head,
@@ -296,7 +290,14 @@ impl State {
 fn totals(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Totals {
     let mut totals = Totals::default();
     for (row, state) in rows.values() {
-        totals.add(*state, row.stored_bytes());
+        let (rows, bytes) = match state {
+            RowState::Live => (&mut totals.live, &mut totals.bytes),
+            RowState::Detached => (&mut totals.detached, &mut totals.bytes),
+            RowState::Trashed(_) => (&mut totals.trashed, &mut totals.trashed_bytes),
+            RowState::Purged(_) => continue,
+        };
+        *rows += 1;
+        *bytes += row.stored_bytes();
     }
     totals
 }

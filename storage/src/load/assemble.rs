@@ -1,6 +1,6 @@
 //! A load in the making: the queries, and what their columns become, for either database.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use rookery_domain::{
     credentials::Credential,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     codec::{self, Columns, Read, event_columns},
-    commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
+    commit::{BudgetWrite, RowState, SpentChallenge, Totals},
     credentials,
     error::{Result, StorageError},
     grants, members, previews,
@@ -26,8 +26,8 @@ pub(super) const RECORD: &str =
     concat!("select ", app_columns!(), " from apps where id = $1 and status <> 3");
 
 /// The head and the current manifest. `$1` the app, `$2` the version.
-pub(super) const HEAD: &str = "select h.epoch, h.last_seq, h.floor_seq, h.live, h.trashed, \
-     h.detached, h.bytes, h.trashed_bytes, v.manifest, h.version_floor \
+pub(super) const HEAD: &str = "select h.last_seq, h.floor_seq, h.live, h.trashed, h.detached, \
+     h.bytes, h.trashed_bytes, v.manifest, h.version_floor \
      from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
 
@@ -93,13 +93,7 @@ impl Assembly {
     pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
         let record =
             stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
-        let head = Head {
-            epoch: Epoch(0),
-            last_seq: 0,
-            floor_seq: 0,
-            version_floor: 0,
-            totals: Totals::default(),
-        };
+        let head = Head { last_seq: 0, floor_seq: 0, version_floor: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,
             head,
@@ -107,7 +101,6 @@ impl Assembly {
             rows: Vec::new(),
             tombstones: Vec::new(),
             poison: Vec::new(),
-            counts: BTreeMap::new(),
             budgets: Vec::new(),
             spent_challenges: Vec::new(),
             access: LoadedAccess::default(),
@@ -124,19 +117,18 @@ impl Assembly {
     pub(super) fn head(&mut self, columns: &impl Columns) -> Result<()> {
         let mut read = || -> Read<()> {
             self.loaded.head = Head {
-                epoch: Epoch(columns.int(0)?),
-                last_seq: columns.number(1)?,
-                floor_seq: columns.number(2)?,
-                version_floor: columns.number(9)?,
+                last_seq: columns.number(0)?,
+                floor_seq: columns.number(1)?,
+                version_floor: columns.number(8)?,
                 totals: Totals {
-                    live: columns.number(3)?,
-                    trashed: columns.number(4)?,
-                    detached: columns.number(5)?,
-                    bytes: columns.number(6)?,
-                    trashed_bytes: columns.number(7)?,
+                    live: columns.number(2)?,
+                    trashed: columns.number(3)?,
+                    detached: columns.number(4)?,
+                    bytes: columns.number(5)?,
+                    trashed_bytes: columns.number(6)?,
                 },
             };
-            self.loaded.manifest = Arc::from(columns.text(8)?);
+            self.loaded.manifest = Arc::from(columns.text(7)?);
             let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
             // A hint only: a damaged count must not ask for all memory.
             self.loaded.rows.reserve(live.min(100_000));
@@ -152,12 +144,6 @@ impl Assembly {
                 key: columns.text(4).unwrap_or_default().to_owned(),
                 reason,
             };
-            tracing::error!(
-                app.id = %self.app,
-                collection = poison.collection,
-                reason = poison.reason,
-                "a stored row cannot be read and is set aside"
-            );
             self.loaded.poison.push(poison);
         }
     }
@@ -166,14 +152,10 @@ impl Assembly {
         let collection = columns.text(0)?;
         if *self.collection != *collection {
             self.collection = Arc::from(collection);
-            self.loaded.counts.entry(Arc::clone(&self.collection)).or_default();
         }
         let state =
             RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
         let bytes: u64 = columns.number(3)?;
-        if let Some(totals) = self.loaded.counts.get_mut(&self.collection) {
-            totals.add(state, bytes);
-        }
         let collection = Arc::clone(&self.collection);
         if state == RowState::Live {
             let row = codec::row(columns, 4)?;

@@ -9,7 +9,7 @@ mod postgres;
 mod record;
 mod sqlite;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use rookery_domain::{
     Timestamp, app::AppRecord, credentials::Credential, event::Event, grants::Grant, id::AppId,
@@ -17,7 +17,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    commit::{BudgetWrite, Epoch, RowState, SpentChallenge, Totals},
+    commit::{BudgetWrite, RowState, SpentChallenge, Totals},
     db::Db,
     error::Result,
 };
@@ -36,7 +36,7 @@ pub struct LoadOptions {
 pub struct LoadedApp {
     /// Its record.
     pub record: AppRecord,
-    /// Who wrote last, and how far.
+    /// How far it is written, and what it holds.
     pub head: Head,
     /// The text of the current version's manifest.
     pub manifest: Arc<str>,
@@ -46,8 +46,6 @@ pub struct LoadedApp {
     pub tombstones: Vec<Tombstone>,
     /// Rows that cannot be read. They count, and their keys are taken.
     pub poison: Vec<PoisonRow>,
-    /// Live, trashed and detached rows and their bytes, by collection.
-    pub counts: BTreeMap<Arc<str>, Totals>,
     /// Write-budget counters of yesterday, today and tomorrow: an app's calendar day begins at
     /// midnight of its own timezone.
     pub budgets: Vec<BudgetWrite>,
@@ -72,11 +70,9 @@ pub struct LoadedAccess {
     pub credentials: Vec<Credential>,
 }
 
-/// The app's head: the fence, and its totals.
+/// The app's head: how far it is written, and its totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The process start that wrote last.
-    pub epoch: Epoch,
     /// The number of the newest event.
     pub last_seq: u64,
     /// Events up to this number may be gone.

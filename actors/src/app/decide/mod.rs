@@ -70,12 +70,16 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         _ => standing(env, &working.root, caller, now)?,
     };
     let mut decision = Decision { env, working, caller, standing, now, gate: Gate::Open };
-    match op {
-        Op::App(op) => return decision.app(op),
-        Op::Restore { .. } | Op::Purge { .. } if matches!(caller, Caller::System) => {}
-        _ => writable(&decision.working.root.record)?,
+    let needs_live_app = match &op {
+        Op::App(_) => false,
+        Op::Restore { .. } | Op::Purge { .. } => !matches!(caller, Caller::System),
+        _ => true,
+    };
+    if needs_live_app {
+        writable(&decision.working.root.record)?;
     }
     match op {
+        Op::App(op) => decision.app(op),
         Op::Create { collection, item, challenge } => {
             decision.challenged(&collection, challenge, |decision, shelf| {
                 decision.create(shelf, item).map(Reply::Row)
@@ -115,7 +119,6 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         }
         Op::RedeemGrant { token, .. } => decision.redeem_grant(&token),
         Op::Emit { kind, data } => decision.send_event(&kind, &data).map(Reply::Event),
-        Op::App(_) => Err(Error::internal()),
     }
 }
 

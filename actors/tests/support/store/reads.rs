@@ -1,6 +1,6 @@
 //! What the store in memory is read for: an app as it wakes, and rows that are not live.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, sync::Arc};
 
 use rookery_actors::app::read::SeenRow;
 use rookery_domain::{
@@ -93,20 +93,12 @@ pub(super) fn load(app: &App) -> LoadedApp {
         rows: Vec::new(),
         tombstones: Vec::new(),
         poison: Vec::new(),
-        counts: BTreeMap::new(),
         budgets: Vec::new(),
         spent_challenges: Vec::new(),
         access: Default::default(),
         tail: app.events.iter().rev().take(128).rev().cloned().collect(),
     };
     for ((collection, key), (row, state)) in &app.rows {
-        let counts = loaded.counts.entry(collection.clone()).or_default();
-        match state {
-            RowState::Live => counts.live += 1,
-            RowState::Trashed(_) => counts.trashed += 1,
-            RowState::Detached => counts.detached += 1,
-            RowState::Purged(_) => {}
-        }
         let collection = collection.clone();
         if *state == RowState::Live {
             loaded.rows.push(LoadedRow { collection, row: row.clone() });

@@ -80,11 +80,11 @@ async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) 
     let mut told: HashMap<String, u64> = HashMap::new();
     let mut after = loaded.head.floor_seq;
     while after < last_seq {
-        let page = match feed::events_after(db, app, after, last_seq, PAGE).await {
-            Ok(page) => page,
+        let events = match feed::events_after(db, app, after, last_seq, PAGE).await {
+            Ok(events) => events,
             Err(error) => return found.corrupt.push(format!("the feed: {error}")),
         };
-        for event in &page.events {
+        for event in &events {
             if event.seq != after + 1 {
                 found.corrupt.push(format!("a gap in the feed before {}", event.seq));
             }
@@ -93,7 +93,7 @@ async fn judge_feed(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) 
                 told.insert(change.row.key().to_string(), change.row.version.into());
             }
         }
-        if page.events.is_empty() {
+        if events.is_empty() {
             return found.corrupt.push(format!("the feed ends at {after}, not at {last_seq}"));
         }
     }
