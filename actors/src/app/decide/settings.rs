@@ -29,17 +29,27 @@ impl Decision<'_> {
         if !self.standing.is_owner() {
             return Err(Error::new(ErrorCode::Forbidden, "only the owner may do this"));
         }
-        match op {
-            AppOp::Delete => return self.trash_app(),
-            AppOp::Restore => return self.restore_app(),
-            AppOp::Close => return self.close(),
-            AppOp::Abandon { account } => return self.abandon(account),
-            AppOp::Destroy => return self.destroy(),
-            AppOp::PurgeTrash(rows) => return Ok(Reply::Count(self.purge_trash(&rows))),
-            AppOp::TrimTrash(oldest) => return Ok(Reply::Count(self.trim_trash(&oldest))),
-            _ => writable(&self.working.root.record)?,
+        let is_for_any_status = matches!(
+            op,
+            AppOp::Delete
+                | AppOp::Restore
+                | AppOp::Close
+                | AppOp::Abandon { .. }
+                | AppOp::Destroy
+                | AppOp::PurgeTrash(_)
+                | AppOp::TrimTrash(_)
+        );
+        if !is_for_any_status {
+            writable(&self.working.root.record)?;
         }
         match op {
+            AppOp::Delete => self.trash_app(),
+            AppOp::Restore => self.restore_app(),
+            AppOp::Close => self.close(),
+            AppOp::Abandon { account } => self.abandon(account),
+            AppOp::Destroy => self.destroy(),
+            AppOp::PurgeTrash(rows) => Ok(Reply::Count(self.purge_trash(&rows))),
+            AppOp::TrimTrash(oldest) => Ok(Reply::Count(self.trim_trash(&oldest))),
             AppOp::Deploy(plan) => {
                 self.deploy(&plan).map(|report| Reply::Deployed(Box::new(report)))
             }
@@ -59,7 +69,6 @@ impl Decision<'_> {
                 Ok(Reply::Event(event))
             }
             AppOp::Prune => Ok(Reply::Count(self.prune())),
-            _ => Err(Error::internal()),
         }
     }
 
