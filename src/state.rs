@@ -104,7 +104,7 @@ impl State {
     /// Whether browsers reach the site over https.
     #[must_use]
     pub fn is_https(&self) -> bool {
-        self.public_url.starts_with("https:")
+        self.origins.is_https()
     }
 }
 

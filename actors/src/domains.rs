@@ -168,12 +168,13 @@ impl Domains {
         self.change(app, async move { domains::prove(&db, app, id, name, now).await }).await
     }
 
-    /// Notes the edge provider's own name for a domain.
+    /// Notes the edge provider's own name for a domain. Of one that was removed meanwhile the
+    /// provider still has to forget it.
     ///
     /// # Errors
     /// `unavailable`.
-    pub async fn set_edge(&self, domain: &Domain, edge_id: &str) -> Result<()> {
-        Ok(domains::set_edge(&self.0.db, domain.id, edge_id).await?)
+    pub async fn set_edge(&self, domain: DomainId, edge_id: String) -> Result<()> {
+        Ok(domains::set_edge(&self.0.db, domain, edge_id).await?)
     }
 
     /// Removes a domain: it leads nowhere from now on.

@@ -131,8 +131,10 @@ impl Runtime {
         if !self.apps.drain(DRAIN_MAX).await {
             warn!("some requests were not answered before the shutdown");
         }
-        // What was counted since the last roll-up; a failure is logged there.
-        let _ = self.control.roll_up(Whose::All).await;
+        // What was counted since the last roll-up.
+        if let Err(error) = self.control.roll_up(Whose::All).await {
+            warn!(%error, "what was counted last is lost");
+        }
         self.tree.stop().await;
     }
 }

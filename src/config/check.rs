@@ -1,6 +1,6 @@
 //! What no single setting can tell: ranges, and settings that contradict each other.
 
-use rookery_domain::{limits::Limits, time::DAY_S};
+use rookery_domain::{email::Email, limits::Limits, time::DAY_S};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
@@ -25,6 +25,12 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return fail("data_dir: must name a folder");
     }
     server(config)?;
+    for address in &config.community.review_operator_emails {
+        if Email::parse(address).is_err() {
+            let name = "community.review_operator_emails";
+            return fail(&format!("{name}: {address:?} is not an e-mail address"));
+        }
+    }
     let token = config.ops.token.expose_secret();
     if token.is_empty() && !config.ops.listen.ip().is_loopback() {
         return fail("ops.token: needed, because ops.listen is not a loopback address");

@@ -10,7 +10,7 @@ mod edge;
 use std::{sync::Arc, time::Duration};
 
 use futures::future::try_join_all;
-use rookery_actors::domains::Domains;
+use rookery_actors::{domains::Domains, task::to_the_end};
 use rookery_domain::{
     Result,
     domains::{DomainName, proof_value},
@@ -32,7 +32,7 @@ const LEFTOVERS_MAX: u32 = 100;
 
 /// What the settings say of custom domains.
 pub struct CustomDomains {
-    edge: Edge,
+    edge: Arc<Edge>,
     txt: Arc<dyn TxtLookup>,
     cname_target: String,
     /// The service's own names, which no app is given.
@@ -63,7 +63,7 @@ impl CustomDomains {
         let cname_target = config.domains.cname_target.to_ascii_lowercase();
         let mut platform: Vec<String> = origins.own_hosts();
         platform.push(cname_target.clone());
-        Ok(Some(Self { edge, txt: Arc::new(txt), cname_target, platform }))
+        Ok(Some(Self { edge: Arc::new(edge), txt: Arc::new(txt), cname_target, platform }))
     }
 
     /// Reads a name that an app is to be given.
@@ -99,17 +99,12 @@ impl CustomDomains {
             if !records.contains(&wanted) {
                 return Ok(DomainView { domain, host: None, is_taken: false });
             }
-            if !domains.prove(&domain).await? {
-                // Somebody else was first; or another request noted the same proof just now.
-                let now = domains.list(domain.app).await?;
-                match now.into_iter().find(|it| it.id == domain.id && it.proven_at.is_some()) {
-                    Some(proven) => domain = proven,
-                    None => return Ok(DomainView { domain, host: None, is_taken: true }),
-                }
-            } else if let Some(proven) =
-                domains.list(domain.app).await?.into_iter().find(|it| it.id == domain.id)
-            {
-                domain = proven;
+            domains.prove(&domain).await?;
+            // Also when another request noted the same proof just now.
+            let now = domains.list(domain.app).await?;
+            match now.into_iter().find(|it| it.id == domain.id && it.proven_at.is_some()) {
+                Some(proven) => domain = proven,
+                None => return Ok(DomainView { domain, host: None, is_taken: true }),
             }
         }
         let host = match domain.edge_id.as_deref() {
@@ -120,8 +115,15 @@ impl CustomDomains {
             Some(host) => host,
             // Not known there yet, or not any more.
             None => {
-                let host = self.edge.create(&domain.name).await?;
-                domains.set_edge(&domain, &host.id).await?;
+                let (edge, domains) = (Arc::clone(&self.edge), domains.clone());
+                let (id, name) = (domain.id, domain.name.clone());
+                // Else nobody would know of it, were the binding removed before the next look.
+                let host = to_the_end(async move {
+                    let host = edge.create(&name).await?;
+                    domains.set_edge(id, host.id.clone()).await?;
+                    Ok(host)
+                })
+                .await?;
                 domain.edge_id = Some(host.id.clone());
                 host
             }
@@ -133,11 +135,16 @@ impl CustomDomains {
     /// the next time.
     ///
     /// # Errors
-    /// `unavailable` when the provider or storage does not answer.
+    /// `unavailable` when storage does not answer.
     pub async fn clean_up(&self, domains: &Domains) -> Result<()> {
         for edge_id in domains.leftovers(LEFTOVERS_MAX).await? {
-            self.edge.delete(&edge_id).await?;
-            domains.forgotten(&edge_id).await?;
+            match self.edge.delete(&edge_id).await {
+                Ok(()) => domains.forgotten(&edge_id).await?,
+                // Those behind it have their turn all the same.
+                Err(error) => {
+                    tracing::warn!(edge_id, %error, "the edge provider still has a domain")
+                }
+            }
         }
         Ok(())
     }
@@ -150,7 +157,7 @@ impl CustomDomains {
                 () = tokio::time::sleep(CLEAN_UP_INTERVAL) => {}
             }
             if let Err(error) = self.clean_up(&domains).await {
-                tracing::warn!(%error, "edge provider still has domains of destroyed apps");
+                tracing::warn!(%error, "domains of destroyed apps could not be looked up");
             }
         }
     }

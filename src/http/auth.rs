@@ -10,10 +10,7 @@ pub mod permission;
 mod resolve;
 pub mod visitor;
 
-use futures::{
-    FutureExt as _,
-    future::{self, BoxFuture},
-};
+use futures::future::BoxFuture;
 use http::{HeaderMap, header, request::Parts};
 use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
@@ -111,34 +108,10 @@ pub trait Authenticator: Send + Sync + 'static {
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
-    fn watch(&self, _: &Secret) -> Result<Option<CancellationToken>> {
-        Ok(Some(CancellationToken::new()))
-    }
+    fn watch(&self, secret: &Secret) -> Result<Option<CancellationToken>>;
 
     /// The account's address, once it is verified.
     fn verified_email(&self, human: HumanId) -> Option<String>;
-}
-
-/// A directory without anybody in it: every credential is unknown, and so is every app.
-#[derive(Debug, Clone, Copy)]
-pub struct Nobody;
-
-impl Authenticator for Nobody {
-    fn bearer(&self, _: &str) -> Result<Option<Identity>> {
-        Ok(None)
-    }
-
-    fn session(&self, _: &str) -> Result<Option<Identity>> {
-        Ok(None)
-    }
-
-    fn is_member<'a>(&'a self, _: &'a AppHandle, _: HumanId) -> BoxFuture<'a, Result<bool>> {
-        future::ready(Ok(false)).boxed()
-    }
-
-    fn verified_email(&self, _: HumanId) -> Option<String> {
-        None
-    }
 }
 
 /// What a request presents. A bearer beats a cookie, and never falls through to it.
@@ -186,8 +159,7 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Whose the request is; `None` when it presents nothing.
 async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
-    let https = state.public_url.starts_with("https:");
-    let found = match presented(&parts.headers, https) {
+    let found = match presented(&parts.headers, state.is_https()) {
         Presented::Bearer(secret) => match state.authenticator.bearer(secret)? {
             None if secret.starts_with(SecretKind::Credential.prefix()) => {
                 credential(secret, state).await?

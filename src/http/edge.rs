@@ -97,7 +97,7 @@ impl Edge {
             limiter: None,
             min_cli_version: None,
             operators: None,
-            https: state.public_url.starts_with("https:"),
+            https: state.is_https(),
             state,
         }
     }

@@ -51,8 +51,46 @@ impl Metadata {
     }
 }
 
-/// Something that was read, and when.
-type Kept<T> = Mutex<Option<(Instant, Arc<T>)>>;
+/// Something that was read, and when; whoever comes meanwhile waits for the same reading, and has
+/// its failure too.
+struct Kept<T>(Mutex<Reading<T>>);
+
+struct Reading<T> {
+    read: Option<(Instant, Arc<T>)>,
+    failed: Option<(Instant, Error)>,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Reading { read: None, failed: None }))
+    }
+}
+
+impl<T> Reading<T> {
+    /// Reads it anew, unless that has failed since the caller came.
+    async fn renew(
+        &mut self,
+        came: Instant,
+        read: impl Future<Output = Result<T>>,
+    ) -> Result<Arc<T>> {
+        if let Some((at, error)) = &self.failed
+            && *at >= came
+        {
+            return Err(error.clone());
+        }
+        match read.await {
+            Ok(read) => {
+                let (read, now) = (Arc::new(read), Instant::now());
+                *self = Self { read: Some((now, Arc::clone(&read))), failed: None };
+                Ok(read)
+            }
+            Err(error) => {
+                self.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+}
 
 /// Where metadata and keys come from.
 pub(super) struct Source {
@@ -63,7 +101,7 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn new(issuer: &str) -> Self {
-        Self { issuer: issuer.to_owned(), metadata: Mutex::default(), keys: Mutex::default() }
+        Self { issuer: issuer.to_owned(), metadata: Kept::default(), keys: Kept::default() }
     }
 
     pub(super) fn issuer(&self) -> &str {
@@ -72,37 +110,38 @@ impl Source {
 
     /// The provider's metadata.
     pub(super) async fn metadata(&self, client: &Client) -> Result<Arc<Metadata>> {
-        let mut kept = self.metadata.lock().await;
-        if let Some((read, metadata)) = &*kept
+        let came = Instant::now();
+        let mut kept = self.metadata.0.lock().await;
+        if let Some((read, metadata)) = &kept.read
             && read.elapsed() < KEPT
         {
             return Ok(Arc::clone(metadata));
         }
-        let base = self.issuer.trim_end_matches('/');
-        let metadata: Metadata =
-            get(client, &format!("{base}/.well-known/openid-configuration")).await?;
-        if !metadata.is_sound(&self.issuer) {
-            return Err(Error::unavailable(format!("{WHO} is not the one of the settings")));
-        }
-        let metadata = Arc::new(metadata);
-        *kept = Some((Instant::now(), Arc::clone(&metadata)));
-        Ok(metadata)
+        let read = async {
+            let base = self.issuer.trim_end_matches('/');
+            let metadata: Metadata =
+                get(client, &format!("{base}/.well-known/openid-configuration")).await?;
+            if !metadata.is_sound(&self.issuer) {
+                return Err(Error::unavailable(format!("{WHO} is not the one of the settings")));
+            }
+            Ok(metadata)
+        };
+        kept.renew(came, read).await
     }
 
     /// The provider's keys, the one called `wanted` among them if the provider has it.
     pub(super) async fn keys(&self, client: &Client, wanted: Option<&str>) -> Result<Arc<JwkSet>> {
         let metadata = self.metadata(client).await?;
-        let mut kept = self.keys.lock().await;
-        if let Some((read, keys)) = &*kept {
+        let came = Instant::now();
+        let mut kept = self.keys.0.lock().await;
+        if let Some((read, keys)) = &kept.read {
             let known = wanted.is_none_or(|kid| keys.find(kid).is_some());
             let fresh = if known { KEPT } else { KEYS_EVERY };
             if read.elapsed() < fresh {
                 return Ok(Arc::clone(keys));
             }
         }
-        let keys: Arc<JwkSet> = Arc::new(get(client, metadata.jwks_uri.as_str()).await?);
-        *kept = Some((Instant::now(), Arc::clone(&keys)));
-        Ok(keys)
+        kept.renew(came, get(client, metadata.jwks_uri.as_str())).await
     }
 }
 

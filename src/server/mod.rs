@@ -109,23 +109,25 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_listener = listen("server.listen", config.server.listen, limits.write_timeout)?;
     let site = site_listener.1;
     let ops_listener = listen("ops.listen", config.ops.listen, limits.write_timeout)?;
-    let public_url = match config.server.public_url.as_str() {
+    let address = match config.server.public_url.as_str() {
         "" => format!("http://localhost:{}", site.port()),
         url => url.to_owned(),
     };
+    let origins = Origins::new(&address, &config.apps_domain, config.apps_mode.as_str())
+        .map_err(|error| StartError::Setting(error.message))?;
+    // In one spelling, however the setting has it.
+    let public_url = origins.site_origin();
     let docs_url = match config.server.docs_url.as_str() {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
-    let origins = Origins::new(&public_url, &config.apps_domain, config.apps_mode.as_str())
-        .map_err(|error| StartError::Setting(error.message))?;
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
-    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), hooks.faults).await?;
     let idp = IdentityProvider::of(&config, &public_url)?;
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
+    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), hooks.faults).await?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;

@@ -94,13 +94,10 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, ".restoring");
-    let _ = fs::remove_file(&partial);
-    let mut target = new_file(&partial)?;
-    let mut source = File::open(file).map_err(|error| failed(file, error))?;
-    std::io::copy(&mut source, &mut target).map_err(|error| failed(&partial, error))?;
-    drop(target);
-    begin_new_histories(&partial)?;
-    sync(&partial)?;
+    copy_with_new_histories(file, &partial).inspect_err(|_| {
+        // Else the next attempt would find a folder that is not empty.
+        let _ = fs::remove_file(&partial);
+    })?;
     // Before the rename: a log of the replaced database would be replayed into the new one.
     for suffix in ["-wal", "-shm"] {
         let log = with_suffix(&database, suffix);
@@ -113,6 +110,16 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     }
     fs::rename(&partial, &database).map_err(|error| failed(&database, error))?;
     sync(folder_of(&database))
+}
+
+fn copy_with_new_histories(file: &Path, target: &Path) -> Result<()> {
+    let _ = fs::remove_file(target);
+    let mut copy = new_file(target)?;
+    let mut source = File::open(file).map_err(|error| failed(file, error))?;
+    std::io::copy(&mut source, &mut copy).map_err(|error| failed(target, error))?;
+    drop(copy);
+    begin_new_histories(target)?;
+    sync(target)
 }
 
 /// Checks that the file is a whole database of ours that this build can read.

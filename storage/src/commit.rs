@@ -162,8 +162,6 @@ pub enum Abort {
     Fenced,
     /// No space left.
     Full,
-    /// A slug that another app took in the meantime (an [`AppWrite`] that changes it).
-    SlugTaken,
     /// The offer that an [`AppWrite`] accepts is gone.
     OfferGone,
     /// The account that an [`AppWrite`] adds an app to is closed, or has as many as it may.

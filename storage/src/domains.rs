@@ -187,13 +187,27 @@ pub async fn prove(
     .await
 }
 
-/// Notes the edge provider's own name for a domain.
+/// Notes the edge provider's own name for a domain. Of one that was removed meanwhile the provider
+/// still has to forget it.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn set_edge(db: &Db, id: DomainId, edge_id: &str) -> Result<()> {
-    db.execute("update domains set edge_id = $2 where id = $1", args![id, edge_id]).await?;
-    Ok(())
+pub async fn set_edge(db: &Db, id: DomainId, edge_id: String) -> Result<()> {
+    db.transaction((id, edge_id), |tx, (id, edge_id)| {
+        Box::pin(async move {
+            let set = "update domains set edge_id = $2 where id = $1";
+            if tx.execute(set, args![*id, edge_id.as_str()]).await? == 0 {
+                tx.execute(
+                    "insert into edge_leftovers (edge_id) values ($1)
+                     on conflict (edge_id) do nothing",
+                    args![edge_id.as_str()],
+                )
+                .await?;
+            }
+            Ok(())
+        })
+    })
+    .await
 }
 
 /// The domains of an app, the oldest first.

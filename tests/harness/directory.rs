@@ -16,7 +16,9 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     id::{AgentId, AppId, CredentialId, HistoryId, HumanId, KeyId, SessionId},
     manifest::Visibility,
+    secret::Secret,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::START;
 
@@ -119,6 +121,10 @@ impl TestDirectory {
 }
 
 impl Authenticator for TestDirectory {
+    fn watch(&self, _: &Secret) -> Result<Option<CancellationToken>> {
+        Ok(Some(CancellationToken::new()))
+    }
+
     fn bearer(&self, secret: &str) -> Result<Option<Identity>> {
         Ok(self.entries.lock().unwrap().bearers.get(secret).copied())
     }

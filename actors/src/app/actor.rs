@@ -411,10 +411,6 @@ fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
         Abort::OfferGone if alone => transfers::no_such_offer(),
         Abort::AccountFull if alone => too_many_apps(apps_max),
         Abort::Full => Error::unavailable("no space is left to write to"),
-        Abort::SlugTaken => Error::new(
-            rookery_domain::ErrorCode::SlugTaken,
-            "another app has taken this slug meanwhile",
-        ),
         Abort::Refused(why) => {
             Error::unavailable("the write could not be made durable").caused_by(why)
         }

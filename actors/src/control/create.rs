@@ -30,7 +30,7 @@ use super::{
     seed::Seeds,
     to_the_end,
 };
-use crate::{app::root::CollectionCounts, registry::AppHandle};
+use crate::app::root::CollectionCounts;
 
 /// Slugs that are drawn before a request without one is refused.
 const SLUGS_TRIED_MAX: usize = 8;
@@ -299,14 +299,4 @@ pub(crate) fn too_many_apps(max: u64) -> Error {
         format!("the account has {max} apps, which is its limit"),
     )
     .with_details(json!({"dimension": "apps", "limit": max}))
-}
-
-impl Control {
-    /// The app that `created` is, for whoever goes on with it.
-    ///
-    /// # Errors
-    /// As [`crate::Apps::find`].
-    pub async fn handle(&self, created: &Created) -> Result<AppHandle> {
-        self.apps.by_id(created.record.id).await
-    }
 }

@@ -157,13 +157,11 @@ impl Directory {
             ..visitor.clone()
         });
         to_the_end(async move {
-            let ticket = core.participants.ticket();
             let renewed = participants::renew(&core.db, &participant).await;
             core.participants.forget(before);
             if !renewed? {
                 return Ok(None);
             }
-            core.participants.put(ticket, Arc::clone(&participant));
             Ok(Some(Visit { participant, token }))
         })
         .await

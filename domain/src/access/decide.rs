@@ -153,8 +153,7 @@ impl<'a> Access<'a> {
     ) -> Result<()> {
         let grant = self.credential(operation)?;
         let row = self.visible(grant, row)?;
-        let holds = |subject: &Subject| self.standing.satisfies(subject, row);
-        if !self.standing.read_only && list.iter().any(holds) {
+        if !self.standing.read_only && RowScope::of_list(self.standing, list).admits(row) {
             return Ok(());
         }
         let authors_only = !list.is_empty()

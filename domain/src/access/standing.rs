@@ -59,12 +59,6 @@ impl Standing {
         self.role.as_deref() == Some(role)
     }
 
-    /// Whether it satisfies `subject` on a row of `authorship`.
-    #[must_use]
-    pub fn satisfies(&self, subject: &Subject, authorship: Authorship) -> bool {
-        self.reach(subject).is_some_and(|reach| reach.admits(self.principal, authorship))
-    }
-
     /// The rows on which it satisfies `subject`; `None` where it satisfies it on none.
     pub(super) fn reach(&self, subject: &Subject) -> Option<Reach> {
         const CREATED: Reach = Reach::Own { created: true, edited: false };
@@ -90,17 +84,6 @@ pub(super) enum Reach {
     Every,
     /// To the rows it created, or wrote last, or both.
     Own { created: bool, edited: bool },
-}
-
-impl Reach {
-    fn admits(self, who: Principal, row: Authorship) -> bool {
-        match self {
-            Self::Every => true,
-            Self::Own { created, edited } => {
-                created && row.creator == who || edited && row.editor == who
-            }
-        }
-    }
 }
 
 /// Who created a row and who wrote it last: all that a decision on a row looks at.

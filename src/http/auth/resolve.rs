@@ -6,6 +6,7 @@ use rookery_actors::AppHandle;
 use rookery_domain::{
     Error, ErrorCode, Result,
     app::AppStatus,
+    email::Email,
     id::{AgentId, HumanId, KeyId},
     principal::Caller,
 };
@@ -183,9 +184,8 @@ pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator
     let email = state.authenticator.verified_email(agent.owner).ok_or_else(|| {
         Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")
     })?;
-    let operators = &state.config.community.review_operator_emails;
-    let normal = |address: &str| address.trim().to_lowercase();
-    if operators.iter().any(|known| normal(known) == normal(&email)) {
+    let mut operators = state.config.community.review_operator_emails.iter();
+    if operators.any(|known| Email::parse(known).is_ok_and(|known| known.as_str() == &*email)) {
         Ok(Operator(agent))
     } else {
         Err(Error::new(ErrorCode::NotAReviewer, "this account is no operator"))

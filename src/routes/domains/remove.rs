@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::ErrorCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -54,9 +55,14 @@ pub async fn remove(
     if found.is_empty() {
         return Err(not_found("this app has no such custom domain").into());
     }
-    // The serving one last: meanwhile the others lead to what still works.
-    for domain in found.iter().rev() {
-        custom.remove(domains, domain).await?;
-    }
+    let domains = domains.clone();
+    to_the_end(async move {
+        // The serving one last: meanwhile the others lead to what still works.
+        for domain in found.iter().rev() {
+            custom.remove(&domains, domain).await?;
+        }
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -14,8 +14,11 @@ pub async fn page(
     State(state): State<AppState>,
     desk: Result<Desk, Response>,
 ) -> ApiResult<Response> {
-    if let Ok(desk) = desk {
-        return Ok(desk.answer(home::view(&desk, StatusCode::OK, None).await));
+    match desk {
+        Ok(desk) => return Ok(desk.answer(home::view(&desk, StatusCode::OK, None).await)),
+        Err(failed) if failed.status().as_u16() >= 400 => return Ok(failed),
+        // The way to sign in, which this page shows itself.
+        Err(_) => {}
     }
     let shell = frame(&state, None)?;
     let dev_mailbox = state.mailer.readable_mailbox().is_some();

@@ -188,6 +188,10 @@ impl SqliteDb {
         body: Body<I, O>,
     ) -> Result<O, Attempt> {
         let _baton = self.0.baton.lock().await;
+        if self.0.lock.lock().is_none() {
+            // The folder may be another process's by now.
+            return Err(Attempt::Final(StorageError::Aborted("the database is closed".into())));
+        }
         let idle = self.0.cold.lock().take();
         let conn = match idle {
             Some(conn) => conn,

@@ -14,11 +14,12 @@ use crate::{
     db::args,
 };
 
-/// The record after the change. The id, who created it, its history and when stay for ever.
-const UPDATE_APP: &str = "update apps set owner = $1, slug = $2, status = $3, \
-     visibility = $4, timezone = $5, version = $6, share_hash = $7, share_sealed = $8, \
-     migration_until = $9, unrestricted = $10, retention = $11, updated_at = $12, \
-     deleted_at = $13, purge_at = $14, org_id = $15 where id = $16";
+/// The record after the change. The id, the slug, who created it, its history and when stay for
+/// ever.
+const UPDATE_APP: &str = "update apps set owner = $1, status = $2, visibility = $3, \
+     timezone = $4, version = $5, share_hash = $6, share_sealed = $7, migration_until = $8, \
+     unrestricted = $9, retention = $10, updated_at = $11, deleted_at = $12, purge_at = $13, \
+     org_id = $14 where id = $15";
 
 /// Ends an accepted offer; no row when it is gone.
 const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
@@ -70,7 +71,6 @@ fn record(app: AppId, record: &AppRecord) -> Result<Bound, Failure> {
         .map_err(|error| Failure::Refused(error.to_string()))?;
     let args = args![
         record.owner,
-        &*record.slug,
         record.status.code(),
         visibility_code(record.visibility),
         &*record.timezone,

@@ -7,8 +7,6 @@ use crate::{commit::Abort, db::Silent, error::StorageError, faults::Fault};
 pub(super) enum Failure {
     /// The database refused a statement of one group.
     Refused(String),
-    /// A slug that another app has.
-    SlugTaken,
     /// An offer that is to be accepted is gone.
     OfferGone,
     /// An account that is to get an app is closed or full.
@@ -29,14 +27,13 @@ impl Failure {
 
     /// Whether it is an outcome that requests have, and no fault of anything.
     pub(super) const fn is_expected(&self) -> bool {
-        matches!(self, Self::SlugTaken | Self::OfferGone | Self::AccountFull)
+        matches!(self, Self::OfferGone | Self::AccountFull)
     }
 
     /// What it means for a group that is certainly not applied.
     pub(super) fn into_abort(self) -> Abort {
         match self {
             Self::Refused(why) | Self::Lost(why) | Self::Broken(why) => Abort::Refused(why),
-            Self::SlugTaken => Abort::SlugTaken,
             Self::OfferGone => Abort::OfferGone,
             Self::AccountFull => Abort::AccountFull,
             Self::Full => Abort::Full,

@@ -133,7 +133,7 @@ contract! {
             let name = domain(id, &format!("d{n}.example.com"), n as i64);
             bind(db, &name).await;
             assert!(prove(db, &name).await);
-            domains::set_edge(db, name.id, edge_id).await.unwrap();
+            domains::set_edge(db, name.id, edge_id.into()).await.unwrap();
         }
         let pending = domain(id, "pending.example.com", 9);
         bind(db, &pending).await;
@@ -149,7 +149,7 @@ contract! {
         let next = domain(app(db, ada, "next").await, "d2.example.com", 0);
         bind(db, &next).await;
         assert!(prove(db, &next).await);
-        domains::set_edge(db, next.id, "e3").await.unwrap();
+        domains::set_edge(db, next.id, "e3".into()).await.unwrap();
         assert_eq!(domains::leftovers(db, 1).await.unwrap(), ["e1"]);
         assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e1", "e2"]);
         domains::forgotten(db, "e1").await.unwrap();

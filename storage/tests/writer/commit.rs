@@ -7,7 +7,7 @@ use std::sync::{
 
 use rookery_domain::event::EventType;
 use rookery_storage::{
-    Writer, WriterOptions, apps,
+    Writer, WriterOptions,
     commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState, Ticket},
     idempotency, versions,
 };
@@ -126,7 +126,7 @@ contract! {
         let app = deploy(test, "notes").await;
         let writer_handle = start(&test.db).await;
         let mut record = load(&test.db, app).await.record;
-        record.slug = "diary".into();
+        record.timezone = "Europe/Berlin".into();
         record.version = 2;
         record.updated_at = NOW.plus_seconds(5);
         record.share_hash = None;
@@ -155,28 +155,6 @@ contract! {
         let assets = versions::assets_with_content(&test.db, app, 2).await.unwrap();
         assert_eq!(*assets, [style]);
         assert!(versions::assets(&test.db, app, 1).await.unwrap().is_empty());
-    }
-
-    async fn a_taken_slug_is_an_outcome_of_its_group_alone(test: &TestDb) {
-        let (app, other) = (deploy(test, "notes").await, deploy(test, "diary").await);
-        let writer = start(&test.db).await;
-        let before = load(&test.db, app).await;
-        let mut record = before.record.clone();
-        record.slug = "diary".into();
-        let hold = Hold::on(test, app).await;
-        let taken = Draft::new(app, 1)
-            .create(row("a", "{}"))
-            .with(|group| {
-                let write = AppWrite::of(record);
-                group.app_write = Some(Box::new(write));
-            })
-            .submit(&writer);
-        let fine = Draft::new(other, 1).create(row("a", "{}")).submit(&writer);
-        drop(hold);
-        assert_eq!(taken.await, Ok(Outcome::Aborted(Abort::SlugTaken)));
-        assert_eq!(fine.await, Ok(Outcome::Committed));
-        assert_eq!(picture(&load(&test.db, app).await), picture(&before));
-        assert_eq!(apps::by_slug(&test.db, "diary").await.unwrap().map(|app| app.id), Some(other));
     }
 
     async fn sixty_four_apps_at_once_lose_nothing(test: &TestDb) {

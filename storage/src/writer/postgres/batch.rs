@@ -168,7 +168,6 @@ impl Session<'_> {
         for Step { sql, arguments, without_row, point } in steps {
             let done = match query_with(sql, arguments).execute(&mut self.connection).await {
                 Ok(done) => done,
-                Err(error) if is_taken_slug(&error) => return Err(Failure::SlugTaken),
                 Err(error) => return Err(before_commit(&error)),
             };
             match without_row {
@@ -251,10 +250,4 @@ fn fail(batch: &mut Batch<'_>, positions: &[usize], failure: Failure) -> Result<
 
 fn before_commit(error: &sqlx::Error) -> Failure {
     Failure::from(StorageError::before_commit(error))
-}
-
-fn is_taken_slug(error: &sqlx::Error) -> bool {
-    error
-        .as_database_error()
-        .is_some_and(|error| error.is_unique_violation() && error.table() == Some("apps"))
 }

@@ -28,9 +28,6 @@ pub(super) struct Session<'c> {
     pub(super) counters: &'c Counters,
 }
 
-/// How SQLite names the column of a taken slug.
-const SLUG_COLUMN: &str = "apps.slug";
-
 /// Whether each group is put behind a savepoint. Usually none is, because a savepoint costs
 /// copies of the pages it touches; a batch that fails is tried once more with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +97,7 @@ impl Session<'_> {
 
     /// Writes one group; `Some` when it alone is refused and nothing of it is written.
     fn group(&mut self, group: &Group, isolation: Isolation) -> Result<Option<Abort>, Failure> {
-        // Such a group has expected outcomes (a taken slug), so it is always isolated.
+        // Such a group has expected outcomes (an offer that is gone), so it is always isolated.
         let isolated = isolation == Isolation::PerGroup || group.app_write.is_some();
         if isolated {
             self.statements.savepoint().map_err(failed)?;
@@ -160,7 +157,7 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Runs a statement that is not kept.
+    /// Runs one of the rarer statements.
     fn run(&self, bound: &Bound) -> Result<(), Failure> {
         let run = || {
             let mut statement = self.connection.prepare_cached(bound.sql)?;
@@ -173,7 +170,6 @@ impl Session<'_> {
         match (run(), &bound.without_row) {
             (Ok(false), Some(failure)) => Err(failure.clone()),
             (Ok(_), _) => Ok(()),
-            (Err(error), _) if is_taken_slug(&error) => Err(Failure::SlugTaken),
             (Err(error), _) => Err(failed(error)),
         }
     }
@@ -193,11 +189,6 @@ impl Session<'_> {
             Err(error) => Err(format!("a transaction cannot be rolled back: {error}")),
         }
     }
-}
-
-fn is_taken_slug(error: &rusqlite::Error) -> bool {
-    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message))
-        if message.contains(SLUG_COLUMN))
 }
 
 /// Sorts an error of SQLite.
