@@ -108,6 +108,29 @@ fn a_file_of_another_program_is_refused() {
 }
 
 #[test]
+fn a_first_start_that_was_interrupted_is_gone_on_with() {
+    on_sqlite(async |_: &TestDb| {
+        // What there is after each step of it: a file, the mark, the table of migrations.
+        for left in [
+            "",
+            "pragma application_id = 0x526f6f6b",
+            "create table _sqlx_migrations (version bigint primary key, description text not null,
+                 installed_on timestamp not null default current_timestamp,
+                 success boolean not null, checksum blob not null, execution_time bigint not null)",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = rusqlite::Connection::open(folder.path().join("rookery.db")).unwrap();
+            file.execute_batch("pragma journal_mode = wal").unwrap();
+            file.execute_batch(left).unwrap();
+            drop(file);
+            let db = Db::connect(&StorageOptions::sqlite(folder.path())).await.expect(left);
+            meta::set(&db, "k", "v").await.unwrap();
+            db.close().await;
+        }
+    });
+}
+
+#[test]
 fn a_further_connection_that_cannot_be_opened_is_a_failure_that_passes() {
     on_sqlite(async |_: &TestDb| {
         let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,8 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool,
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection,
+    SqlitePool,
     migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -110,6 +111,7 @@ impl SqliteDb {
         if !is_ours(&mut cold).await.map_err(|error| cannot_open(&path, &error))? {
             return Err(foreign(&path));
         }
+        claim(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
         MIGRATIONS
             .run_direct(None, &mut cold, false)
             .await
@@ -258,12 +260,24 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT)
 }
 
-/// Whether no other program has made the file.
+/// Whether no other program has made the file. The table in which migrations are noted may be all
+/// that a first start came to.
 async fn is_ours(conn: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let id: i64 = sqlx::query_scalar("pragma application_id").fetch_one(&mut *conn).await?;
-    let tables: i64 =
-        sqlx::query_scalar("select count(*) from sqlite_schema").fetch_one(&mut *conn).await?;
+    let tables = "select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'";
+    let tables: i64 = sqlx::query_scalar(tables).fetch_one(&mut *conn).await?;
     Ok(id == APPLICATION_ID || (id == 0 && tables == 0))
+}
+
+/// Marks a new file before anything is in it, so that a start which is interrupted leaves a file
+/// that the next one knows.
+async fn claim(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let id: i64 = sqlx::query_scalar("pragma application_id").fetch_one(&mut *conn).await?;
+    if id == 0 {
+        let mark = format!("pragma application_id = {APPLICATION_ID}");
+        conn.execute(AssertSqlSafe(mark)).await?;
+    }
+    Ok(())
 }
 
 fn foreign(path: &Path) -> StorageError {
