@@ -47,6 +47,9 @@ impl Readiness {
         if writer.dead_lanes > 0 {
             return Err(Error::unavailable("a part of the writer is being restarted"));
         }
+        if writer.out_of_space {
+            return Err(Error::unavailable("no space is left to write to"));
+        }
         let mut last = self.0.lock().await;
         if let Some((at, found)) = &last.looked
             && at.elapsed() < GOOD_FOR

@@ -6,6 +6,7 @@ use rookery_storage::{
     faults::{Fault, Faults, Point},
     meta,
 };
+use rookery_testkit::until_async;
 use serde_json::json;
 
 use crate::harness::{Answer, TestServer, apps::guestbook};
@@ -37,6 +38,32 @@ async fn a_failed_fsync_ends_readiness_on_both_listeners_and_acknowledges_nothin
     let error = on_ops.error(ErrorCode::Unavailable);
     assert!(error["message"].as_str().unwrap().contains("broken"), "{error}");
     assert_eq!(server.get("/alive").await.status, 200, "the process answers all the same");
+}
+
+#[tokio::test]
+async fn a_full_disk_ends_readiness_until_space_returns_though_nobody_writes() {
+    let full = |point, first, last| (first..=last).map(move |nth| (point, nth, Fault::Full));
+    let faults = full(Point::AtCommit, 3, 3).chain(full(Point::AtCheckpoint, 1, 2));
+    let faults = Faults::listed(faults);
+    let server = TestServer::builder().on_sqlite().with_faults(faults).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let path = app.path("/collections/entries");
+    let mut refused = false;
+    for n in 0..4 {
+        let body = json!({"key": format!("k{n}"), "data": {"n": n}});
+        refused = server.send(Method::POST, &owner, &path, &body).await.status == 503;
+        if refused {
+            break;
+        }
+    }
+    assert!(refused, "a commit hit the fault");
+    let ready = async || server.get("/ready").await;
+    until_async("the lane's look at the disk", async || ready().await.status == 503).await;
+    let error = ready().await;
+    let message = error.error(ErrorCode::Unavailable)["message"].clone();
+    assert!(message.as_str().unwrap().contains("no space"), "{message}");
+    until_async("the next look at the disk", async || ready().await.status == 200).await;
 }
 
 #[tokio::test]

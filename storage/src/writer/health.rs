@@ -2,7 +2,7 @@
 //! snapshot of them.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
@@ -25,6 +25,8 @@ pub struct WriterHealth {
     pub ok: bool,
     /// An fsync failed: no more writes, the process must end.
     pub broken: bool,
+    /// The disk is full: nothing is committed until space returns (SQLite).
+    pub out_of_space: bool,
     /// Lanes whose thread or task has died and waits to be restarted.
     pub dead_lanes: usize,
     /// Lanes in all: 1 on SQLite.
@@ -86,6 +88,7 @@ pub(super) struct Counters {
     batch_rows_sum: AtomicU64,
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
+    out_of_space: AtomicBool,
 }
 
 impl Counters {
@@ -123,6 +126,11 @@ impl Counters {
         self.wal_bytes.swap(wal_bytes, Relaxed)
     }
 
+    /// Notes whether the disk has room for a commit.
+    pub(super) fn has_room(&self, has_room: bool) {
+        self.out_of_space.store(!has_room, Relaxed);
+    }
+
     /// Counts a restarted lane.
     pub(super) fn restarted(&self) {
         self.restarts.fetch_add(1, Relaxed);
@@ -140,6 +148,7 @@ impl Counters {
         WriterHealth {
             ok: lanes.iter().all(|lane| *lane == LaneStatus::Running),
             broken,
+            out_of_space: self.out_of_space.load(Relaxed),
             dead_lanes,
             lanes: lanes.len(),
             restarts: self.restarts.load(Relaxed),

@@ -4,7 +4,10 @@
 //! its lane, so what waits when a lane dies is committed by its successor. The queue has no bound
 //! of its own: an app has one group in flight at most, and admission to apps is bounded.
 
-use std::collections::{HashSet, VecDeque};
+use std::{
+    collections::{HashSet, VecDeque},
+    time::{Duration, Instant},
+};
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Notify, oneshot, watch};
@@ -156,8 +159,9 @@ impl Queue {
         self.task.notify_one();
     }
 
-    /// Blocks this thread until there is work; `false` when the lane is to end.
-    pub(super) fn wait_on_thread(&self) -> bool {
+    /// Blocks this thread until there is work, or the time is up; `false` when the lane is to end.
+    pub(super) fn wait_on_thread(&self, at_most: Option<Duration>) -> bool {
+        let until = at_most.map(|time| Instant::now() + time);
         let mut state = self.state.lock();
         loop {
             if state.broken {
@@ -169,7 +173,13 @@ impl Queue {
             if state.draining {
                 return false;
             }
-            self.thread.wait(&mut state);
+            match until {
+                None => self.thread.wait(&mut state),
+                Some(until) if self.thread.wait_until(&mut state, until).timed_out() => {
+                    return true;
+                }
+                Some(_) => {}
+            }
         }
     }
 

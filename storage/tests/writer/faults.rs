@@ -261,7 +261,9 @@ fn space_that_returns_to_a_full_disk_is_the_files_before_it_is_the_logs() {
         // The log would take this one, but the file has no room yet for what is in the log.
         assert_eq!(write(2, "b").await, Outcome::Aborted(Abort::Full));
         assert_eq!(writer.health().checkpoints, 0);
+        assert!(writer.health().out_of_space);
         assert_eq!(write(2, "b").await, Outcome::Committed);
+        assert!(!writer.health().out_of_space);
         assert_eq!(writer.health().checkpoints, 1, "before the commit");
     });
 }

@@ -12,6 +12,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -30,6 +31,10 @@ const CHECKPOINT_EVERY_COMMITS: u32 = 48;
 /// Frames (pages) in the log from which on the lane has it begin anew: 8 MiB. A longer log makes
 /// every read of a page slower, and holds space that a full disk would need.
 const LOG_FRAMES_MAX: u64 = 2_048;
+
+/// Between two looks at a full disk while nobody writes: whoever watches readiness hears then that
+/// space has returned.
+const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// Bytes that a frame of the log adds to its page.
 const FRAME_HEADER_BYTES: u64 = 24;
@@ -59,6 +64,11 @@ impl<'lane> Upkeep<'lane> {
     ) -> Result<Self, StorageError> {
         let checkpointer = Checkpointer::start(beside, db.clone(), Arc::clone(shared), page_bytes)?;
         Ok(Self { checkpointer, connection, page_bytes, shared, commits: 0, moved: Moved::Nothing })
+    }
+
+    /// When the disk is to be looked at again though nothing is to be committed: while it is full.
+    pub(super) fn looks_again_after(&self) -> Option<Duration> {
+        (self.moved == Moved::NoSpace).then_some(LOOKS_AGAIN_AFTER)
     }
 
     /// To be called before each commit, under the baton; whether the commit may be made.
@@ -110,6 +120,7 @@ impl<'lane> Upkeep<'lane> {
 
     fn move_rest(&mut self) -> Result<(), String> {
         self.moved = checkpoint(self.connection, self.page_bytes, self.shared)?;
+        self.shared.counters.has_room(self.moved != Moved::NoSpace);
         Ok(())
     }
 }

@@ -119,17 +119,18 @@ fn run(
     let mut log = Upkeep::start(&connection, beside, db, shared, page_bytes)
         .map_err(|error| Ended::Failed(error.to_string()))?;
     let baton = db.baton();
-    while queue.wait_on_thread() {
+    while queue.wait_on_thread(log.looks_again_after()) {
         let _baton = baton.blocking_lock();
         if let Some(why) = db.soundness().broken() {
             return Err(Ended::Broken(why));
         }
+        let has_room = log.make_room().map_err(Ended::Broken)?;
         let mut batch = queue.take(&shared.counters);
         if batch.entries.is_empty() {
             batch.finish();
             continue;
         }
-        let result = if log.make_room().map_err(Ended::Broken)? {
+        let result = if has_room {
             session.commit(&mut batch)
         } else {
             batch.stage = Stage::Aborted(Abort::Full);
