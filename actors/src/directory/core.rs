@@ -80,7 +80,7 @@ impl Core {
         }
     }
 
-    /// Records what a transaction has just committed. Only the actor calls this.
+    /// Records what a transaction has just committed.
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
         change(&mut self.memory.write())
     }

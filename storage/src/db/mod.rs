@@ -126,8 +126,8 @@ impl Db {
         })
     }
 
-    /// Closes all connections and, for SQLite, frees the folder for another process once the
-    /// last clone is dropped.
+    /// Closes all connections and, for SQLite, frees the folder for another process. What is begun
+    /// afterwards is refused.
     pub async fn close(&self) {
         match self {
             Self::Sqlite(db) => db.close().await,

@@ -1,5 +1,5 @@
 //! The statements of changed permissions, the same on both databases: they are rare, so each is
-//! bound for itself and none is kept.
+//! bound for itself.
 
 use rookery_domain::{
     Timestamp,
