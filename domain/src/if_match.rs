@@ -25,7 +25,7 @@ impl IfMatch {
         if rest == "*" {
             return Ok(None);
         }
-        if let Ok(version) = rest.parse() {
+        if let Some(version) = version(rest) {
             return Ok(Some(Self::version(version)));
         }
         let mut versions = Vec::new();
@@ -36,8 +36,7 @@ impl IfMatch {
                 .strip_prefix('"')
                 .and_then(|tag| tag.split_once('"'))
                 .ok_or_else(wrong)?;
-            let version = tag.parse::<u64>().ok().filter(|version| version.to_string() == tag);
-            versions.extend(version.filter(|_| weak.is_none()));
+            versions.extend(version(tag).filter(|_| weak.is_none()));
             rest = match behind.trim_start().strip_prefix(',') {
                 Some(next) => next.trim_start(),
                 None if behind.trim().is_empty() => break,
@@ -64,4 +63,9 @@ impl IfMatch {
         };
         Err(Error::new(ErrorCode::Conflict, message))
     }
+}
+
+/// The version that this text is, in its one spelling.
+fn version(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|version| version.to_string() == text)
 }

@@ -50,7 +50,7 @@ async fn the_header_is_a_list_of_entity_tags() {
         let error = patch(&rows, "", Some(header), json!({})).await.error(ErrorCode::Conflict);
         assert_eq!(error["details"]["current"]["version"], 1, "{header}");
     }
-    for header in ["abc", "\"1\" \"2\"", "\"1", "\"1\",", "", "*, \"1\""] {
+    for header in ["abc", "+1", "01", "\"1\" \"2\"", "\"1", "\"1\",", "", "*, \"1\""] {
         patch(&rows, "", Some(header), json!({})).await.error(ErrorCode::InvalidRequest);
     }
     for (version, header) in [(2, "\"1\", \"99\""), (3, "W/\"2\",\"2\""), (4, "*"), (5, "4")] {
