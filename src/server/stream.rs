@@ -23,6 +23,10 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
+/// How long an answer is still worked on for a client that will send no more. It may have closed its
+/// half and wait for the answer (RFC 9293, 3.6), or have left: that looks the same.
+const HALF_CLOSED_MAX: Duration = Duration::from_secs(1);
+
 /// How much a connection owes: requests whose head was complete and whose answer is not, and a
 /// write that waits.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +86,8 @@ impl http_body::Body for Answer {
     }
 }
 
-/// A socket whose writes fail when the client takes nothing for `write_timeout`.
+/// A socket whose writes fail when the client takes nothing for `write_timeout`, and whose end is
+/// told a little later while something is owed.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: TcpStream,
@@ -90,6 +95,8 @@ pub(super) struct Stream {
     owed: Owed,
     /// Set while a write waits. Most never do, and need no timer.
     stalled: Option<Stalled>,
+    /// Set once the client has sent its last byte, and something was owed then.
+    half_closed: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug)]
@@ -100,7 +107,7 @@ struct Stalled {
 
 impl Stream {
     pub(super) const fn new(socket: TcpStream, write_timeout: Duration, owed: Owed) -> Self {
-        Self { socket, write_timeout, owed, stalled: None }
+        Self { socket, write_timeout, owed, stalled: None, half_closed: None }
     }
 }
 
@@ -110,7 +117,14 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buf)
+        let (this, before) = (&mut *self, buf.filled().len());
+        let read = ready!(Pin::new(&mut this.socket).poll_read(cx, buf));
+        let is_end = read.is_ok() && buf.filled().len() == before && buf.remaining() > 0;
+        if is_end && !this.owed.is_nothing() {
+            let until = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED_MAX)));
+            ready!(until.as_mut().poll(cx));
+        }
+        Poll::Ready(read)
     }
 }
 

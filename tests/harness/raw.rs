@@ -27,6 +27,11 @@ impl RawConnection {
         self.0.write_all(bytes.as_bytes()).await.expect("the server reads");
     }
 
+    /// Closes the half that sends; answers still come.
+    pub async fn close_half(&mut self) {
+        self.0.shutdown().await.expect("the server is there");
+    }
+
     /// Reads until the server has sent `end`.
     pub async fn read_until(&mut self, end: &str) {
         let mut text = Vec::new();

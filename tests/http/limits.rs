@@ -6,9 +6,10 @@ use governor::clock::FakeRelativeClock;
 use reqwest::Method;
 use rookery::http::{client, rate_limit::Limiter};
 use rookery_domain::ErrorCode;
+use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Answer, TestServer};
+use crate::harness::{Answer, TestServer, apps::open_collection};
 
 /// For what happens at once, or after a second.
 const TOO_LONG: Duration = Duration::from_secs(20);
@@ -188,6 +189,29 @@ async fn who_reads_slowly_gets_the_whole_answer() {
     }
     assert!(seen > whole, "{seen} of {whole} and a head");
     assert!(began.elapsed() > Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app =
+        server.deploy(&owner, json!({"manifest": {"collections": {"c": open_collection()}}})).await;
+    for n in 0..8 {
+        let body = json!({"key": format!("k{n}"), "data": {}}).to_string();
+        let mut raw = server.raw().await;
+        raw.send(&format!(
+            "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            app.path("/collections/c"),
+            owner.key,
+            body.len(),
+        ))
+        .await;
+        raw.close_half().await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer:?}");
+    }
 }
 
 #[tokio::test]

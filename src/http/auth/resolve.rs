@@ -185,7 +185,8 @@ pub(super) async fn operator(parts: &Parts, state: &AppState) -> Result<Operator
         Error::new(ErrorCode::EmailNotVerified, "the account's address is not verified")
     })?;
     let mut operators = state.config.community.review_operator_emails.iter();
-    if operators.any(|known| Email::parse(known).is_ok_and(|known| known.as_str() == &*email)) {
+    let email = Email::parse(&email)?;
+    if operators.any(|known| Email::parse(known).is_ok_and(|known| known == email)) {
         Ok(Operator(agent))
     } else {
         Err(Error::new(ErrorCode::NotAReviewer, "this account is no operator"))
