@@ -94,16 +94,23 @@ fn who_holds_the_baton_keeps_cold_writes_waiting() {
 #[test]
 fn a_file_of_another_program_is_refused() {
     on_sqlite(async |_: &TestDb| {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("rookery.db");
-        rusqlite::Connection::open(&file).unwrap().execute_batch("create table t (x)").unwrap();
-        let options = StorageOptions::sqlite(folder.path());
-        let before = fs::read(&file).unwrap();
-        let error = Db::connect(&options).await.unwrap_err();
-        assert!(one_line(&error).contains("not a database of rookery"), "{error}");
-        assert_eq!(fs::read(&file).unwrap(), before, "it is left as it was");
-        fs::write(&file, [b'x'; 8_192]).unwrap();
-        one_line(&Db::connect(&options).await.unwrap_err());
+        for theirs in [
+            "create table t (x)",
+            // One that notes its migrations as we do.
+            "create table _sqlx_migrations (version bigint primary key);
+             insert into _sqlx_migrations values (7)",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("rookery.db");
+            rusqlite::Connection::open(&file).unwrap().execute_batch(theirs).unwrap();
+            let options = StorageOptions::sqlite(folder.path());
+            let before = fs::read(&file).unwrap();
+            let error = Db::connect(&options).await.unwrap_err();
+            assert!(one_line(&error).contains("not a database of rookery"), "{error}");
+            assert_eq!(fs::read(&file).unwrap(), before, "it is left as it was");
+            fs::write(&file, [b'x'; 8_192]).unwrap();
+            one_line(&Db::connect(&options).await.unwrap_err());
+        }
     });
 }
 

@@ -260,13 +260,21 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT)
 }
 
-/// Whether no other program has made the file. The table in which migrations are noted may be all
-/// that a first start came to.
+/// Whether no other program has made the file. The empty table in which migrations are noted may be
+/// all that a first start came to.
 async fn is_ours(conn: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    let id: i64 = sqlx::query_scalar("pragma application_id").fetch_one(&mut *conn).await?;
-    let tables = "select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'";
-    let tables: i64 = sqlx::query_scalar(tables).fetch_one(&mut *conn).await?;
-    Ok(id == APPLICATION_ID || (id == 0 && tables == 0))
+    let mut number =
+        async |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut *conn).await;
+    let id = number("pragma application_id").await?;
+    if id != 0 {
+        return Ok(id == APPLICATION_ID);
+    }
+    if number("select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'").await? > 0
+    {
+        return Ok(false);
+    }
+    Ok(number("select count(*) from sqlite_schema").await? == 0
+        || number("select count(*) from _sqlx_migrations").await? == 0)
 }
 
 /// Marks a new file before anything is in it, so that a start which is interrupted leaves a file
