@@ -17,6 +17,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError,
     domains::{self, BindOutcome, Domain},
+    idempotency::Keep,
 };
 use tokio::sync::Mutex;
 
@@ -119,7 +120,13 @@ impl Domains {
     /// # Errors
     /// `domain_exists`, `domain_taken`, `conflict` when the app has too many,
     /// `account_quota_exceeded`; `app_not_found` when it has gone meanwhile.
-    pub async fn bind(&self, app: AppId, name: DomainName, account_max: u64) -> Result<Domain> {
+    pub async fn bind(
+        &self,
+        app: AppId,
+        name: DomainName,
+        account_max: u64,
+        keep: Keep<Domain>,
+    ) -> Result<Domain> {
         let domain = Domain {
             id: DomainId::new(),
             app,
@@ -135,7 +142,7 @@ impl Domains {
         };
         let name = &domain.name;
         let refused = |code, message: String| Err(Error::new(code, message));
-        match domains::bind(&self.0.db, domain.clone(), account_max).await? {
+        match domains::bind(&self.0.db, domain.clone(), account_max, keep).await? {
             BindOutcome::Bound => Ok(domain),
             BindOutcome::Exists => {
                 refused(ErrorCode::DomainExists, format!("`{name}` is this app's already"))

@@ -16,7 +16,7 @@ use rookery_actors::{
         access_ops::{AccessOp, NewGrant},
         message::{AppOp, Op},
     },
-    directory::{Arrival, Made, Visit},
+    directory::{Arrival, Visit},
 };
 use rookery_domain::{
     ErrorCode, Result,
@@ -28,7 +28,9 @@ use rookery_domain::{
 };
 use rookery_storage::{
     faults::{self, Faults},
-    feed, participants,
+    feed,
+    idempotency::Keep,
+    participants,
 };
 use rookery_testkit::{until, until_async};
 
@@ -60,7 +62,7 @@ async fn a_name_leads_to_its_app_as_storage_says_when_the_owner_leaves() {
     let domains = house.runtime.domains();
     let name = "www.example.com";
     for looks in 1..=LOOKS_MAX {
-        let bound = domains.bind(app, DomainName::stored(name), 10).await.unwrap();
+        let bound = domains.bind(app, DomainName::stored(name), 10, Keep::nothing()).await.unwrap();
         leave_after(looks, domains.prove(&bound)).await;
         until("the name leads to the app", || domains.at(name).is_some()).await;
         leave_after(looks, domains.remove(&bound)).await;
@@ -76,7 +78,7 @@ async fn a_name_that_could_not_be_removed_leads_to_its_app_until_it_is() {
     let app = house.app("notes").await.id();
     let domains = house.runtime.domains();
     let name = "www.example.com";
-    let bound = domains.bind(app, DomainName::stored(name), 10).await.unwrap();
+    let bound = domains.bind(app, DomainName::stored(name), 10, Keep::nothing()).await.unwrap();
     assert!(domains.prove(&bound).await.unwrap());
     faults::fill_at(&house.db, 1);
     assert_eq!(domains.remove(&bound).await.unwrap_err().code, ErrorCode::Unavailable);
@@ -109,17 +111,15 @@ async fn what_is_made_without_a_key_to_repeat_it_is_made_to_its_end_too() {
     for looks in 1..=LOOKS_MAX {
         let told = Arc::new(AtomicBool::new(false));
         let tell = Arc::clone(&told);
-        let made = async move {
+        let made = |_| async move {
             for _ in 0..LOOKS_MAX {
                 tokio::task::yield_now().await;
             }
             tell.store(true, Ordering::Relaxed);
-            Ok(Made {
-                answer: (),
-                kept: KeptAnswer { status: 201, location: None, body: String::new() },
-            })
+            Ok(())
         };
-        leave_after(looks, directory.once(None, made)).await;
+        let kept = |(): &()| KeptAnswer { status: 201, location: None, body: String::new() };
+        leave_after(looks, directory.once(None, kept, made)).await;
         until("it was told", || told.load(Ordering::Relaxed)).await;
     }
     house.close().await;

@@ -9,11 +9,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use rookery_actors::directory::Made;
 use rookery_domain::{
     Error, Principal, Result,
     idempotency::{Answered, KeptAnswer, Once},
 };
+use rookery_storage::idempotency::Keep;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::{
@@ -111,30 +111,36 @@ pub struct Creation<'a> {
 }
 
 impl Creation<'_> {
-    /// Answers 201 with what `make` made; the second time the same, without secrets. What was begun
-    /// is done to its end, though the caller leaves.
+    /// Answers 201 with what `make` made, as `shown`; the second time the same, without secrets.
+    /// What was begun is done to its end, though the caller leaves.
     ///
     /// # Errors
     /// `conflict`, when the key was used with another body; whatever `make` refuses.
-    pub async fn answer<T, B, F>(self, state: &AppState, body: &B, make: F) -> ApiResult<Response>
+    pub async fn answer<T, R, F>(
+        self,
+        state: &AppState,
+        body: &impl Serialize,
+        shown: impl Fn(&T) -> Created<R> + Clone + Send + Sync + 'static,
+        make: impl FnOnce(Keep<T>) -> F + Send + 'static,
+    ) -> ApiResult<Response>
     where
-        T: ShownOnce + Send + 'static,
-        B: Serialize,
-        F: Future<Output = Result<Created<T>>> + Send + 'static,
+        T: Send + 'static,
+        R: ShownOnce,
+        F: Future<Output = Result<T>> + Send,
     {
         let Self { key, principal, route } = self;
         let once = key.0.map(|key| Once::new(principal, &[route, &key], hash_json(body)));
-        let make = async move {
-            let created = make.await?;
-            let kept = KeptAnswer {
+        let first = shown.clone();
+        let kept = move |made: &T| {
+            let Created { location, record } = shown(made);
+            KeptAnswer {
                 status: StatusCode::CREATED.as_u16(),
-                location: Some(created.location.clone()),
-                body: reply::to_json(&created.record.without_secrets()),
-            };
-            Ok(Made { answer: created, kept })
+                location: Some(location),
+                body: reply::to_json(&record.without_secrets()),
+            }
         };
-        match state.rooms.directory.once(once, make).await? {
-            Answered::First(created) => Ok(created.into_response()),
+        match state.rooms.directory.once(once, kept, make).await? {
+            Answered::First(made) => Ok(first(&made).into_response()),
             Answered::Again(kept) => Ok(again(kept)),
         }
     }

@@ -11,7 +11,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use rookery_domain::{Error, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
-use tokio::time::Instant;
+use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 use url::{Host, Url};
 
 pub use letter::Letter;
@@ -35,6 +35,24 @@ enum Route {
     Mailbox(Arc<Mailbox>),
 }
 
+/// A place for one letter among those that wait to be sent.
+pub struct MailPlace(Place);
+
+enum Place {
+    Queue(OwnedPermit<(Email, Letter)>),
+    Mailbox(Arc<Mailbox>),
+}
+
+impl MailPlace {
+    /// Sends a letter, off the request.
+    pub fn send(self, to: &Email, letter: Letter) {
+        match self.0 {
+            Place::Queue(place) => drop(place.send((to.clone(), letter))),
+            Place::Mailbox(mailbox) => mailbox.put(to, letter),
+        }
+    }
+}
+
 impl Mailer {
     /// The way that the settings describe.
     ///
@@ -56,15 +74,20 @@ impl Mailer {
     /// # Errors
     /// `unavailable`, when too much mail waits already, whoever this one is for.
     pub fn send(&self, to: &Email, letter: Letter) -> Result<()> {
-        match &self.route {
-            Route::Smtp(smtp) => smtp
-                .send(to.clone(), letter)
-                .map_err(|_| Error::unavailable("too much mail waits to be sent")),
-            Route::Mailbox(mailbox) => {
-                mailbox.put(to, letter);
-                Ok(())
-            }
-        }
+        self.reserve()?.send(to, letter);
+        Ok(())
+    }
+
+    /// A place for one letter, for those who must know that it will leave before they write it.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn reserve(&self) -> Result<MailPlace> {
+        let full = |_| Error::unavailable("too much mail waits to be sent");
+        Ok(MailPlace(match &self.route {
+            Route::Smtp(smtp) => Place::Queue(smtp.reserve().map_err(full)?),
+            Route::Mailbox(mailbox) => Place::Mailbox(Arc::clone(mailbox)),
+        }))
     }
 
     /// Takes no more mail, and gives what waits one try, until `deadline` at most.

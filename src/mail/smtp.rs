@@ -16,7 +16,10 @@ use lettre::{
 };
 use rookery_domain::{email::Email, time::Clock};
 use tokio::{
-    sync::{Semaphore, mpsc},
+    sync::{
+        Semaphore,
+        mpsc::{self, OwnedPermit},
+    },
     time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -76,8 +79,9 @@ impl Smtp {
         Ok(Self { queue, closing, tasks })
     }
 
-    pub(super) fn send(&self, to: Email, letter: Letter) -> Result<(), QueueFull> {
-        self.queue.try_send((to, letter)).map_err(|_| QueueFull)
+    /// A place for one mail.
+    pub(super) fn reserve(&self) -> Result<OwnedPermit<(Email, Letter)>, QueueFull> {
+        self.queue.clone().try_reserve_owned().map_err(|_| QueueFull)
     }
 
     /// Takes no more mail, and gives what waits one try, until `deadline` at most.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
-use rookery_domain::{Timestamp, id::AppId};
+use rookery_domain::{Result, Timestamp, id::AppId};
 
 /// Actions that are remembered.
 const KEPT_MAX: usize = 200;
@@ -21,6 +21,21 @@ pub struct Action {
     pub reason: String,
     /// `done`, or the code of the error that it ended with.
     pub outcome: &'static str,
+}
+
+impl Action {
+    /// What has ended like this, now.
+    #[must_use]
+    pub fn ended<T>(
+        now: Timestamp,
+        action: &'static str,
+        app: AppId,
+        reason: String,
+        end: &Result<T>,
+    ) -> Self {
+        let outcome = end.as_ref().err().map_or("done", |error| error.code.as_str());
+        Self { at: now, action, app, reason, outcome }
+    }
 }
 
 /// The last actions.

@@ -10,6 +10,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 /// How a redemption ended.
@@ -33,15 +34,11 @@ pub async fn mint(
     human: HumanId,
     expires_at: Timestamp,
     now: Timestamp,
+    keep: Keep<()>,
 ) -> Result<bool> {
-    let inserted = db
-        .execute(
-            "insert into claims (hash, human, created_at, expires_at) values ($1, $2, $3, $4)
-             on conflict (hash) do nothing",
-            args![hash, human, now, expires_at],
-        )
-        .await?;
-    Ok(inserted == 1)
+    let sql = "insert into claims (hash, human, created_at, expires_at) values ($1, $2, $3, $4)
+         on conflict (hash) do nothing";
+    keep.insert(db, sql, args![hash, human, now, expires_at]).await
 }
 
 /// Spends a code and binds the agent to its human, both or neither. Of any number of agents that

@@ -12,6 +12,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 /// A custom domain of an app.
@@ -70,8 +71,13 @@ pub enum BindOutcome {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutcome> {
-    db.transaction((domain, account_max), |tx, (domain, account_max)| {
+pub async fn bind(
+    db: &Db,
+    domain: Domain,
+    account_max: u64,
+    keep: Keep<Domain>,
+) -> Result<BindOutcome> {
+    db.transaction((domain, account_max, keep), |tx, (domain, account_max, keep)| {
         Box::pin(async move {
             let app: Option<(Vec<u8>,)> =
                 tx.optional("select owner from apps where id = $1", args![domain.app]).await?;
@@ -131,6 +137,7 @@ pub async fn bind(db: &Db, domain: Domain, account_max: u64) -> Result<BindOutco
             } else if of_account.cast_unsigned() > *account_max {
                 BindOutcome::AccountFull
             } else {
+                keep.put(tx, domain).await?;
                 return Ok(BindOutcome::Bound);
             };
             tx.abandon();

@@ -49,6 +49,9 @@ pub enum StorageError {
         /// The newest migration of this build.
         known: i64,
     },
+    /// Certainly not applied: the same request was answered before.
+    #[error("the request was answered before")]
+    Answered,
     /// This database cannot do that; the text says what to use.
     #[error("{0}")]
     Unsupported(&'static str),
@@ -84,6 +87,16 @@ impl StorageError {
         }
     }
 
+    /// The same failure of a read, which has no outcome that could be unknown.
+    #[must_use]
+    pub(crate) fn of_read(self) -> Self {
+        match self {
+            Self::MaybeCommitted(why) => Self::Aborted(why),
+            Self::Broken(why) => Self::Refused(why),
+            certain => certain,
+        }
+    }
+
     /// Sorts an error of the hot path's SQLite driver, whatever the moment it came at: a lost
     /// connection is [`StorageError::MaybeCommitted`].
     #[must_use]
@@ -108,6 +121,7 @@ impl From<StorageError> for DomainError {
     fn from(error: StorageError) -> Self {
         let answer = match error {
             StorageError::Aborted(_) => Self::unavailable("the database cannot do this now"),
+            StorageError::Answered => Self::unavailable("the same request is answered just now"),
             StorageError::Full => Self::unavailable("the database has no space left"),
             StorageError::MaybeCommitted(_) | StorageError::Broken(_) => Self::unknown_outcome(),
             StorageError::Refused(_)

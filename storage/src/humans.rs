@@ -7,6 +7,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    idempotency::Keep,
     placeholders,
 };
 
@@ -35,6 +36,12 @@ pub(crate) type Columns =
     (Vec<u8>, Option<String>, Option<i64>, Option<String>, i64, i64, i64, Option<i64>);
 
 impl Human {
+    /// The address, where it is proven.
+    #[must_use]
+    pub fn proven_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified_at.is_some())
+    }
+
     pub(crate) fn decode(columns: Columns) -> Result<Self> {
         let (id, email, verified, name, consent, created, updated, closed) = columns;
         Ok(Self {
@@ -158,15 +165,11 @@ pub async fn record_signup_source(
     id: HumanId,
     source: &str,
     now: Timestamp,
+    keep: Keep<()>,
 ) -> Result<bool> {
-    let inserted = db
-        .execute(
-            "insert into signup_sources (human, source, created_at) values ($1, $2, $3)
-             on conflict (human) do nothing",
-            args![id, source, now],
-        )
-        .await?;
-    Ok(inserted == 1)
+    let sql = "insert into signup_sources (human, source, created_at) values ($1, $2, $3)
+         on conflict (human) do nothing";
+    keep.insert(db, sql, args![id, source, now]).await
 }
 
 /// How a human heard of the service; `None` while it has not said so.

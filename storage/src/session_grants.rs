@@ -9,6 +9,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 /// A grant that nobody has spent.
@@ -30,14 +31,11 @@ pub struct SessionGrant {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp) -> Result<()> {
+pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp, keep: Keep<()>) -> Result<()> {
     let SessionGrant { hash, app, human, minted_by, expires_at } = *grant;
-    db.execute(
-        "insert into session_grants (hash, app_id, human, minted_by, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6)",
-        args![hash, app, human, minted_by, now, expires_at],
-    )
-    .await?;
+    let sql = "insert into session_grants (hash, app_id, human, minted_by, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6)";
+    keep.insert(db, sql, args![hash, app, human, minted_by, now, expires_at]).await?;
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 /// A pending offer.
@@ -57,8 +58,13 @@ pub enum OfferOutcome {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn offer(db: &Db, transfer: Transfer, owner: HumanId) -> Result<OfferOutcome> {
-    db.transaction((transfer, owner), |tx, (transfer, owner)| {
+pub async fn offer(
+    db: &Db,
+    transfer: Transfer,
+    owner: HumanId,
+    keep: Keep<Transfer>,
+) -> Result<OfferOutcome> {
+    db.transaction((transfer, owner, keep), |tx, (transfer, owner, keep)| {
         Box::pin(async move {
             // First the place among the offers: whoever is about to accept one holds it, and the
             // look at the owner must come after that.
@@ -92,6 +98,7 @@ pub async fn offer(db: &Db, transfer: Transfer, owner: HumanId) -> Result<OfferO
                 tx.abandon();
                 return Ok(OfferOutcome::Moved);
             }
+            keep.put(tx, transfer).await?;
             Ok(OfferOutcome::Offered)
         })
     })

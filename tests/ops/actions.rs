@@ -62,6 +62,13 @@ async fn an_action_needs_a_reason_and_an_app_and_is_written_down() {
     assert_eq!(done.len(), 6);
     assert_eq!(list["items"][0]["reason"], "a drill");
     assert_eq!(list["items"][0]["app"], app.id);
+
+    // So is what `rookery app close` asks for.
+    Answer::of(server.ops(Method::POST, "/ops/apps/acted-on/close")).await.expect(200);
+    let list = Answer::of(server.ops(Method::GET, "/ops/api/actions")).await.expect(200);
+    let last = &list["items"][0];
+    assert_eq!((&last["action"], &last["outcome"]), (&json!("close"), &json!("done")));
+    assert_eq!(last["app"], app.id);
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use rookery_domain::{
 use rookery_storage::{
     apps,
     humans::Human,
+    idempotency::Keep,
     transfers::{self, OfferOutcome, Transfer},
 };
 
@@ -38,7 +39,13 @@ impl Control {
     ///
     /// # Errors
     /// `conflict` when an offer is pending; `app_not_found` when it has another owner meanwhile.
-    pub async fn offer(&self, app: &AppHandle, by: HumanId, email: &Email) -> Result<Offer> {
+    pub async fn offer(
+        &self,
+        app: &AppHandle,
+        by: HumanId,
+        email: &Email,
+        keep: Keep<Offer>,
+    ) -> Result<Offer> {
         let record = app.record();
         if self.pending_offer(app).await?.is_some() {
             return Err(already_offered());
@@ -50,7 +57,12 @@ impl Control {
             offered_by: by,
             created_at: self.env().clock.now(),
         };
-        let outcome = transfers::offer(&self.db, transfer.clone(), record.owner).await;
+        let offered = Arc::clone(&record);
+        let keep = keep.of(move |transfer: &Transfer| Offer {
+            transfer: transfer.clone(),
+            record: Arc::clone(&offered),
+        });
+        let outcome = transfers::offer(&self.db, transfer.clone(), record.owner, keep).await;
         match outcome? {
             OfferOutcome::Offered => Ok(Offer { transfer, record }),
             OfferOutcome::Pending => Err(already_offered()),

@@ -6,6 +6,7 @@ use rookery_domain::{Error, ErrorCode, Result, human_name::HumanName, id::HumanI
 use rookery_storage::{
     closing::{self, Closing},
     humans::{self, Human},
+    idempotency::Keep,
 };
 
 use super::{Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in};
@@ -56,10 +57,15 @@ impl Directory {
     ///
     /// # Errors
     /// `conflict`, when it was answered before; `unavailable`, `internal`.
-    pub async fn record_signup_source(&self, human: HumanId, source: HumanName) -> Result<()> {
+    pub async fn record_signup_source(
+        &self,
+        human: HumanId,
+        source: HumanName,
+        keep: Keep<()>,
+    ) -> Result<()> {
         let core = &self.core;
         let source = source.as_str();
-        if humans::record_signup_source(&core.db, human, source, core.now()).await? {
+        if humans::record_signup_source(&core.db, human, source, core.now(), keep).await? {
             return Ok(());
         }
         Err(Error::new(ErrorCode::Conflict, "the question was answered before"))

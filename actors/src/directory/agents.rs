@@ -7,9 +7,12 @@ use rookery_domain::{
     agent_name::AgentName,
     id::{AgentId, HumanId},
 };
-use rookery_storage::agents::{
-    self, Agent,
-    keys::{self, Key, KeyState, KeysOutcome},
+use rookery_storage::{
+    agents::{
+        self, Agent,
+        keys::{self, Key, KeyState, KeysOutcome},
+    },
+    idempotency::Keep,
 };
 
 use super::{
@@ -163,11 +166,16 @@ impl Directory {
     ///
     /// # Errors
     /// `not_found`; `conflict`, when every key is revoked; `unavailable`, `internal`.
-    pub async fn rotate_agent(&self, human: HumanId, id: AgentId) -> Result<MintedKey> {
+    pub async fn rotate_agent(
+        &self,
+        human: HumanId,
+        id: AgentId,
+        keep: Keep<MintedKey>,
+    ) -> Result<MintedKey> {
         self.mutate(async move |core: Arc<Core>| {
             let (secret, new) = super::keys::draw();
-            let fresh = new.id;
-            let outcome = keys::rotate_all(&core.db, id, human, new, core.now()).await?;
+            let (fresh, keep) = (new.id, MintedKey::kept(keep, &secret));
+            let outcome = keys::rotate_all(&core.db, id, human, new, core.now(), keep).await?;
             let record = core.settle(id, outcome)?;
             let key = record.keys.into_iter().find(|key| key.id == fresh);
             let key = key.ok_or_else(Error::internal)?;

@@ -7,7 +7,10 @@ use rookery_domain::{
     id::{AgentId, HumanId},
     secret::UserCode,
 };
-use rookery_storage::claims::{self, ClaimOutcome};
+use rookery_storage::{
+    claims::{self, ClaimOutcome},
+    idempotency::Keep,
+};
 
 use super::{Directory, agents::AgentRecord, core::Core};
 
@@ -30,15 +33,22 @@ impl Directory {
     ///
     /// # Errors
     /// `unavailable`, `internal`.
-    pub async fn mint_claim_code(&self, human: HumanId) -> Result<ClaimCode> {
+    pub async fn mint_claim_code(
+        &self,
+        human: HumanId,
+        keep: Keep<ClaimCode>,
+    ) -> Result<ClaimCode> {
         let core = &self.core;
         let now = core.now();
         let expires_at = now.plus_seconds(CODE_TTL_S);
         for _ in 0..DRAWS_MAX {
             let code = UserCode::generate(&mut rand::rng());
             let hash = core.key.code_hash(&code).0;
-            if claims::mint(&core.db, hash, human, expires_at, now).await? {
-                return Ok(ClaimCode { code, expires_at });
+            let minted = ClaimCode { code, expires_at };
+            let (answered, keep) = (minted.clone(), keep.clone());
+            let keep = keep.of(move |()| answered.clone());
+            if claims::mint(&core.db, hash, human, expires_at, now, keep).await? {
+                return Ok(minted);
             }
         }
         Err(Error::unavailable("no free claim code was found"))

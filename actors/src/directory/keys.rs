@@ -7,7 +7,10 @@ use rookery_domain::{
     id::{AgentId, HumanId, KeyId},
     secret::{Secret, SecretKind},
 };
-use rookery_storage::agents::keys::{self, Key, KeyState, NewKey};
+use rookery_storage::{
+    agents::keys::{self, Key, KeyState, NewKey},
+    idempotency::Keep,
+};
 
 use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
 
@@ -32,6 +35,14 @@ pub struct MintedKey {
     pub key: Key,
     /// Its secret.
     pub secret: Secret,
+}
+
+impl MintedKey {
+    /// What storage keeps of the answer that shows this secret.
+    pub(super) fn kept(keep: Keep<Self>, secret: &Secret) -> Keep<Key> {
+        let secret = secret.clone();
+        keep.of(move |key: &Key| Self { key: key.clone(), secret: secret.clone() })
+    }
 }
 
 /// A new key's secret, and what storage gets of it.
@@ -71,7 +82,12 @@ impl Directory {
     /// # Errors
     /// `unauthorized`, when `by` is no longer active; `conflict`, when the agent has as many keys
     /// as it may; `unavailable`, `internal`.
-    pub async fn mint_key(&self, agent: AgentId, by: KeyId) -> Result<MintedKey> {
+    pub async fn mint_key(
+        &self,
+        agent: AgentId,
+        by: KeyId,
+        keep: Keep<MintedKey>,
+    ) -> Result<MintedKey> {
         self.mutate(async move |core: Arc<Core>| {
             let held = core.agent_record(agent)?.keys;
             let usable = held.iter().filter(|key| key.state != KeyState::Revoked).count();
@@ -80,8 +96,8 @@ impl Directory {
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }
             let (secret, new) = draw();
-            let fresh = new.id;
-            let minted = keys::mint(&core.db, agent, by, new, core.now()).await?;
+            let (fresh, keep) = (new.id, MintedKey::kept(keep, &secret));
+            let minted = keys::mint(&core.db, agent, by, new, core.now(), keep).await?;
             let gone = || Error::new(ErrorCode::Unauthorized, "the credential is not valid");
             let keys = minted.ok_or_else(gone)?;
             let key = keys.iter().find(|key| key.id == fresh).cloned();

@@ -9,7 +9,10 @@ use rookery_domain::{
     id::{HumanId, OrgId},
     orgs::{MEMBERS_PER_ORG_MAX, ORGS_PER_ACCOUNT_MAX, OrgName, OrgRole},
 };
-use rookery_storage::orgs::{self, NewMember, Org, OrgMember, OrgRefusal};
+use rookery_storage::{
+    idempotency::Keep,
+    orgs::{self, NewMember, Org, OrgMember, OrgRefusal},
+};
 use serde_json::json;
 
 use super::{Directory, core::Core, memory::Memory, mutation::Failure, sign_in::display_name};
@@ -56,11 +59,24 @@ impl Directory {
     ///
     /// # Errors
     /// `account_quota_exceeded`; `unavailable`, `internal`.
-    pub async fn create_org(&self, founder: HumanId, name: OrgName) -> Result<OrgRecord> {
+    pub async fn create_org(
+        &self,
+        founder: HumanId,
+        name: OrgName,
+        keep: Keep<OrgRecord>,
+    ) -> Result<OrgRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let (id, name) = (OrgId::new(), name.as_str().to_owned());
-            let made =
-                orgs::create(&core.db, id, name, founder, ORGS_PER_ACCOUNT_MAX, core.now()).await?;
+            let billing_name =
+                core.read(|memory| memory.human(founder).map(|human| display_name(human)))?;
+            let keep = keep.of(move |(org, member): &(Org, OrgMember)| OrgRecord {
+                org: Arc::new(org.clone()),
+                role: member.role,
+                members: 1,
+                billing_name: billing_name.clone(),
+            });
+            let (max, now) = (ORGS_PER_ACCOUNT_MAX, core.now());
+            let made = orgs::create(&core.db, id, name, founder, max, now, keep).await?;
             let (org, member) = made.map_err(|why| match why {
                 OrgRefusal::Full => too_many_orgs(),
                 why => refused(why),
@@ -141,11 +157,16 @@ impl Directory {
         by: HumanId,
         email: Email,
         role: OrgRole,
+        keep: Keep<OrgMemberRecord>,
     ) -> Result<OrgMemberRecord> {
         self.mutate(async move |core: Arc<Core>| {
             let email = email.as_str().to_owned();
+            let reading = Arc::clone(&core);
+            let keep = keep.of(move |member: &OrgMember| {
+                reading.write(|memory| OrgMemberRecord::read(memory, *member))
+            });
             let new = NewMember { org, by, email, role, members_max: MEMBERS_PER_ORG_MAX };
-            let added = orgs::add_member(&core.db, new, core.now()).await?;
+            let added = orgs::add_member(&core.db, new, core.now(), keep).await?;
             core.settle_member(added.map_err(refused)?)
         })
         .await

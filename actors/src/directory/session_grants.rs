@@ -12,6 +12,7 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
 };
 use rookery_storage::{
+    idempotency::Keep,
     session_grants::{self, SessionGrant},
     sessions,
 };
@@ -39,11 +40,16 @@ impl Directory {
         app: AppId,
         human: HumanId,
         minted_by: Option<SecretHash>,
+        keep: Keep<(Secret, Timestamp)>,
     ) -> Result<(Secret, Timestamp)> {
         self.mutate(async move |core: Arc<Core>| {
             let minted_by = minted_by.map(|key| key.0);
-            let kind = SecretKind::TestSession;
-            Ok(core.grant(kind, TEST_SESSION_TTL_S, app, human, minted_by).await?)
+            let (grant, made) =
+                core.draw(SecretKind::TestSession, TEST_SESSION_TTL_S, app, human, minted_by);
+            let answered = made.clone();
+            let keep = keep.of(move |()| answered.clone());
+            session_grants::create(&core.db, &grant, core.now(), keep).await?;
+            Ok(made)
         })
         .await
     }
@@ -70,8 +76,10 @@ impl Directory {
             if !sessions::is_open(&core.db, session, human, core.now()).await? {
                 return Err(Error::new(ErrorCode::Unauthorized, "this session has ended").into());
             }
-            let kind = SecretKind::SessionGrant;
-            Ok(core.grant(kind, GRANT_TTL_S, app, human, None).await?.0)
+            let (grant, (secret, _)) =
+                core.draw(SecretKind::SessionGrant, GRANT_TTL_S, app, human, None);
+            session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await?;
+            Ok(secret)
         })
         .await
     }
@@ -113,19 +121,17 @@ impl Directory {
 }
 
 impl Core {
-    async fn grant(
+    /// A new grant, its secret, and when it ends.
+    fn draw(
         &self,
         kind: SecretKind,
         ttl_s: i64,
         app: AppId,
         human: HumanId,
         minted_by: Option<[u8; 32]>,
-    ) -> Result<(Secret, Timestamp)> {
-        let now = self.now();
+    ) -> (SessionGrant, (Secret, Timestamp)) {
         let secret = Secret::generate(kind, &mut rand::rng());
-        let (hash, expires_at) = (secret.hash().0, now.plus_seconds(ttl_s));
-        let grant = SessionGrant { hash, app, human, minted_by, expires_at };
-        session_grants::create(&self.db, &grant, now).await?;
-        Ok((secret, expires_at))
+        let (hash, expires_at) = (secret.hash().0, self.now().plus_seconds(ttl_s));
+        (SessionGrant { hash, app, human, minted_by, expires_at }, (secret, expires_at))
     }
 }

@@ -53,14 +53,14 @@ pub async fn record_signup_source(
     let source = HumanName::parse("source", &body.source)?
         .ok_or_else(|| Error::invalid("`source` must have 1 to 100 characters"))?;
     let directory = state.rooms.directory.clone();
-    let make = async move {
-        let record = SignupSource { source: source.as_str().to_owned() };
-        directory.record_signup_source(caller.human, source).await?;
-        // The answer has no address of its own: it belongs to the account.
-        Ok(Created { location: "/v1/self/profile".to_owned(), record })
-    };
+    let record = SignupSource { source: source.as_str().to_owned() };
+    // The answer has no address of its own: it belongs to the account.
+    let shown =
+        move |(): &()| Created { location: "/v1/self/profile".to_owned(), record: record.clone() };
+    let make =
+        move |keep| async move { directory.record_signup_source(caller.human, source, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     Creation { key, principal, route: "POST /v1/self/signup-source" }
-        .answer(&state, &body, make)
+        .answer(&state, &body, shown, make)
         .await
 }

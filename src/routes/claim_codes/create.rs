@@ -1,6 +1,7 @@
 //! `POST /v1/self/claim-codes`: a code by which one agent can bind itself to the human.
 
 use axum::{extract::State, response::Response};
+use rookery_actors::directory::ClaimCode;
 use rookery_domain::{ErrorCode, Principal, PrincipalKind, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -52,16 +53,17 @@ pub async fn create(
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
     let asked = state.clone();
-    let make = async move {
-        leave.check(&asked)?;
-        let minted = directory.mint_claim_code(caller.human).await?;
-        let code = Some(minted.code.expose());
-        let record = ClaimCodeView { code, expires_at: minted.expires_at };
+    let shown = |minted: &ClaimCode| Created {
         // A code has no address of its own: it is redeemed here.
-        Ok(Created { location: "/v1/agents/claim".to_owned(), record })
+        location: "/v1/agents/claim".to_owned(),
+        record: ClaimCodeView { code: Some(minted.code.expose()), expires_at: minted.expires_at },
+    };
+    let make = move |keep| async move {
+        leave.check(&asked)?;
+        directory.mint_claim_code(caller.human, keep).await
     };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     Creation { key, principal, route: "POST /v1/self/claim-codes" }
-        .answer(&state, &body, make)
+        .answer(&state, &body, shown, make)
         .await
 }

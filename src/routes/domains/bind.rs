@@ -2,6 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use rookery_domain::ErrorCode;
+use rookery_storage::domains::Domain;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -71,12 +72,15 @@ pub async fn bind(
     let route = format!("POST /v1/apps/{}/domain", app.id());
     let principal = caller.principal();
     let shared = state.clone();
-    let make = async move {
-        let max = shared.config.limits.max_domains_per_account;
-        let domain = shared.rooms.domains.bind(app.id(), name, max).await?;
-        let view = DomainView { domain, host: None, is_taken: false };
+    let id = app.id();
+    let shown = move |domain: &Domain| {
+        let view = DomainView { domain: domain.clone(), host: None, is_taken: false };
         let record = DomainBody::new(&custom, DomainRole::Pending, view);
-        Ok(Created { location: format!("/v1/apps/{}/domain", app.id()), record })
+        Created { location: format!("/v1/apps/{id}/domain"), record }
     };
-    Creation { key, principal, route: &route }.answer(&state, &body, make).await
+    let make = move |keep| async move {
+        let max = shared.config.limits.max_domains_per_account;
+        shared.rooms.domains.bind(id, name, max, keep).await
+    };
+    Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await
 }

@@ -10,7 +10,6 @@ use crate::{
         auth::permission::AgentKey,
         body::{Nothing, OptionalJson},
         idempotency::{Creation, IdempotencyKey},
-        reply::Created,
     },
     state::AppState,
 };
@@ -31,11 +30,9 @@ pub async fn create(
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
-    let make = async move {
-        let minted = directory.mint_key(caller.agent, caller.key).await?;
-        let location = format!("/v1/keys/{}", minted.key.id);
-        Ok(Created { location, record: NewKeyView::of(&minted) })
-    };
+    let make = move |keep| async move { directory.mint_key(caller.agent, caller.key, keep).await };
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
-    Creation { key, principal, route: "POST /v1/keys" }.answer(&state, &body, make).await
+    Creation { key, principal, route: "POST /v1/keys" }
+        .answer(&state, &body, NewKeyView::created, make)
+        .await
 }

@@ -5,7 +5,7 @@ use rookery_domain::{Timestamp, id::KeyId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::idempotency::ShownOnce;
+use crate::http::{idempotency::ShownOnce, reply::Created};
 
 /// What a key, or all keys of an agent, can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -85,6 +85,12 @@ impl NewKeyView {
     pub fn of(minted: &MintedKey) -> Self {
         let KeyView { id, prefix, state, created_at, .. } = KeyView::of(&minted.key);
         Self { id, prefix, state, created_at, secret: Some(minted.secret.expose().to_owned()) }
+    }
+
+    /// The answer to the request that minted it.
+    #[must_use]
+    pub fn created(minted: &MintedKey) -> Created<Self> {
+        Created { location: format!("/v1/keys/{}", minted.key.id), record: Self::of(minted) }
     }
 }
 

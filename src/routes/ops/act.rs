@@ -116,13 +116,8 @@ pub async fn act(
     // Also written down where whoever asked does not wait for the answer.
     let line = to_the_end(async move {
         let done = perform(&app, action).await;
-        state.ops.audit.record(audit::Action {
-            at: state.clock.now(),
-            action: action.as_str(),
-            app: app.id(),
-            reason,
-            outcome: done.as_ref().err().map_or("done", |error| error.code.as_str()),
-        });
+        let (now, name) = (state.clock.now(), action.as_str());
+        state.ops.audit.record(audit::Action::ended(now, name, app.id(), reason, &done));
         done.map(|()| AppLine::of(&app))
     })
     .await?;

@@ -6,10 +6,11 @@ use axum::{
     extract::{Path, State},
 };
 use http::{HeaderMap, header};
+use rookery_actors::task::to_the_end;
 use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use crate::{error::ApiResult, state::AppState};
+use crate::{error::ApiResult, ops::audit, state::AppState};
 
 /// An app that was taken down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,15 @@ pub async fn close(
     if headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site") {
         return Err(Error::new(ErrorCode::Forbidden, "browsers may not do this").into());
     }
-    let record = state.rooms.close_app(&id).await?;
+    let app = state.rooms.apps().find(&id).await?;
+    // Also written down where whoever asked does not wait for the answer.
+    let record = to_the_end(async move {
+        let done = state.rooms.close_app(&id).await;
+        // It asks for no reason.
+        let (now, reason) = (state.clock.now(), String::new());
+        state.ops.audit.record(audit::Action::ended(now, "close", app.id(), reason, &done));
+        done
+    })
+    .await?;
     Ok(Json(Closed { id: record.id.to_string(), slug: record.slug.to_string() }))
 }

@@ -1,6 +1,7 @@
 //! `POST /v1/orgs/:id/members`: adds an account to an organization.
 
 use axum::{extract::State, response::Response};
+use rookery_actors::directory::OrgMemberRecord;
 use rookery_domain::{ErrorCode, email::Email, orgs::OrgRole};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -58,15 +59,20 @@ pub async fn add(
     let role = body.role.map_or(OrgRole::Member, Into::into);
     let (directory, push) = (state.rooms.directory.clone(), state.push.clone());
     let OrgAdmin { org, account, caller } = caller;
-    let make = async move {
-        let added = directory.add_org_member(org, account, email, role).await?;
-        let location = format!("/v1/orgs/{org}/members/{}", added.member.human);
+    let shown = move |added: &OrgMemberRecord| Created {
+        location: format!("/v1/orgs/{org}/members/{}", added.member.human),
+        record: OrgMemberBody::of(added),
+    };
+    let make = move |keep| async move {
+        let added = directory.add_org_member(org, account, email, role, keep).await?;
         // Who added may have left meanwhile; the member is there all the same.
         if let Ok(joined) = directory.org(account, org) {
             push.tell(Addressee::Human(added.member.human), Notice::joined(&joined.org.name));
         }
-        Ok(Created { location, record: OrgMemberBody::of(&added) })
+        Ok(added)
     };
     let route = format!("POST /v1/orgs/{org}/members");
-    Creation { key, principal: caller.principal(), route: &route }.answer(&state, &body, make).await
+    Creation { key, principal: caller.principal(), route: &route }
+        .answer(&state, &body, shown, make)
+        .await
 }

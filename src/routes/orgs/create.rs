@@ -1,6 +1,7 @@
 //! `POST /v1/orgs`: makes an organization.
 
 use axum::{extract::State, response::Response};
+use rookery_actors::directory::OrgRecord;
 use rookery_domain::{ErrorCode, orgs::OrgName};
 
 use super::record::{OrgBody, OrgNameBody};
@@ -36,11 +37,15 @@ pub async fn create(
 ) -> ApiResult<Response> {
     let name = OrgName::parse(&body.name)?;
     let directory = state.rooms.directory.clone();
-    let make = async move {
-        let made = directory.create_org(caller.account, name).await?;
-        let location = format!("/v1/orgs/{}", made.org.id);
-        Ok(Created { location, record: OrgBody::of(&made) })
+    let shown = |made: &OrgRecord| Created {
+        location: format!("/v1/orgs/{}", made.org.id),
+        record: OrgBody::of(made),
     };
     let principal = caller.caller.principal();
-    Creation { key, principal, route: "POST /v1/orgs" }.answer(&state, &body, make).await
+    let account = caller.account;
+    Creation { key, principal, route: "POST /v1/orgs" }
+        .answer(&state, &body, shown, async move |keep| {
+            directory.create_org(account, name, keep).await
+        })
+        .await
 }

@@ -10,7 +10,6 @@ use crate::{
         body::{Nothing, OptionalJson},
         idempotency::{Creation, IdempotencyKey},
         params::PathId,
-        reply::Created,
     },
     routes::keys::record::NewKeyView,
     state::AppState,
@@ -36,12 +35,10 @@ pub async fn rotate_key(
     OptionalJson(body): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
     let directory = state.rooms.directory.clone();
-    let make = async move {
-        let minted = directory.rotate_agent(caller.human, id).await?;
-        let location = format!("/v1/keys/{}", minted.key.id);
-        Ok(Created { location, record: NewKeyView::of(&minted) })
-    };
+    let make = move |keep| async move { directory.rotate_agent(caller.human, id, keep).await };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
     let route = format!("POST /v1/self/agents/{id}/rotate-key");
-    Creation { key, principal, route: &route }.answer(&state, &body, make).await
+    Creation { key, principal, route: &route }
+        .answer(&state, &body, NewKeyView::created, make)
+        .await
 }

@@ -27,7 +27,7 @@ pub async fn list(
 ) -> ApiResult<Page<TransferBody>> {
     let page = query.of("/v1/self/transfers", caller.human.uuid(), &state)?;
     let human = super::human(&state, caller.human)?;
-    let Some(email) = human.email.as_deref().filter(|_| human.email_verified_at.is_some()) else {
+    let Some(email) = human.proven_email() else {
         return Ok(Page { items: Vec::new(), next_cursor: None });
     };
     let after = page.after(TransferId::from_uuid);

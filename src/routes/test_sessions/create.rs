@@ -1,7 +1,7 @@
 //! `POST /v1/apps/:id/test-session-tokens`: makes a token for a session of the owner.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::{Error, ErrorCode, Timestamp};
+use rookery_domain::{Error, ErrorCode, Timestamp, secret::Secret};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,14 +58,18 @@ pub async fn create(
     let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
     let (id, account, minted_by) = (app.id(), caller.account(), leave.agent_key());
     let asked = state.clone();
-    let make = async move {
+    let shown = move |(token, expires_at): &(Secret, Timestamp)| Created {
+        location: location.clone(),
+        record: TestSessionBody { token: Some(token.expose().to_owned()), expires_at: *expires_at },
+    };
+    let make = move |keep| async move {
         leave.check(&asked)?;
         // The permission lets nobody through who acts for no account.
         let human = account.ok_or_else(Error::app_not_found)?;
-        let (token, expires_at) = directory.create_test_session(id, human, minted_by).await?;
-        let token = Some(token.expose().to_owned());
-        Ok(Created { location, record: TestSessionBody { token, expires_at } })
+        directory.create_test_session(id, human, minted_by, keep).await
     };
     let route = format!("POST /v1/apps/{id}/test-session-tokens");
-    Creation { key, principal: caller.principal(), route: &route }.answer(&state, &body, make).await
+    Creation { key, principal: caller.principal(), route: &route }
+        .answer(&state, &body, shown, make)
+        .await
 }

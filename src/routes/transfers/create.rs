@@ -1,7 +1,8 @@
 //! `POST /v1/apps/:id/transfer`: offers an app to an address.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::{Error, ErrorCode, Result, email::Email};
+use rookery_actors::control::Offer;
+use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,7 +17,7 @@ use crate::{
     },
     mail::Letter,
     push::{Addressee, Notice},
-    state::{AppState, State as Shared},
+    state::AppState,
 };
 
 /// Errors of this route.
@@ -57,38 +58,32 @@ pub async fn create(
     let AppOwner { app, caller, .. } = owner;
     let route = format!("POST /v1/apps/{}/transfer", app.id());
     let principal = caller.principal();
+    // The permission lets nobody through who acts for no account.
+    let by = caller.account().ok_or_else(Error::app_not_found)?;
+    let offers = state.rooms.directory.human(by)?;
+    let (shared, name) = (state.clone(), offers.as_ref().and_then(|human| human.name.clone()));
+    let shown = move |offer: &Offer| Created {
+        location: format!("/v1/apps/{}/transfer", offer.record.id),
+        record: TransferBody::new(&shared, offer, name.clone()),
+    };
     let shared = state.clone();
-    let make = async move {
-        // The permission lets nobody through who acts for no account.
-        let by = caller.account().ok_or_else(Error::app_not_found)?;
+    let make = move |keep| async move {
         let holder = shared.rooms.directory.human(app.record().owner)?;
-        let holds = |address: &str| address == email.as_str();
-        if holder.is_some_and(|human| {
-            human.email_verified_at.is_some() && human.email.as_deref().is_some_and(holds)
-        }) {
+        if holder.is_some_and(|human| human.proven_email() == Some(email.as_str())) {
             return Err(Error::new(ErrorCode::Conflict, "`email` is the app's owner's already"));
         }
-        let offer = shared.rooms.control().offer(&app, by, &email).await?;
-        let record = TransferBody::of(&shared, &offer)?;
-        if let Err(error) = tell(&shared, &email, &record) {
-            // An offer that nobody hears of is none.
-            shared.rooms.control().withdraw_offer(&app).await?;
-            return Err(error);
-        }
-        Ok(Created { location: format!("/v1/apps/{}/transfer", app.id()), record })
+        let by_name = offers.and_then(|human| human.name.clone().or_else(|| human.email.clone()));
+        let by_name = by_name.unwrap_or_else(|| "Somebody".to_owned());
+        let slug = app.record().slug.clone();
+        // This site's, whatever the request says.
+        let (site, link) = (&shared.public_url, format!("{}/transfers", shared.public_url));
+        let letter = Letter::transfer(site, &link, &slug, &by_name, email.as_str())?;
+        // An offer that nobody hears of is none, so mail has its place before there is one.
+        let place = shared.mailer.reserve()?;
+        let offer = shared.rooms.control().offer(&app, by, &email, keep).await?;
+        place.send(&email, letter);
+        shared.push.tell(Addressee::Holder(email), Notice::offered(&slug, &by_name));
+        Ok(offer)
     };
-    Creation { key, principal, route: &route }.answer(&state, &body, make).await
-}
-
-/// Mails the addressee, and tells its browsers. The link is of this site, whatever the request
-/// says.
-fn tell(state: &Shared, email: &Email, offer: &TransferBody) -> Result<()> {
-    let by = state.rooms.directory.human(offer.offered_by.id)?;
-    let by = by.map(|human| human.name.clone().or_else(|| human.email.clone()));
-    let by = by.flatten().unwrap_or_else(|| "Somebody".to_owned());
-    let link = format!("{}/transfers", state.public_url);
-    let letter = Letter::transfer(&state.public_url, &link, &offer.app.slug, &by, email.as_str())?;
-    state.mailer.send(email, letter)?;
-    state.push.tell(Addressee::Holder(email.clone()), Notice::offered(&offer.app.slug, &by));
-    Ok(())
+    Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await
 }

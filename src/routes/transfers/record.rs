@@ -61,9 +61,14 @@ impl TransferBody {
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
     pub fn of(state: &State, offer: &Offer) -> rookery_domain::Result<Self> {
-        let Offer { transfer, record } = offer;
-        let human = state.rooms.directory.human(transfer.offered_by)?;
-        Ok(Self {
+        let human = state.rooms.directory.human(offer.transfer.offered_by)?;
+        Ok(Self::new(state, offer, human.and_then(|human| human.name.clone())))
+    }
+
+    /// The record of `offer`, which the human of this name makes.
+    #[must_use]
+    pub fn new(state: &State, Offer { transfer, record }: &Offer, name: Option<String>) -> Self {
+        Self {
             id: transfer.id,
             status: "pending",
             app: OfferedApp {
@@ -72,12 +77,9 @@ impl TransferBody {
                 url: state.app_url(record.id, &record.slug),
             },
             email: transfer.email.clone(),
-            offered_by: OfferedBy {
-                id: transfer.offered_by,
-                name: human.and_then(|human| human.name.clone()),
-            },
+            offered_by: OfferedBy { id: transfer.offered_by, name },
             created_at: transfer.created_at,
-        })
+        }
     }
 }
 

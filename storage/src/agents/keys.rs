@@ -12,6 +12,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
+    idempotency::Keep,
 };
 
 /// Keys whose last use one [`touch`] records at most.
@@ -94,7 +95,7 @@ enum Order {
     Pause,
     Resume,
     Revoke,
-    Rotate(NewKey),
+    Rotate(NewKey, Keep<Key>),
 }
 
 pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, String, i64, i64, Option<i64>);
@@ -173,8 +174,9 @@ pub async fn mint(
     by: KeyId,
     key: NewKey,
     now: Timestamp,
+    keep: Keep<Key>,
 ) -> Result<Option<Vec<Key>>> {
-    db.transaction((agent, by, key, now), |tx, (agent, by, key, now)| {
+    db.transaction((agent, by, key, now, keep), |tx, (agent, by, key, now, keep)| {
         Box::pin(async move {
             if super::lock(tx, *agent).await?.is_none() {
                 return Ok(None);
@@ -183,7 +185,8 @@ pub async fn mint(
             if !keys.iter().any(|key| key.id == *by && key.state == KeyState::Active) {
                 return Ok(None);
             }
-            insert(tx, *agent, key, KeyState::Active, *now).await?;
+            let key = insert(tx, *agent, key, KeyState::Active, *now).await?;
+            keep.put(tx, &key).await?;
             in_tx(tx, *agent).await.map(Some)
         })
     })
@@ -236,8 +239,9 @@ pub async fn rotate_all(
     owner: HumanId,
     key: NewKey,
     now: Timestamp,
+    keep: Keep<Key>,
 ) -> Result<KeysOutcome> {
-    order(db, agent, owner, Order::Rotate(key), now).await
+    order(db, agent, owner, Order::Rotate(key, keep), now).await
 }
 
 async fn order(
@@ -275,15 +279,16 @@ async fn apply(
     let change = match order {
         Order::Pause => "update agent_keys set state = 1 where agent = $1 and state = 0",
         Order::Resume => "update agent_keys set state = 0 where agent = $1 and state = 1",
-        Order::Revoke | Order::Rotate(_) => {
+        Order::Revoke | Order::Rotate(..) => {
             "update agent_keys set state = 2 where agent = $1 and state <> 2"
         }
     };
     tx.execute(change, args![agent]).await?;
-    if let Order::Rotate(key) = order {
+    if let Order::Rotate(key, keep) = order {
         let active = before.iter().any(|key| key.state == KeyState::Active);
         let state = if active { KeyState::Active } else { KeyState::Paused };
-        insert(tx, agent, key, state, now).await?;
+        let key = insert(tx, agent, key, state, now).await?;
+        keep.put(tx, &key).await?;
     }
     Ok(())
 }

@@ -245,7 +245,7 @@ impl Db {
             Self::Sqlite(db) => tx::all_sqlite(db.readers(), sql, &args).await,
             Self::Postgres(db) => db.all(sql, &args).await,
         }
-        .map_err(|error| StorageError::before_commit(&error))
+        .map_err(|error| StorageError::before_commit(&error).of_read())
     }
 
     /// The first row of a query, if there is one.

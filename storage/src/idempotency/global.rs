@@ -34,15 +34,8 @@ pub struct NewAnswer {
     pub now: Timestamp,
 }
 
-/// Stores a first answer unless one is there; that one, when there is.
-///
-/// # Errors
-/// Any [`crate::StorageError`].
-pub async fn put(db: &Db, answer: NewAnswer) -> Result<Option<FirstAnswer>> {
-    db.transaction(answer, |tx, answer| Box::pin(put_in(tx, answer, None))).await
-}
-
-/// The same inside the transaction that makes `app`, whose purge will forget the answer.
+/// Stores a first answer in the transaction that makes what it tells of, unless one is there: that
+/// one, when there is. The purge of `app` will forget it.
 pub(crate) async fn put_in(
     tx: &mut Tx,
     NewAnswer { once, answer, now }: &NewAnswer,

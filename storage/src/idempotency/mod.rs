@@ -5,11 +5,14 @@
 //! [`global`].
 
 pub mod global;
+mod keep;
 
 use rookery_domain::{
     Timestamp,
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
 };
+
+pub use keep::Keep;
 
 use crate::{
     codec::{Columns, Read, record},

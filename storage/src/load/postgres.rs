@@ -36,7 +36,9 @@ pub(super) async fn load(
             // Its state is not known, so the pool must not have it back.
             drop(connection.detach());
         }
-        loaded.unwrap_or_else(|silent| Err(StorageError::before_commit(&silent.into())))
+        loaded
+            .unwrap_or_else(|silent| Err(StorageError::before_commit(&silent.into())))
+            .map_err(StorageError::of_read)
     });
     task.await.map_err(|error| StorageError::Refused(format!("a load ended early: {error}")))?
 }

@@ -123,9 +123,5 @@ fn first<T>(
 }
 
 fn failed(error: &rusqlite::Error) -> StorageError {
-    match StorageError::of_rusqlite(error) {
-        // Nothing was written, so nothing is unknown.
-        StorageError::MaybeCommitted(why) => StorageError::Aborted(why),
-        other => other,
-    }
+    StorageError::of_rusqlite(error).of_read()
 }

@@ -11,6 +11,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
+    idempotency::Keep,
     transfers,
 };
 
@@ -67,8 +68,9 @@ pub async fn add_member(
     db: &Db,
     new: NewMember,
     now: Timestamp,
+    keep: Keep<OrgMember>,
 ) -> Result<Result<OrgMember, OrgRefusal>> {
-    db.transaction((new, now), |tx, (new, now)| {
+    db.transaction((new, now, keep), |tx, (new, now, keep)| {
         Box::pin(async move {
             lock(tx, new.org).await?;
             if !is_admin(tx, new.org, new.by).await? {
@@ -99,6 +101,7 @@ pub async fn add_member(
             }
             let added = OrgMember { org: new.org, human, role: new.role, created_at: *now };
             insert(tx, added).await?;
+            keep.put(tx, &added).await?;
             Ok(Ok(added))
         })
     })

@@ -13,6 +13,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 pub use members::{NewMember, OrgMember, add_member, remove_member, set_role};
@@ -75,8 +76,10 @@ pub async fn create(
     founder: HumanId,
     orgs_max: u64,
     now: Timestamp,
+    keep: Keep<(Org, OrgMember)>,
 ) -> Result<Result<(Org, OrgMember), OrgRefusal>> {
-    db.transaction((id, name, founder, orgs_max, now), |tx, (id, name, founder, max, now)| {
+    let input = (id, name, founder, orgs_max, now, keep);
+    db.transaction(input, |tx, (id, name, founder, max, now, keep)| {
         Box::pin(async move {
             let (id, founder, now) = (*id, *founder, *now);
             // The update locks the account, so that two creations cannot share its last place.
@@ -105,7 +108,9 @@ pub async fn create(
             let member =
                 OrgMember { org: id, human: founder, role: OrgRole::Admin, created_at: now };
             members::insert(tx, member).await?;
-            Ok(Ok((org, member)))
+            let made = (org, member);
+            keep.put(tx, &made).await?;
+            Ok(Ok(made))
         })
     })
     .await

@@ -10,6 +10,7 @@ use rookery_storage::{
     apps::create,
     closing::{self, Closing},
     humans,
+    idempotency::Keep,
     links::{self, NewLink},
     sessions, shelf,
 };
@@ -29,7 +30,7 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         humans::set_name(db, ada, Some("Ada"), NOW).await.unwrap();
-        humans::record_signup_source(db, ada, "a friend", NOW).await.unwrap();
+        humans::record_signup_source(db, ada, "a friend", NOW, Keep::nothing()).await.unwrap();
         let session = sessions::create(db, ada, new_session(), NOW).await.unwrap();
         shelf::add_favorite(db, ada, AppId::new(), NOW).await.unwrap();
         shelf::view(db, ada, AppId::new(), NOW).await.unwrap();

@@ -1,12 +1,15 @@
 //! What has expired is forgotten; what has not stays. And answers that are replayed for a day.
 
 use rookery_domain::{
-    id::{AppId, DeviceId},
+    id::{AppId, DeviceId, HumanId},
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 use rookery_storage::{
-    claims, devices, expiry,
-    idempotency::global::{self, NewAnswer},
+    Db, StorageError, claims, devices, expiry,
+    idempotency::{
+        Keep,
+        global::{self, NewAnswer},
+    },
     links,
     participants::{self, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
@@ -23,6 +26,12 @@ fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewAns
     NewAnswer { once: Once { scope, body_hash: [2; 32] }, answer, now }
 }
 
+/// Makes a claim code, with this answer.
+async fn keep(db: &Db, human: HumanId, new: NewAnswer) -> Result<bool, StorageError> {
+    let keep = Keep::new(new.once, new.now, move |()| new.answer.clone());
+    claims::mint(db, hash(), human, NOW, NOW, keep).await
+}
+
 fn first(new: NewAnswer) -> FirstAnswer {
     FirstAnswer { body_hash: new.once.body_hash, answer: new.answer }
 }
@@ -32,7 +41,7 @@ contract! {
         let db = &test.db;
         let ada = human(db, "ada@example.com").await.id;
         for end in [NOW.plus_seconds(1), NOW.plus_seconds(100)] {
-            claims::mint(db, hash(), ada, end, NOW).await.unwrap();
+            claims::mint(db, hash(), ada, end, NOW, Keep::nothing()).await.unwrap();
             let device = devices::NewDevice {
                 id: DeviceId::new(),
                 device_hash: hash(),
@@ -52,7 +61,7 @@ contract! {
             let session = sessions::NewSession { expires_at: end, ..new_session() };
             sessions::create(db, ada, session, NOW).await.unwrap();
             let waits = SessionGrant { expires_at: end, ..session_grant(AppId::new(), ada) };
-            session_grants::create(db, &waits, NOW).await.unwrap();
+            session_grants::create(db, &waits, NOW, Keep::nothing()).await.unwrap();
             let comes = visitor(ParticipantKind::Anonymous);
             participants::create(db, &Participant { expires_at: end, ..comes }).await.unwrap();
         }
@@ -77,7 +86,7 @@ contract! {
         let codes = u64::from(expiry::CHUNK) + 1;
         at_once(codes, |_| {
             let db = db.clone();
-            async move { claims::mint(&db, hash(), ada, NOW, NOW).await.unwrap() }
+            async move { claims::mint(&db, hash(), ada, NOW, NOW, Keep::nothing()).await.unwrap() }
         })
         .await;
         let later = NOW.plus_seconds(1);
@@ -90,18 +99,19 @@ contract! {
     async fn the_first_of_many_answers_is_kept_for_its_time(test: &TestDb) {
         let db = &test.db;
         let scope = hash();
+        let ada = human(db, "ada@example.com").await.id;
         let stored = at_once(16, |i| {
             let db = db.clone();
             async move {
-                let answer = answer(scope, &format!("body {i}"), NOW);
-                global::put(&db, answer).await.unwrap()
+                keep(&db, ada, answer(scope, &format!("body {i}"), NOW)).await
             }
         })
         .await;
-        let made = stored.iter().position(Option::is_none).unwrap();
+        let made = stored.iter().position(Result::is_ok).unwrap();
         let expected = first(answer(scope, &format!("body {made}"), NOW));
-        assert_eq!(stored.iter().flatten().count(), 15);
-        assert!(stored.iter().flatten().all(|found| *found == expected));
+        let refused = stored.iter().filter(|end| **end == Err(StorageError::Answered));
+        assert_eq!(refused.count(), 15);
+        assert_eq!(number(db, "select count(*) from claims").await, 1, "nothing is made twice");
         let day = NOW.plus_seconds(KEPT_FOR_S);
         let just_before = day.plus_seconds(-1);
         assert_eq!(global::find(db, scope, just_before).await.unwrap(), Some(expected));
@@ -110,7 +120,7 @@ contract! {
         // A day later it is forgotten: not shown, replaced by the next, and swept.
         assert_eq!(global::find(db, scope, day).await.unwrap(), None);
         let next = answer(scope, "tomorrow", day);
-        assert_eq!(global::put(db, next.clone()).await.unwrap(), None);
+        assert_eq!(keep(db, ada, next.clone()).await, Ok(true));
         assert_eq!(global::find(db, scope, day).await.unwrap(), Some(first(next)));
         let just_before = day.plus_seconds(KEPT_FOR_S - 1);
         assert!(!expiry::sweep_answers(db, just_before).await.unwrap());

@@ -13,6 +13,7 @@ use rookery_storage::{
         purge,
     },
     expiry,
+    idempotency::Keep,
     idempotency::global::{self, NewAnswer},
     meters::roll_up,
     participants::{self, Participant, ParticipantKind},
@@ -100,7 +101,7 @@ contract! {
         create::create(db, NewApp { answer: Some(answer), ..app }).await.unwrap();
         let visitor = Participant { app: id, ..visitor(ParticipantKind::Anonymous) };
         participants::create(db, &visitor).await.unwrap();
-        session_grants::create(db, &session_grant(id, owner), NOW).await.unwrap();
+        session_grants::create(db, &session_grant(id, owner), NOW, Keep::nothing()).await.unwrap();
         let neighbour = new_app(owner, "neighbour", &[row("a", "{}")]);
         for app in [id, neighbour.record.id] {
             roll_up::roll_up(db, vec![super::meters::seen(app, owner)]).await.unwrap();

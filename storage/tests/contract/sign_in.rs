@@ -2,6 +2,7 @@
 
 use rookery_domain::id::{AppId, HumanId};
 use rookery_storage::{
+    idempotency::Keep,
     links::{self, NewLink},
     participants::{self, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
@@ -93,7 +94,7 @@ contract! {
         };
         let enter = async |human| {
             let waits = session_grant(AppId::new(), human);
-            session_grants::create(db, &waits, NOW).await.unwrap();
+            session_grants::create(db, &waits, NOW, Keep::nothing()).await.unwrap();
             participants::create(db, &visit(human)).await.unwrap();
         };
         let mut open = Vec::new();
@@ -120,7 +121,7 @@ contract! {
         let (app, other) = (AppId::new(), AppId::new());
         let grant = async |minted_by| {
             let grant = SessionGrant { minted_by, ..session_grant(app, ada) };
-            session_grants::create(db, &grant, NOW).await.unwrap();
+            session_grants::create(db, &grant, NOW, Keep::nothing()).await.unwrap();
             grant
         };
         let good = grant(Some([6; 32])).await;

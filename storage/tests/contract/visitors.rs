@@ -1,6 +1,7 @@
 //! Visitors of apps.
 
 use rookery_storage::{
+    idempotency::Keep,
     participants::{self, Participant, ParticipantKind},
     session_grants,
 };
@@ -58,7 +59,7 @@ contract! {
             (session_grant(here.app, ada), session_grant(elsewhere.app, ada));
         for (visit, waits) in [(&here, &waits_here), (&elsewhere, &waits_elsewhere)] {
             participants::create(db, visit).await.unwrap();
-            session_grants::create(db, waits, NOW).await.unwrap();
+            session_grants::create(db, waits, NOW, Keep::nothing()).await.unwrap();
         }
         participants::revoke_in_app(db, here.app, ada).await.unwrap();
         assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);
