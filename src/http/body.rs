@@ -228,17 +228,27 @@ fn too_large(max: usize) -> Error {
     Error::new(ErrorCode::PayloadTooLarge, format!("the request body is larger than {max} bytes"))
 }
 
-/// Refuses a body that does not call itself JSON.
+/// Refuses a body that does not call itself JSON, once, in UTF-8 (RFC 8259, section 8.1).
 ///
 /// # Errors
 /// `invalid_request`, naming `Content-Type`.
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
-    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = declared.and_then(|text| text.split(';').next()).map(str::trim);
-    match essence {
-        Some(kind) if kind.eq_ignore_ascii_case("application/json") => Ok(()),
-        _ => Err(Error::invalid("Content-Type: must be application/json")),
+    let mut declared = headers.get_all(header::CONTENT_TYPE).iter();
+    let (first, second) = (declared.next(), declared.next());
+    let text = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
+    let mut parts = text.unwrap_or_default().split(';').map(str::trim);
+    if !parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+        return Err(Error::invalid("Content-Type: must be application/json"));
     }
+    let is_foreign = |part: &str| {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        name.eq_ignore_ascii_case("charset")
+            && !value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    };
+    if parts.any(is_foreign) {
+        return Err(Error::invalid("Content-Type: charset must be utf-8"));
+    }
+    Ok(())
 }
 
 /// Reads `bytes` as a `T`, strictly.

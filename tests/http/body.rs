@@ -43,15 +43,27 @@ async fn a_wrong_body_is_refused_by_the_name_of_the_member() {
 #[tokio::test]
 async fn a_body_that_is_not_called_json_is_refused() {
     let server = TestServer::builder().with_probes().start().await;
-    for kind in ["text/plain", "application/jsonp", "application/x-www-form-urlencoded"] {
-        let request = server.request(Method::POST, "/v1/probe/things");
-        let request = request.header("content-type", kind).body(r#"{"name": "x"}"#);
-        let error = Answer::of(request).await.error(ErrorCode::InvalidRequest);
+    let post = async |kinds: &[&str]| {
+        let request = server.request(Method::POST, "/v1/probe/things").body(r#"{"name": "x"}"#);
+        let request = kinds.iter().fold(request, |all, kind| all.header("content-type", *kind));
+        Answer::of(request).await
+    };
+    let json = "application/json";
+    for kinds in [
+        &["text/plain"][..],
+        &["application/jsonp"],
+        &["application/x-www-form-urlencoded"],
+        &["application/json; charset=utf-16"],
+        &[json, json],
+        &[json, "text/plain"],
+    ] {
+        let error = post(kinds).await.error(ErrorCode::InvalidRequest);
         assert!(error["message"].as_str().unwrap().contains("Content-Type"));
     }
-    let request = server.request(Method::POST, "/v1/probe/things");
-    let request = request.header("content-type", "application/json; charset=utf-8");
-    assert_eq!(Answer::of(request.body(r#"{"name": "x"}"#)).await.status, 201);
+    for kind in [json, "APPLICATION/JSON;charset=\"UTF-8\"", "application/json; charset=utf-8; v=1"]
+    {
+        assert_eq!(post(&[kind]).await.status, 201);
+    }
 }
 
 #[tokio::test]

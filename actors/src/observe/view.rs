@@ -178,7 +178,11 @@ impl AppHandle {
         ask(&live);
         let gone = self.slot.gone(live.incarnation);
         timeout(LEAVE_MAX, gone).await.map_err(|_| {
-            let message = format!("the app stays: {} messages wait in it", self.slot.queued());
+            let queued = self.slot.queued();
+            let message = format!(
+                "the app stays: something is pending ({queued} messages wait in it), or somebody \
+                 follows its feed"
+            );
             Error::new(ErrorCode::Conflict, message)
         })
     }
