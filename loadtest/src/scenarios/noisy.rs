@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failure::Result,
     load::{Mode, Plan, traffic::Operation},
-    result::Better,
+    result::{Better, derive},
 };
 
 /// What is asked.
@@ -30,6 +30,8 @@ pub struct Options {
     pub flood_connections: usize,
 }
 
+/// What a flooded app answers to what it sheds.
+const SHED: &str = "unavailable";
 /// Rows of each app.
 const ROWS: usize = 100;
 
@@ -57,7 +59,6 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
             .measure("noisy/quiet-alone", run, &quiet_plan, Arc::clone(&quiet_work) as _)
             .await?;
 
-        let cpu = context.target.cpu();
         let (quiet_seen, flood_seen) = {
             let context = &*context;
             tokio::join!(
@@ -66,9 +67,13 @@ pub async fn run(context: &mut Context, options: &Options) -> Result<()> {
             )
         };
         let (quiet_seen, flood_seen) = (quiet_seen?, flood_seen?);
-        let beside =
-            context.keep("noisy/quiet-beside", run, &quiet_plan, &quiet_seen, &*quiet_work, cpu)?;
-        context.keep("noisy/flooded", run, &flood_plan, &flood_seen, &*flood_work, cpu)?;
+        // Both share the server's CPU, so neither is charged with it.
+        let (case, plan) = ("noisy/quiet-beside", &quiet_plan);
+        let beside = derive::measurement(case, run, plan, &quiet_seen, &*quiet_work, None);
+        let beside = context.note(beside, &quiet_seen, None)?;
+        let (case, plan) = ("noisy/flooded", &flood_plan);
+        let flood = derive::measurement(case, run, plan, &flood_seen, &*flood_work, None);
+        context.note(flood, &flood_seen, Some(SHED))?;
         let p99 = |found: &crate::result::Measurement| {
             found.corrected.as_ref().map_or(0.0, |corrected| corrected.p99_us as f64)
         };
