@@ -1,6 +1,6 @@
 //! The directory: what holds after a crash, after a caller left, and for visitors of apps.
 
-use std::{pin::pin, sync::Arc};
+use std::{net::Ipv4Addr, pin::pin, sync::Arc};
 
 use futures::{future::join_all, poll};
 use rookery_actors::{
@@ -34,6 +34,10 @@ struct House {
 }
 
 async fn house() -> House {
+    house_with(DirectoryOptions::default()).await
+}
+
+async fn house_with(directory: DirectoryOptions) -> House {
     let data = tempfile::tempdir().unwrap();
     let db = Db::connect(&StorageOptions::sqlite(data.path())).await.unwrap();
     let epoch = db.next_epoch().await.unwrap();
@@ -46,9 +50,8 @@ async fn house() -> House {
     let runtime =
         Runtime::start(db.clone(), store, limits, options, clock.clone(), key.clone()).await;
     let runtime = runtime.unwrap();
-    let options = DirectoryOptions::default();
     let (root, admins) = (runtime.root(), runtime.org_admins());
-    let directory = Directory::start(db.clone(), clock.clone(), key, root, admins, options).await;
+    let directory = Directory::start(db.clone(), clock.clone(), key, root, admins, directory).await;
     House { directory: directory.unwrap(), db, clock, _runtime: runtime, _data: data }
 }
 
@@ -198,6 +201,28 @@ async fn whoever_tries_again_to_sign_out_is_signed_out_of_the_apps_too() {
         let refused = directory.redeem_session_grant(app, waits.expose(), None).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
     }
+}
+
+#[tokio::test]
+async fn where_many_agents_wait_to_be_claimed_an_hour_is_enough() {
+    let house = house_with(DirectoryOptions { unclaimed_max: 2, ..Default::default() }).await;
+    let directory = &house.directory;
+    let ada = house.sign_in("ada@example.org").await.human.id;
+    let (claimed, _) = house.agent().await;
+    let code = directory.mint_claim_code(ada, Keep::nothing()).await.unwrap().code;
+    directory.claim(claimed.agent.id, &code.expose(), Ipv4Addr::LOCALHOST.into()).await.unwrap();
+    let (idle, _) = house.agent().await;
+    let (used, key) = house.agent().await;
+    let known = |agent: &AgentRecord| directory.agent(agent.agent.id).is_ok();
+    let an_hour_later = house.clock.now().plus_seconds(60 * 60 + 1);
+    house.clock.set(an_hour_later);
+    directory.key(key.secret.expose()).unwrap().unwrap();
+    directory.flush().await;
+    assert!(known(&idle), "two may wait");
+
+    let (late, _) = house.agent().await;
+    directory.flush().await;
+    assert_eq!([&claimed, &idle, &used, &late].map(known), [true, false, true, true]);
 }
 
 #[tokio::test]

@@ -12,6 +12,9 @@ use super::{Directory, core::Core};
 /// Seconds that an agent is kept which nobody claims and whose keys nobody uses, and a placeholder
 /// that is a member of nothing.
 const KEPT_S: i64 = 30 * DAY_S;
+/// The same for agents while more than `unclaimed_max` of them wait: a human who was shown a code
+/// has ten minutes.
+const KEPT_CROWDED_S: i64 = 60 * 60;
 /// Chunks of both that one round forgets at most.
 const CHUNKS_MAX: usize = 20;
 
@@ -30,8 +33,12 @@ impl Directory {
     /// `true` when there may be more. The change is not begun where there is nothing: one that ends
     /// in the dark puts memory in doubt.
     async fn forget_chunk(&self) -> Result<bool> {
-        let before = self.core.now().plus_seconds(-KEPT_S);
-        let agents = agents::unclaimed(&self.core.db, before).await?;
+        let now = self.core.now();
+        let before = now.plus_seconds(-KEPT_S);
+        let is_crowded =
+            self.core.read(|memory| memory.unclaimed() > self.core.options.unclaimed_max)?;
+        let unused_since = if is_crowded { now.plus_seconds(-KEPT_CROWDED_S) } else { before };
+        let agents = agents::unclaimed(&self.core.db, unused_since).await?;
         let humans = placeholders::forgettable(&self.core.db, before).await?;
         let most = agents.len().max(humans.len());
         if most > 0 {

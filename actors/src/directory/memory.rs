@@ -1,7 +1,10 @@
 //! What is in memory, and the invariant: the index of keys holds exactly the keys of the agents.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{
+        BTreeSet, HashMap,
+        hash_map::Entry::{Occupied, Vacant},
+    },
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -34,6 +37,8 @@ const NEVER: i64 = i64::MIN;
 pub(super) struct Memory {
     humans: HashMap<HumanId, Arc<Human>>,
     agents: HashMap<AgentId, AgentEntry>,
+    /// How many of them nobody has claimed.
+    unclaimed: usize,
     /// Agents of each human, oldest first.
     owned: HashMap<HumanId, BTreeSet<(Timestamp, AgentId)>>,
     /// The hashes are of secrets that we drew: nobody chooses where they fall.
@@ -94,16 +99,27 @@ impl Memory {
         if let Some(owner) = agent.owner {
             self.owned.entry(owner).or_default().insert((agent.created_at, agent.id));
         }
+        self.unclaimed += usize::from(agent.owner.is_none());
         let agent = Arc::new(agent);
-        let entry = self.agents.entry(agent.id);
-        entry
-            .and_modify(|entry| entry.agent = Arc::clone(&agent))
-            .or_insert_with(|| AgentEntry { agent, keys: Vec::new() });
+        match self.agents.entry(agent.id) {
+            Vacant(entry) => drop(entry.insert(AgentEntry { agent, keys: Vec::new() })),
+            Occupied(mut entry) => {
+                let before = std::mem::replace(&mut entry.get_mut().agent, agent);
+                self.unclaimed -= usize::from(before.owner.is_none());
+            }
+        }
+    }
+
+    /// How many agents nobody has claimed.
+    pub(super) const fn unclaimed(&self) -> usize {
+        self.unclaimed
     }
 
     /// Forgets an agent that nobody has claimed, with its keys.
     pub(super) fn remove_unclaimed(&mut self, agent: AgentId) {
-        for gone in self.agents.remove(&agent).into_iter().flat_map(|entry| entry.keys) {
+        let Some(gone) = self.agents.remove(&agent) else { return };
+        self.unclaimed -= usize::from(gone.agent.owner.is_none());
+        for gone in gone.keys {
             self.keys.remove(&SecretHash(gone.key.hash));
         }
     }

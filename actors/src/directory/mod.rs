@@ -72,11 +72,17 @@ pub struct DirectoryOptions {
     pub call_timeout: Duration,
     /// How often uses of keys and sessions are written down.
     pub flush_every: Duration,
+    /// Agents that may wait for somebody to claim them before they are forgotten sooner.
+    pub unclaimed_max: usize,
 }
 
 impl Default for DirectoryOptions {
     fn default() -> Self {
-        Self { call_timeout: Duration::from_secs(10), flush_every: Duration::from_secs(30) }
+        Self {
+            call_timeout: Duration::from_secs(10),
+            flush_every: Duration::from_secs(30),
+            unclaimed_max: 100_000,
+        }
     }
 }
 
