@@ -141,6 +141,16 @@
       .then((held) => { show(Boolean(held)); place.hidden = false; }, () => {});
   };
 
+  // A second click while a form is on its way sends nothing: its answer would hide the first.
+  const TWICE_MS = 5000;
+  document.addEventListener('submit', (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== 'post') return;
+    if (event.timeStamp < Number(form.dataset.sentAt) + TWICE_MS) event.preventDefault();
+    else form.dataset.sentAt = event.timeStamp;
+  });
+  addEventListener('pageshow', () => { for (const form of document.forms) delete form.dataset.sentAt; });
+
   // What keeps rows live asks again when an answer did not come: each answer brings the next question.
   // The waits grow, and end when the network or the reader is back.
   const RETRY_MIN_MS = 1000;
