@@ -10,16 +10,13 @@ use serde_json::{Value, json};
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
-    notice::Notice,
+    notice::{Notice, or_again},
     paging::{ITEMS_MAX, Pager, Trail},
     records::List,
     see_other,
     words::At,
 };
-use crate::{
-    error::{self, ApiResult},
-    http::session_cookie,
-};
+use crate::{error::ApiResult, http::session_cookie};
 
 #[derive(Deserialize)]
 struct Profile {
@@ -82,13 +79,8 @@ pub async fn act(desk: Desk, body: Body) -> Response {
         Ok(action) => perform(&desk, action).await,
         Err(error) => Err(error.into()),
     };
-    desk.answer(match answered {
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            view(&desk, status, Some(Notice::refused(&failed.error))).await
-        }
-        answered => answered,
-    })
+    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)));
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {

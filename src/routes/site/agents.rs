@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
-    notice::Notice,
+    notice::{Notice, or_again},
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
     records::{Agent, List},
     words::At,
 };
-use crate::error::{self, ApiResult};
+use crate::error::ApiResult;
 
 #[derive(Template)]
 #[template(path = "site/agents.html")]
@@ -77,14 +77,8 @@ pub async fn act(desk: Desk, body: Body) -> Response {
         Ok(action) => perform(&desk, action).await,
         Err(error) => Err(error.into()),
     };
-    match answered {
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            let notice = Notice::refused(&failed.error);
-            desk.answer(view(&desk, status, Some(notice), Once::default()).await)
-        }
-        answered => desk.answer(answered),
-    }
+    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), Once::default());
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {

@@ -1,6 +1,10 @@
 //! What a page says about the last action: that it is done, or why it was refused.
 
+use axum::response::Response;
+use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
+
+use crate::error::{self, ApiError, ApiResult};
 
 /// A sentence at the top of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +68,26 @@ impl Notice {
     pub fn refused(error: &Error) -> Self {
         let hint = advice(error.code);
         Self { refused: true, text: sentence(&error.message), hint }
+    }
+}
+
+/// What a form's action answered; where it was refused, the form's page `again`, with the refusal's
+/// status and why. A failure of the service has a page of its own.
+///
+/// # Errors
+/// Any other failure; what `again` answers.
+pub async fn or_again<F: Future<Output = ApiResult<Response>>>(
+    answered: ApiResult<Response>,
+    again: impl FnOnce(StatusCode, Error) -> F,
+) -> ApiResult<Response> {
+    // A service without custom domains has a page for them, which says so.
+    let is_refusal =
+        |code: ErrorCode| code.status() < 500 || code == ErrorCode::CustomDomainsNotEnabled;
+    match answered {
+        Err(ApiError { error, .. }) if is_refusal(error.code) => {
+            again(error::status(error.code), error).await
+        }
+        answered => answered,
     }
 }
 

@@ -11,12 +11,12 @@ use url::form_urlencoded::byte_serialize;
 
 use super::place::{Place, Tab};
 use crate::{
-    error::{self, ApiResult},
+    error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame},
         fields::Fields,
-        notice::Notice,
+        notice::{Notice, or_again},
         words::At,
     },
 };
@@ -105,19 +105,11 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
         Ok(fields) => fields,
         Err(error) => return desk.answer(Err(error.into())),
     };
-    desk.answer(match perform(&desk, &id, &fields).await {
-        Ok(done) => desk.go(&format!("/apps/{id}/domains"), done).map_err(Into::into),
-        // Without an edge provider the page says so, whatever was asked for.
-        Err(failed)
-            if failed.error.code.status() < 500
-                || failed.error.code == ErrorCode::CustomDomainsNotEnabled =>
-        {
-            let status = error::status(failed.error.code);
-            let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
-            view(&desk, &id, status, Some(Notice::refused(&failed.error)), typed).await
-        }
-        Err(failed) => Err(failed),
-    })
+    let done = perform(&desk, &id, &fields).await;
+    let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/domains"), done)?));
+    let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), typed);
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {

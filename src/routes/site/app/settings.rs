@@ -14,12 +14,12 @@ use super::{
     place::{Place, Tab},
 };
 use crate::{
-    error::{self, ApiResult},
+    error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame},
         fields::Fields,
-        notice::Notice,
+        notice::{Notice, or_again},
         records::List,
         words::{At, Count},
     },
@@ -96,15 +96,11 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
         Ok(fields) => fields,
         Err(error) => return desk.answer(Err(error.into())),
     };
-    desk.answer(match perform(&desk, &id, &fields).await {
-        Ok(()) => desk.go(&format!("/apps/{id}/settings"), "saved").map_err(Into::into),
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            let typed = fields.some("timezone");
-            view(&desk, &id, status, Some(Notice::refused(&failed.error)), typed).await
-        }
-        Err(failed) => Err(failed),
-    })
+    let done = perform(&desk, &id, &fields).await;
+    let answered = done.and_then(|()| Ok(desk.go(&format!("/apps/{id}/settings"), "saved")?));
+    let typed = fields.some("timezone");
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), typed);
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {

@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::Org;
 use crate::{
-    error::{self, ApiResult},
+    error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame, Section},
-        notice::Notice,
+        notice::{Notice, or_again},
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         records::List,
     },
@@ -46,14 +46,9 @@ pub async fn create(desk: Desk, body: Body) -> Response {
         Err(error) => return desk.answer(Err(error.into())),
     };
     let made = desk.api.send::<Org>(Method::POST, "/v1/orgs", &json!({"name": form.name})).await;
-    desk.answer(match made {
-        Ok(org) => desk.go(&format!("/orgs/{}", org.id), "org-created").map_err(Into::into),
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            view(&desk, status, Some(Notice::refused(&failed.error)), form.name).await
-        }
-        Err(failed) => Err(failed),
-    })
+    let answered = made.and_then(|org| Ok(desk.go(&format!("/orgs/{}", org.id), "org-created")?));
+    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), form.name);
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn view(

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::Org;
 use crate::{
-    error::{self, ApiResult},
+    error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame, Section},
         fields::Fields,
-        notice::Notice,
+        notice::{Notice, or_again},
         paging::{ITEMS_MAX, Pager, Trail},
         records::{App, List},
         words::At,
@@ -67,15 +67,14 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
         Ok(fields) => perform(&desk, &id, &fields).await,
         Err(error) => Err(error.into()),
     };
-    desk.answer(match done {
-        Ok("org-left") => desk.go("/orgs", "org-left").map_err(Into::into),
-        Ok(done) => desk.again(&format!("/orgs/{id}"), done).map_err(Into::into),
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            view(&desk, &id, status, Some(Notice::refused(&failed.error))).await
-        }
-        Err(failed) => Err(failed),
-    })
+    let answered = done.and_then(|done| {
+        Ok(match done {
+            "org-left" => desk.go("/orgs", done),
+            _ => desk.again(&format!("/orgs/{id}"), done),
+        }?)
+    });
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)));
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {

@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 
 use super::{ROW_FORM_BYTES_MAX, collection_page, collection_path, record::Row, refusal, row_page};
 use crate::{
-    error::{self, ApiResult},
+    error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
-        notice::Notice,
+        notice::{Notice, or_again},
     },
 };
 
@@ -68,14 +68,10 @@ async fn create(desk: &Desk, id: &str, collection: &str, body: Body) -> ApiResul
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };
-    match answered {
-        Ok(row) => Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?),
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            view(desk, id, collection, status, Some(refusal(&failed.error)), form).await
-        }
-        Err(failed) => Err(failed),
-    }
+    let answered =
+        answered.and_then(|row| Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?));
+    let again = |status, error| view(desk, id, collection, status, Some(refusal(&error)), form);
+    or_again(answered, again).await
 }
 
 async fn view(

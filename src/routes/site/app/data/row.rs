@@ -16,11 +16,11 @@ use super::{
     text::indent,
 };
 use crate::{
-    error::{self, ApiError, ApiResult},
+    error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
-        notice::Notice,
+        notice::{Notice, or_again},
         words::At,
     },
 };
@@ -155,18 +155,14 @@ async fn perform(desk: &Desk, at: At3<'_>, body: Body) -> ApiResult<Response> {
         }
     };
     match answered {
-        Ok(()) => Ok(desk.go(&to, done)?),
-        Err(failed) if is_refusal(&failed) => {
-            let status = error::status(failed.error.code);
-            view(desk, at, status, Some(refusal(&failed.error)), None).await
+        // A row that is not there has no page.
+        Err(failed) if failed.error.code == ErrorCode::RowNotFound => Err(failed),
+        answered => {
+            let answered = answered.and_then(|()| Ok(desk.go(&to, done)?));
+            let again = |status, error| view(desk, at, status, Some(refusal(&error)), None);
+            or_again(answered, again).await
         }
-        Err(failed) => Err(failed),
     }
-}
-
-/// What the page of the row says; a row that is not there has no page.
-fn is_refusal(failed: &ApiError) -> bool {
-    failed.error.code.status() < 500 && failed.error.code != ErrorCode::RowNotFound
 }
 
 fn number(version: &str) -> Result<u64, Error> {
@@ -189,17 +185,12 @@ async fn save(
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };
-    let failed = match answered {
-        Ok(_) => return Ok(desk.go(&row_page(at.id, at.collection, at.key), "saved")?),
-        Err(failed) => failed,
-    };
-    let ApiError { error, .. } = &failed;
-    let status = error::status(error.code);
-    let draft = Draft { data: data.clone(), base, version, merge: None };
-    match current(error) {
+    let answered =
+        answered.and_then(|_| Ok(desk.go(&row_page(at.id, at.collection, at.key), "saved")?));
+    let again = async |status, error: Error| match current(&error) {
         // Somebody was faster: both are shown, and the next try is against what is there now.
         Some(current) => {
-            let merge = Merge::of(&draft.base, &data, current.data.get());
+            let merge = Merge::of(&base, &data, current.data.get());
             let draft = Draft {
                 data: merge.proposal.clone(),
                 base: current.text(),
@@ -209,11 +200,12 @@ async fn save(
             view(desk, at, status, None, Some(draft)).await
         }
         None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
-        None if error.code.status() < 500 => {
-            view(desk, at, status, Some(refusal(error)), Some(draft)).await
+        None => {
+            let draft = Draft { data, base, version, merge: None };
+            view(desk, at, status, Some(refusal(&error)), Some(draft)).await
         }
-        None => Err(failed),
-    }
+    };
+    or_again(answered, again).await
 }
 
 /// The row as it is, which a refused write was too late for.

@@ -8,8 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::{page::view, records::Once};
 use crate::{
-    error::{self, ApiResult},
-    routes::site::{FORM_BYTES_MAX, desk::Desk, fields::Fields, notice::Notice},
+    error::ApiResult,
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::Desk,
+        fields::Fields,
+        notice::{Notice, or_again},
+    },
 };
 
 /// The secret of what was made.
@@ -33,17 +38,17 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
         Ok(fields) => perform(&desk, &id, &fields).await,
         Err(error) => Err(error.into()),
     };
-    desk.answer(match ended {
+    let answered = match ended {
         Ok(Ended::Done(done)) => {
             desk.again(&format!("/apps/{id}/sharing"), done).map_err(Into::into)
         }
-        Ok(Ended::Shown(once)) => view(&desk, &id, StatusCode::OK, None, Some(once)).await,
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            view(&desk, &id, status, Some(Notice::refused(&failed.error)), None).await
+        Ok(Ended::Shown(once)) => {
+            return desk.answer(view(&desk, &id, StatusCode::OK, None, Some(once)).await);
         }
         Err(failed) => Err(failed),
-    })
+    };
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), None);
+    desk.answer(or_again(answered, again).await)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {

@@ -7,9 +7,13 @@ use serde::Deserialize;
 
 use super::one;
 use crate::{
-    error::{self, ApiResult},
+    error::{ApiError, ApiResult},
     http::auth::permission::AppOwner,
-    routes::site::{FORM_BYTES_MAX, desk::Desk, notice::Notice},
+    routes::site::{
+        FORM_BYTES_MAX,
+        desk::Desk,
+        notice::{Notice, or_again},
+    },
 };
 
 #[derive(Deserialize)]
@@ -23,7 +27,7 @@ struct Form {
 /// route would: the owner, from the site's own origin.
 pub async fn submit(
     desk: Desk,
-    owner: Result<AppOwner, error::ApiError>,
+    owner: Result<AppOwner, ApiError>,
     Path((id, number)): Path<(String, String)>,
     body: Body,
 ) -> Response {
@@ -32,7 +36,7 @@ pub async fn submit(
 
 async fn roll_back(
     desk: &Desk,
-    owner: Result<AppOwner, error::ApiError>,
+    owner: Result<AppOwner, ApiError>,
     id: &str,
     number: &str,
     body: Body,
@@ -42,14 +46,15 @@ async fn roll_back(
     let version = one::parse(number)?;
     let request = RollBack { caller, number: version, force: force.is_some(), dry_run: false };
     match desk.state.rooms.control().roll_back(&app, request).await {
-        Ok(deployed) => {
-            let page = format!("/apps/{id}/versions/{}", deployed.version);
-            Ok(desk.go(&page, "rolled-back")?)
+        // A version that is not there has no page.
+        Err(failed) if failed.code.status() == 404 => Err(failed.into()),
+        rolled_back => {
+            let answered = rolled_back.and_then(|deployed| {
+                desk.go(&format!("/apps/{id}/versions/{}", deployed.version), "rolled-back")
+            });
+            let again =
+                |status, error| one::view(desk, id, number, status, Some(Notice::refused(&error)));
+            or_again(answered.map_err(Into::into), again).await
         }
-        Err(refused) if refused.code.status() < 500 && refused.code.status() != 404 => {
-            let status = error::status(refused.code);
-            one::view(desk, id, number, status, Some(Notice::refused(&refused))).await
-        }
-        Err(failed) => Err(failed.into()),
     }
 }
