@@ -21,6 +21,7 @@ use rookery_domain::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::cookie;
 use crate::state::AppState;
 
 /// The session cookie over https: bound to the host by its prefix.
@@ -144,17 +145,13 @@ fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
 /// The session cookie of a request, valid or not.
 #[must_use]
 pub fn session_cookie(headers: &HeaderMap, https: bool) -> Option<&str> {
-    cookie(headers, if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN })
+    cookie::read(headers, session_cookie_name(https))
 }
 
-/// The value of the first cookie called `name`.
+/// The name of the session cookie.
 #[must_use]
-pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(';')).find_map(|pair| {
-        let (key, value) = pair.trim().split_once('=')?;
-        (key == name).then_some(value)
-    })
+pub const fn session_cookie_name(https: bool) -> &'static str {
+    if https { SESSION_COOKIE } else { SESSION_COOKIE_PLAIN }
 }
 
 /// Whose the request is; `None` when it presents nothing.

@@ -8,6 +8,7 @@ pub mod cli_version;
 pub mod client;
 pub mod coding;
 pub mod conditional;
+pub mod cookie;
 pub mod country;
 pub mod csrf;
 pub mod edge;

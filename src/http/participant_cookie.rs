@@ -1,31 +1,31 @@
 //! The participant cookie as it is read, set and cleared: bound to the app's origin, in path mode
-//! to its path; out of reach of scripts, sent along from other sites only when somebody follows a
-//! link here.
+//! to its path.
 
-use http::{HeaderMap, HeaderValue, header};
+use http::HeaderMap;
 use rookery_actors::directory::Visit;
 
-use super::auth::{
-    cookie,
-    visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN},
+use super::{
+    auth::visitor::{PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN},
+    cookie::{self, Cookie},
 };
 use crate::state::AppState;
 
 /// The token that a request brings in it.
 #[must_use]
 pub fn read<'a>(headers: &'a HeaderMap, state: &AppState) -> Option<&'a str> {
-    cookie(headers, name(state))
+    cookie::read(headers, name(state))
 }
 
 /// Gives the browser the token of a visit to the app `slug` for as long as it is good.
 pub fn set(headers: &mut HeaderMap, visit: &Visit, slug: &str, state: &AppState) {
     let max_age_s = visit.participant.expires_at.seconds_since(state.clock.now());
-    write(headers, visit.token.expose(), max_age_s, slug, state);
+    let path = state.origins.app_base_path(slug);
+    cookie(state, &path).set(headers, visit.token.expose(), max_age_s);
 }
 
 /// Takes it back.
 pub fn clear(headers: &mut HeaderMap, slug: &str, state: &AppState) {
-    write(headers, "", 0, slug, state);
+    cookie(state, &state.origins.app_base_path(slug)).clear(headers);
 }
 
 fn name(state: &AppState) -> &'static str {
@@ -36,16 +36,6 @@ fn name(state: &AppState) -> &'static str {
     }
 }
 
-fn write(headers: &mut HeaderMap, value: &str, max_age_s: i64, slug: &str, state: &AppState) {
-    let secure = if state.is_https() { "; Secure" } else { "" };
-    let cookie = format!(
-        "{name}={value}; Path={path}; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}",
-        name = name(state),
-        path = state.origins.app_base_path(slug),
-    );
-    // The name, a slug and a token's alphabet are ASCII.
-    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
-        cookie.set_sensitive(true);
-        headers.append(header::SET_COOKIE, cookie);
-    }
+fn cookie<'a>(state: &AppState, path: &'a str) -> Cookie<'a> {
+    Cookie { name: name(state), path, https: state.is_https() }
 }

@@ -1,20 +1,22 @@
-//! The session cookie as it is set and cleared: bound to the site's origin, out of reach of
-//! scripts, sent along from other sites only when somebody follows a link here.
+//! The session cookie as it is set and cleared: bound to the site's origin.
 
 use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::Directory;
 
-use super::auth::{SESSION_COOKIE, SESSION_COOKIE_PLAIN, session_cookie};
+use super::{
+    auth::{session_cookie, session_cookie_name},
+    cookie::Cookie,
+};
 use crate::state::State;
 
 /// Gives the browser the cookie for as long as an unused session lasts.
 pub fn set(headers: &mut HeaderMap, secret: &str, https: bool) {
-    write(headers, secret, Directory::SESSION_TTL_S, https);
+    cookie(https).set(headers, secret, Directory::SESSION_TTL_S);
 }
 
 /// Takes it back.
 pub fn clear(headers: &mut HeaderMap, https: bool) {
-    write(headers, "", 0, https);
+    cookie(https).clear(headers);
 }
 
 /// Gives the cookie of a request again where it is time to: sessions slide, so cookies must too.
@@ -39,14 +41,6 @@ fn is_shared(response: &HeaderMap) -> bool {
         .any(|directive| directive.trim().eq_ignore_ascii_case("public"))
 }
 
-fn write(headers: &mut HeaderMap, value: &str, max_age_s: i64, https: bool) {
-    let (name, secure) =
-        if https { (SESSION_COOKIE, "; Secure") } else { (SESSION_COOKIE_PLAIN, "") };
-    let cookie =
-        format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}");
-    // The name and a secret's alphabet are ASCII.
-    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
-        cookie.set_sensitive(true);
-        headers.append(header::SET_COOKIE, cookie);
-    }
+fn cookie(https: bool) -> Cookie<'static> {
+    Cookie { name: session_cookie_name(https), path: "/", https }
 }

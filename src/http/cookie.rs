@@ -1,0 +1,46 @@
+//! Cookies as they are read and set. All that the service sets are out of reach of scripts, and
+//! sent along from other sites only when somebody follows a link here.
+
+use http::{HeaderMap, HeaderValue, header};
+
+/// The value of the first cookie called `name`.
+#[must_use]
+pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    })
+}
+
+/// A cookie that a browser is to hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Cookie<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The path below which it is sent.
+    pub path: &'a str,
+    /// Whether it goes over TLS alone.
+    pub https: bool,
+}
+
+impl Cookie<'_> {
+    /// Gives the browser the cookie.
+    pub fn set(self, headers: &mut HeaderMap, value: &str, max_age_s: i64) {
+        let Self { name, path, https } = self;
+        let secure = if https { "; Secure" } else { "" };
+        let cookie = format!(
+            "{name}={value}; Path={path}; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}"
+        );
+        // Names, slugs and the alphabets of secrets and tokens are ASCII.
+        if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+            cookie.set_sensitive(true);
+            headers.append(header::SET_COOKIE, cookie);
+        }
+    }
+
+    /// Takes it back.
+    pub fn clear(self, headers: &mut HeaderMap) {
+        self.set(headers, "", 0);
+    }
+}
