@@ -12,7 +12,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
-    humans::Human,
+    humans::{Human, human_columns},
     orgs::{self, Org},
 };
 
@@ -46,13 +46,15 @@ pub async fn close(
         Box::pin(async move {
             let closed = tx
                 .optional(
-                    "update humans
-                     set closed_at = $3, updated_at = $3, email = null, email_verified_at = null,
-                         name = null, marketing_consent = 0
-                     where id = $1 and closed_at is null
-                       and (email = $2 or (email is null and $2 is null))
-                     returning id, email, email_verified_at, name, marketing_consent, created_at,
-                               updated_at, closed_at",
+                    concat!(
+                        "update humans
+                         set closed_at = $3, updated_at = $3, email = null,
+                             email_verified_at = null, name = null, marketing_consent = 0
+                         where id = $1 and closed_at is null
+                           and (email = $2 or (email is null and $2 is null))
+                         returning ",
+                        human_columns!()
+                    ),
                     args![*human, email.as_deref(), *now],
                 )
                 .await?;

@@ -8,7 +8,7 @@ use crate::{
     agents::{self, Agent, keys::Key},
     db::{Args, Db, Record, Tx, args},
     error::{Result, StorageError},
-    humans::Human,
+    humans::{Human, human_columns},
     orgs::{self, Org, OrgMember},
     sessions::Session,
 };
@@ -47,9 +47,7 @@ pub async fn load(db: &Db, now: Timestamp, mut visit: impl FnMut(Entry) + Send) 
     }
     pages(
         db,
-        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                closed_at
-         from humans where id > $1 order by id limit $2",
+        concat!("select ", human_columns!(), " from humans where id > $1 order by id limit $2"),
         |after| args![after, PAGE],
         |columns| {
             let human = Human::decode(columns)?;

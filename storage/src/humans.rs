@@ -32,6 +32,24 @@ pub struct Human {
     pub closed_at: Option<Timestamp>,
 }
 
+/// The columns of [`Columns`].
+macro_rules! human_columns {
+    () => {
+        "id, email, email_verified_at, name, marketing_consent, created_at, updated_at, closed_at"
+    };
+}
+pub(crate) use human_columns;
+
+/// The account with an id, a closed one included.
+pub(crate) const BY_ID: &str = concat!("select ", human_columns!(), " from humans where id = $1");
+
+/// The open account that has proven an address.
+pub(crate) const BY_VERIFIED_EMAIL: &str = concat!(
+    "select ",
+    human_columns!(),
+    " from humans where email = $1 and email_verified_at is not null and closed_at is null"
+);
+
 pub(crate) type Columns =
     (Vec<u8>, Option<String>, Option<i64>, Option<String>, i64, i64, i64, Option<i64>);
 
@@ -62,15 +80,7 @@ impl Human {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
-    db.optional(
-        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                closed_at
-         from humans where id = $1",
-        args![id],
-    )
-    .await?
-    .map(Human::decode)
-    .transpose()
+    db.optional(BY_ID, args![id]).await?.map(Human::decode).transpose()
 }
 
 /// The open account that has proven this address.
@@ -78,16 +88,7 @@ pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn by_verified_email(db: &Db, email: &str) -> Result<Option<Human>> {
-    db.optional(
-        "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                closed_at
-         from humans
-         where email = $1 and email_verified_at is not null and closed_at is null",
-        args![email],
-    )
-    .await?
-    .map(Human::decode)
-    .transpose()
+    db.optional(BY_VERIFIED_EMAIL, args![email]).await?.map(Human::decode).transpose()
 }
 
 /// The account of an address that was just proven; made with the id `candidate` when there is
@@ -122,16 +123,7 @@ pub(crate) async fn find_or_create_in(
         args![candidate, email, now],
     )
     .await?;
-    let columns = tx
-        .one(
-            "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                    closed_at
-             from humans
-             where email = $1 and email_verified_at is not null and closed_at is null",
-            args![email],
-        )
-        .await?;
-    Human::decode(columns)
+    Human::decode(tx.one(BY_VERIFIED_EMAIL, args![email]).await?)
 }
 
 /// Sets or clears the stored name; `None` when there is no such open account.
@@ -145,10 +137,11 @@ pub async fn set_name(
     now: Timestamp,
 ) -> Result<Option<Human>> {
     db.returning(
-        "update humans set name = $2, updated_at = $3
-         where id = $1 and closed_at is null
-         returning id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                   closed_at",
+        concat!(
+            "update humans set name = $2, updated_at = $3
+             where id = $1 and closed_at is null returning ",
+            human_columns!()
+        ),
         args![id, name, now],
     )
     .await?
@@ -193,10 +186,11 @@ pub async fn set_marketing_consent(
     now: Timestamp,
 ) -> Result<Option<Human>> {
     db.returning(
-        "update humans set marketing_consent = $2, updated_at = $3
-         where id = $1 and closed_at is null
-         returning id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                   closed_at",
+        concat!(
+            "update humans set marketing_consent = $2, updated_at = $3
+             where id = $1 and closed_at is null returning ",
+            human_columns!()
+        ),
         args![id, consent, now],
     )
     .await?

@@ -153,13 +153,5 @@ async fn create(
 }
 
 async fn by_id(tx: &mut Tx, id: HumanId) -> Result<Human> {
-    let columns = tx
-        .one(
-            "select id, email, email_verified_at, name, marketing_consent, created_at, updated_at,
-                    closed_at
-             from humans where id = $1",
-            args![id],
-        )
-        .await?;
-    Human::decode(columns)
+    Human::decode(tx.one(humans::BY_ID, args![id]).await?)
 }

@@ -8,7 +8,7 @@ use crate::{
     decode,
     directory::FORGET_CHUNK,
     error::Result,
-    humans::{Columns, Human},
+    humans::{self, Columns, Human, human_columns},
 };
 
 /// The human that an invitation to this address is for: the open account that has proven it (then
@@ -24,15 +24,7 @@ pub async fn invite(
 ) -> Result<(Human, bool)> {
     db.transaction((email, candidate, now), |tx, (email, candidate, now)| {
         Box::pin(async move {
-            let account: Option<Columns> = tx
-                .optional(
-                    "select id, email, email_verified_at, name, marketing_consent, created_at,
-                            updated_at, closed_at
-                     from humans
-                     where email = $1 and email_verified_at is not null and closed_at is null",
-                    args![&*email],
-                )
-                .await?;
+            let account = tx.optional(humans::BY_VERIFIED_EMAIL, args![&*email]).await?;
             if let Some(account) = account {
                 return Ok((Human::decode(account)?, true));
             }
@@ -57,10 +49,11 @@ pub async fn invite(
 }
 
 /// The placeholder that was invited by an address.
-const INVITED: &str = "select h.id, h.email, h.email_verified_at, h.name, h.marketing_consent,
-            h.created_at, h.updated_at, h.closed_at
-     from placeholders p join humans h on h.id = p.human
-     where p.email = $1";
+const INVITED: &str = concat!(
+    "select ",
+    human_columns!(),
+    " from humans where id = (select human from placeholders where email = $1)"
+);
 
 /// Makes the placeholder of an address its account, now that the address is proven. Without effect
 /// when there is none, or an account has proven the address before: it stays on the list then, from

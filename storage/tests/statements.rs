@@ -39,6 +39,7 @@ fn literals(source: &str) -> Vec<String> {
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect::<Vec<_>>()
         .join("\n");
+    let code = with_columns(&code);
     // No literal of these files holds an escaped quote.
     let verbs = ["select ", "insert ", "update ", "delete "];
     code.split('"')
@@ -47,6 +48,23 @@ fn literals(source: &str) -> Vec<String> {
         .filter(|text| verbs.iter().any(|verb| text.starts_with(verb)))
         .map(complete)
         .collect()
+}
+
+/// The code with the columns of an account written out, inside the literals that they are joined to.
+fn with_columns(code: &str) -> String {
+    let humans = include_str!("../src/humans.rs");
+    let (_, columns) = humans.split_once("macro_rules! human_columns").unwrap();
+    let columns = columns.split('"').nth(1).unwrap();
+    let mut parts = code.split("human_columns!()");
+    let mut whole = parts.next().unwrap().to_owned();
+    for part in parts {
+        let apart = |c: char| c == ',' || c.is_whitespace();
+        let before = whole.trim_end_matches(apart).strip_suffix('"').unwrap();
+        let after = part.trim_start_matches(apart);
+        let after = after.strip_prefix('"').map_or_else(|| format!("\"{after}"), str::to_owned);
+        whole = format!("{before}{columns}{after}");
+    }
+    whole
 }
 
 /// The beginning of a generated insert gets the parameters it will have.
