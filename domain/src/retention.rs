@@ -2,11 +2,13 @@
 //! The author's manifest gives a default, the owner overrides it per axis. What is not here: the
 //! pruning itself, which soft-deletes as `system`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::{Error, Result, Timestamp, manifest::Retention, time::DAY_S};
+use crate::{
+    Error, Result, Timestamp,
+    manifest::{Collection, Retention},
+    time::DAY_S,
+};
 
 /// The longest age bound, in days: a hundred years.
 pub const MAX_AGE_DAYS_MAX: u32 = 36_500;
@@ -25,6 +27,12 @@ pub fn effective(author: Retention, owner: Retention) -> Retention {
     }
 }
 
+/// The bounds in force in a collection, given the owner's overrides of its app.
+#[must_use]
+pub fn in_force(decl: &Collection, overrides: &BTreeMap<String, Retention>) -> Retention {
+    effective(decl.retention, overrides.get(&*decl.name).copied().unwrap_or_default())
+}
+
 /// Checks declared or requested bounds.
 ///
 /// # Errors
@@ -39,25 +47,13 @@ pub fn check(bounds: Retention, names: [&str; 2]) -> Result<(), String> {
     Ok(())
 }
 
-/// The body of a retention `PATCH`: an absent axis stays, `null` clears the owner's override.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// What a retention `PATCH` says: an absent axis stays, `Some(None)` clears the owner's override.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetentionPatch {
     /// The age axis, in days.
-    #[serde(deserialize_with = "present")]
     pub max_age_days: Option<Option<u32>>,
     /// The row axis.
-    #[serde(deserialize_with = "present")]
     pub max_rows: Option<Option<u64>>,
-}
-
-/// Tells a member that is `null` from one that is absent.
-fn present<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::deserialize(deserializer).map(Some)
 }
 
 impl RetentionPatch {
@@ -76,7 +72,7 @@ impl RetentionPatch {
 }
 
 /// What pruning would do now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PruneImpact {
     /// Live rows that are beyond the bounds: the oldest ones by `created_at`.
     pub rows: u64,

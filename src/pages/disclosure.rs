@@ -50,8 +50,7 @@ impl DisclosurePage {
     pub fn new(shell: Shell, record: &AppRecord, manifest: &Manifest) -> Self {
         let words = Words { manifest, visibility: record.visibility };
         let collection = |decl: &Collection| {
-            let owner = record.retention.get(&*decl.name).copied().unwrap_or_default();
-            words.collection(decl, retention::effective(decl.retention, owner))
+            words.collection(decl, retention::in_force(decl, &record.retention))
         };
         Self {
             shell,

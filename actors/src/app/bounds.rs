@@ -2,14 +2,14 @@
 //! what pruning by them would take.
 
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Result, Timestamp,
     manifest::Retention,
     principal::Caller,
     retention::{self, PruneImpact, RetentionPatch},
 };
 
 use super::{
-    message::{AppOp, Op, Reply},
+    message::{AppOp, Op},
     read::View,
 };
 use crate::registry::AppHandle;
@@ -56,10 +56,7 @@ impl AppHandle {
         patch: RetentionPatch,
     ) -> Result<RetentionState> {
         let op = Op::App(AppOp::Retention { collection: collection.into(), patch });
-        match self.apply(caller.clone(), op, None, 0).await? {
-            Reply::Retention(_) => {}
-            _ => return Err(Error::internal()),
-        }
+        self.apply(caller.clone(), op, None, 0).await?;
         self.retention(caller, collection, RetentionPatch::default()).await
     }
 }

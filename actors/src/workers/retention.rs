@@ -2,12 +2,14 @@
 //! events. Neither wakes an app that has nothing to lose: a live one is looked at as it is
 //! published, a dormant one in storage.
 
+use std::collections::BTreeMap;
+
 use rookery_domain::{
     Error, Result, Timestamp,
     id::AppId,
     manifest::{Manifest, Retention},
     principal::Caller,
-    retention::{effective, prune_impact},
+    retention::{in_force, prune_impact},
     time::DAY_S,
 };
 use rookery_storage::{feed, retention};
@@ -79,16 +81,16 @@ async fn dormant(context: &Context, now: Timestamp) -> Result<u64> {
 /// Bounds by collection, where there are any.
 fn bounds<'a>(
     manifest: &'a Manifest,
-    owner: impl Fn(&str) -> Option<Retention> + 'a,
-) -> impl Iterator<Item = (&'a str, Retention)> + 'a {
-    manifest.collections.iter().filter_map(move |(name, decl)| {
-        let bounds = effective(decl.retention, owner(name).unwrap_or_default());
+    overrides: &'a BTreeMap<String, Retention>,
+) -> impl Iterator<Item = (&'a str, Retention)> {
+    manifest.collections.iter().filter_map(|(name, decl)| {
+        let bounds = in_force(decl, overrides);
         (bounds != Retention::default()).then_some((&**name, bounds))
     })
 }
 
 fn is_due(root: &Root, now: Timestamp) -> bool {
-    bounds(&root.manifest, |name| root.record.retention.get(name).copied()).any(|(name, bounds)| {
+    bounds(&root.manifest, &root.record.retention).any(|(name, bounds)| {
         let Some(shelf) = root.shelf(name) else { return false };
         let oldest = shelf.rows.iter().next().map(|row| row.created_at);
         prune_impact(bounds, now, shelf.rows.len() as u64, oldest).rows > 0
@@ -104,8 +106,7 @@ async fn is_due_in_storage(
     let (Ok(manifest), Some(overrides)) = (read_manifest(&app.manifest), &app.overrides) else {
         return Ok(false);
     };
-    let bounds: Vec<_> = bounds(&manifest, |name| overrides.get(name).copied()).collect();
-    for (name, bounds) in bounds {
+    for (name, bounds) in bounds(&manifest, overrides) {
         let extent = retention::extent(&context.db, app.app, name).await?;
         if prune_impact(bounds, now, extent.live, extent.oldest).rows > 0 {
             return Ok(true);

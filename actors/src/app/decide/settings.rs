@@ -9,7 +9,7 @@ use rookery_domain::{
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
     principal::Caller,
-    retention::{self, RetentionPatch},
+    retention::RetentionPatch,
     time::DAY_S,
     timezone::Zone,
 };
@@ -148,16 +148,14 @@ impl Decision<'_> {
     }
 
     fn retention(&mut self, collection: &str, patch: RetentionPatch) -> Result<Reply> {
-        let shelf = self.shelf(collection)?;
+        self.shelf(collection)?;
         let mut record = AppRecord::clone(&self.working.root.record);
         let owner = patch.apply(record.retention.remove(collection).unwrap_or_default())?;
         if owner != Retention::default() {
             record.retention.insert(collection.to_owned(), owner);
         }
-        let effective = retention::effective(self.decl(shelf).retention, owner);
         let data = json!({"retention": {"collection": collection}}).to_string().into();
-        self.rewrite(record, EventType::AppUpdated, Some(data));
-        Ok(Reply::Retention(effective))
+        Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
 
     fn trash_app(&mut self) -> Result<Reply> {

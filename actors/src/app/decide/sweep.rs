@@ -26,8 +26,7 @@ impl Decision<'_> {
 
     fn due(&self, shelf: usize) -> Vec<Arc<Row>> {
         let shelf = &self.working.root.collections[shelf];
-        let owner = self.working.root.record.retention.get(&*shelf.decl.name).copied();
-        let bounds = retention::effective(shelf.decl.retention, owner.unwrap_or_default());
+        let bounds = retention::in_force(&shelf.decl, &self.working.root.record.retention);
         let created = shelf.rows.iter().map(|row| row.created_at);
         let impact = retention::prune_impact(bounds, self.now, shelf.rows.len() as u64, created);
         shelf.rows.iter().take(impact.rows as usize).cloned().collect()

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, manifest::Retention,
-    row::Row,
+    Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, row::Row,
 };
 
 use super::super::{access_ops::AccessReply, deploy::DeployReport};
@@ -28,8 +27,6 @@ pub enum Reply {
     Access(AccessReply),
     /// What a deploy did, or why it did not.
     Deployed(Box<DeployReport>),
-    /// Bounds in force after a retention change.
-    Retention(Retention),
     /// Rows that a worker's operation touched.
     Count(u64),
     /// A first answer, replayed for its idempotency key.
