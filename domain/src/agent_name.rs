@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Error, Result};
+use crate::{Error, Result, text::turns_direction};
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 100;
@@ -27,7 +27,9 @@ impl AgentName {
                 "`name` must have 1 to {NAME_CHARS_MAX} characters"
             )));
         }
-        if text.chars().any(|c| c.is_control() || turns_text(c)) {
+        // Line and paragraph separators are no control characters of Unicode's.
+        let separates = |c| matches!(c, '\u{2028}' | '\u{2029}');
+        if text.chars().any(|c| c.is_control() || separates(c) || turns_direction(c)) {
             return Err(Error::invalid("`name` must not hold control characters"));
         }
         Ok(Self(text.into()))
@@ -57,9 +59,4 @@ impl Serialize for AgentName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
-}
-
-/// Line and paragraph separators, and the controls of bidirectional text (UAX #9, section 2).
-const fn turns_text(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

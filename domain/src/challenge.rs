@@ -6,8 +6,6 @@
 //! [`Solved::id`] until [`Solved::expires_at`]. Answers of another provider come in judged
 //! ([`Evidence`]).
 
-use std::fmt::Write as _;
-
 use base64::{
     Engine as _,
     alphabet::STANDARD,
@@ -18,7 +16,13 @@ use rand::{CryptoRng, Rng as _};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Error, ErrorCode, Result, Timestamp, id::AppId, json, sealed::ServerKey};
+use crate::{
+    Error, ErrorCode, Result, Timestamp,
+    id::AppId,
+    json,
+    sealed::ServerKey,
+    text::{hex, unhex},
+};
 
 /// Seconds in which a task can be answered.
 pub const LIFETIME_S: i64 = 10 * 60;
@@ -214,30 +218,4 @@ fn check(
 
 fn solution(salt: &str, number: u64) -> [u8; 32] {
     Sha256::new().chain_update(salt).chain_update(number.to_string()).finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let text = text.as_bytes();
-    if text.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        let digit = |c: u8| match c {
-            b'0'..=b'9' => Some(c - b'0'),
-            b'a'..=b'f' => Some(c - b'a' + 10),
-            _ => None,
-        };
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }

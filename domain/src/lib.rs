@@ -45,6 +45,7 @@ pub mod schema;
 pub mod sealed;
 pub mod secret;
 pub mod slug;
+pub mod text;
 pub mod time;
 pub mod timezone;
 pub mod trace;

@@ -13,6 +13,8 @@ use std::{
     time::{Instant, SystemTime},
 };
 
+use crate::text::{hex, unhex};
+
 /// The id of a trace, 16 bytes, not all zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceId(pub [u8; 16]);
@@ -23,13 +25,13 @@ pub struct SpanId(pub [u8; 8]);
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 
 impl fmt::Display for SpanId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 
@@ -50,31 +52,14 @@ impl TraceParent {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
-        let version = hex::<1>(parts.next()?)?[0];
-        let trace = TraceId(hex(parts.next()?)?);
-        let span = SpanId(hex(parts.next()?)?);
-        let flags = hex::<1>(parts.next()?)?[0];
+        let version = unhex::<1>(parts.next()?)?[0];
+        let trace = TraceId(unhex(parts.next()?)?);
+        let span = SpanId(unhex(parts.next()?)?);
+        let flags = unhex::<1>(parts.next()?)?[0];
         let known = version != 0xff && (version != 0 || parts.next().is_none());
         let real = trace.0 != [0; 16] && span.0 != [0; 8];
         (known && real).then_some(Self { trace, span, sampled: flags & 1 == 1 })
     }
-}
-
-/// `2 * N` lower-case hexadecimal digits.
-fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    if text.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
 
 /// A fact about a span. No secret, no path, no content may be one.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use rookery_domain::text::turns_direction;
+
 /// Characters of a cell that are shown at most.
 const CELL_CHARS_MAX: usize = 120;
 
@@ -9,11 +11,7 @@ const CELL_CHARS_MAX: usize = 120;
 /// or a message says may quote anybody.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| {
-        // Control characters, and those that turn the direction of writing.
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    let acts = |c: char| c.is_control() || turns_direction(c);
     if text.contains(acts) { text.replace(acts, " ").into() } else { text.into() }
 }
 

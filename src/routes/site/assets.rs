@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, header};
+use rookery_domain::text::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -52,7 +53,7 @@ impl File {
     /// A file of ours: its name says what it holds.
     fn own(stem: &str, extension: &str, kind: &'static str, text: String) -> Self {
         let digest = Sha256::digest(text.as_bytes());
-        let tag: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let tag = hex(&digest[..6]);
         Self::new(format!("{stem}-{tag}.{extension}"), kind, text.into_bytes())
     }
 

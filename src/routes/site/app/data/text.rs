@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use rookery_domain::text::turns_direction;
 use serde_json::Value;
 
 /// Characters of a cell.
@@ -81,18 +82,14 @@ pub fn cell(value: &Value) -> String {
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        match character {
-            '\u{ad}'
-            | '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{feff}' => {
-                let _ = write!(shown, "\\u{:04x}", u32::from(character));
-            }
-            other => shown.push(other),
+        let unseen = matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{feff}'
+        );
+        if unseen || turns_direction(character) {
+            let _ = write!(shown, "\\u{:04x}", u32::from(character));
+        } else {
+            shown.push(character);
         }
     }
     if !text.is_empty() && shown.trim().is_empty() {
