@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     codec::{Columns, Read, record},
-    db::{Db, args},
+    db::{Db, args, newest_first},
     decode,
     error::{Result, StorageError},
 };
@@ -62,8 +62,7 @@ pub async fn list(
     after: Option<CredentialPosition>,
     limit: u32,
 ) -> Result<Vec<Credential>> {
-    let (at, id) =
-        after.map_or((Timestamp(i64::MAX), [0xff; 16]), |(at, id)| (at, id.uuid().into_bytes()));
+    let (at, id) = newest_first(after);
     let rows: Vec<Listed> = db
         .all(
             "select id, name, prefix, rights, status, created_by, created_at, updated_at

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     codec::{Columns, Read, record},
-    db::{Db, args},
+    db::{Db, args, newest_first},
     error::{Result, StorageError},
 };
 
@@ -48,8 +48,7 @@ pub async fn list(
     after: Option<GrantPosition>,
     limit: u32,
 ) -> Result<Vec<Grant>> {
-    let (at, id) =
-        after.map_or((Timestamp(i64::MAX), [0xff; 16]), |(at, id)| (at, id.uuid().into_bytes()));
+    let (at, id) = newest_first(after);
     let rows: Vec<Listed> = db
         .all(
             "select id, hash, role, max_uses, uses, expires_at, created_by, created_at, revoked_at

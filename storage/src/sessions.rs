@@ -6,7 +6,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Db, Tx, args},
+    db::{Db, Tx, args, newest_first},
     decode,
     error::Result,
 };
@@ -174,11 +174,7 @@ pub async fn of_human(
     now: Timestamp,
     limit: u32,
 ) -> Result<Vec<Session>> {
-    // Larger than any id, so that the first page needs no statement of its own.
-    let (at, id) = match after {
-        Some((at, id)) => (at, id.uuid().into_bytes()),
-        None => (Timestamp(i64::MAX), [0xff; 16]),
-    };
+    let (at, id) = newest_first(after);
     db.all(
         "select id, hash, human, created_at, seen_at, expires_at from sessions
          where human = $1 and expires_at > $2

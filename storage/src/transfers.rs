@@ -8,7 +8,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Db, Tx, args},
+    db::{Db, Tx, args, newest_first},
     decode,
     error::Result,
     idempotency::Keep,
@@ -143,11 +143,7 @@ pub async fn to_address(
     after: Option<(Timestamp, TransferId)>,
     limit: u32,
 ) -> Result<Vec<Transfer>> {
-    // Larger than any id, so that the first page needs no statement of its own.
-    let (at, id) = match after {
-        Some((at, id)) => (at, id.uuid().into_bytes()),
-        None => (Timestamp(i64::MAX), [0xff; 16]),
-    };
+    let (at, id) = newest_first(after);
     db.all(
         "select id, app_id, email, offered_by, created_at from transfers
          where email = $1 and (created_at < $2 or (created_at = $2 and id < $3))

@@ -8,7 +8,7 @@ use rookery_domain::{
 
 use super::Columns;
 use crate::{
-    db::{Db, args},
+    db::{Db, args, newest_first},
     error::Result,
 };
 
@@ -72,11 +72,7 @@ pub async fn list(
     filter: &AppFilter,
     limit: u32,
 ) -> Result<Vec<AppRecord>> {
-    // Larger than any id, so that the first page needs no statement of its own.
-    let (at, id) = match filter.after {
-        Some((at, id)) => (at, id.uuid().into_bytes()),
-        None => (Timestamp(i64::MAX), [0xff; 16]),
-    };
+    let (at, id) = newest_first(filter.after);
     let (sql, whose) = match of.into() {
         AppsOf::Owner(owner) => (page_of!("select * from apps where owner = $1"), owner.uuid()),
         AppsOf::Org(org) => (page_of!("select * from apps where org_id = $1"), org.uuid()),

@@ -30,6 +30,15 @@ macro_rules! args {
 }
 pub(crate) use args;
 
+/// The position behind which a list goes on that has the newest first, as two parameters. That of
+/// the first page is newer than anything, so that it needs no statement of its own.
+pub(crate) fn newest_first(after: Option<(Timestamp, impl Into<Arg>)>) -> (Timestamp, Arg) {
+    match after {
+        Some((at, id)) => (at, id.into()),
+        None => (Timestamp(i64::MAX), [0xff; 16].into()),
+    }
+}
+
 pub(super) fn for_sqlite(args: &[Arg]) -> Result<SqliteArguments, sqlx::Error> {
     let mut out = SqliteArguments::default();
     for arg in args.iter().cloned() {

@@ -27,7 +27,7 @@ use crate::{
 };
 
 pub(crate) use answer::{AnswerTimeout, Silent};
-pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite};
+pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite, newest_first};
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
