@@ -10,7 +10,11 @@ use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use rookery_domain::{Error, if_match::IfMatch};
 
 use super::reply::RawJson;
-use crate::{error::ApiError, pages::assets::strong_etag, state::AppState};
+use crate::{
+    error::ApiError,
+    pages::assets::{is_held, strong_etag},
+    state::AppState,
+};
 
 /// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked
 /// at by the boundary ([`IfNoneMatch::settle`]).
@@ -59,11 +63,10 @@ impl IfNoneMatch {
         self.0.is_empty()
     }
 
-    /// Whether the caller already has what `etag` (with its quotes) stands for. The comparison is
-    /// weak, as the RFC has it for this header: a proxy may have added `W/`.
+    /// Whether the caller already has what `etag` (with its quotes) stands for.
     #[must_use]
     pub fn holds(&self, etag: &str) -> bool {
-        tags(self.0.iter()).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+        is_held(&self.0, etag)
     }
 
     /// 304 when the caller has this answer already, else the answer that `make` builds; both with
@@ -107,9 +110,4 @@ impl FromRequestParts<AppState> for IfMatchHeader {
         // Lines of one name are one list.
         Ok(Self(IfMatch::of_header(&lines.join(", "))?))
     }
-}
-
-fn tags<'a>(values: impl Iterator<Item = &'a HeaderValue>) -> impl Iterator<Item = &'a str> {
-    let texts = values.filter_map(|value| value.to_str().ok());
-    texts.flat_map(|text| text.split(',')).map(str::trim).filter(|tag| !tag.is_empty())
 }

@@ -30,6 +30,14 @@ pub fn etag_of_gzip(etag: &str) -> String {
     format!("{}-gzip\"", etag.trim_end_matches('"'))
 }
 
+/// Whether lines of `If-None-Match` name `etag` (with its quotes). The comparison is weak, as the
+/// RFC has it for this header: a proxy may have added `W/`.
+pub fn is_held<'a>(lines: impl IntoIterator<Item = &'a HeaderValue>, etag: &str) -> bool {
+    let texts = lines.into_iter().filter_map(|line| line.to_str().ok());
+    let mut tags = texts.flat_map(|text| text.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
 /// The content type an asset is sent with: the declared one where it is well-formed, else the one
 /// its path's extension has, else `application/octet-stream`. Text without a charset is UTF-8.
 #[must_use]
@@ -132,7 +140,7 @@ pub fn reply(method: &Method, request: &HeaderMap, what: &Representation<'_>) ->
     put(&mut headers, header::ETAG, what.etag);
     put(&mut headers, header::CACHE_CONTROL, what.cache.as_str());
     put(&mut headers, header::ACCEPT_RANGES, "bytes");
-    if none_match_hits(request, what.etag) {
+    if is_held(request.get_all(header::IF_NONE_MATCH), what.etag) {
         return Reply { status: StatusCode::NOT_MODIFIED, headers, body: 0..0 };
     }
     let range = match *method {
@@ -174,15 +182,6 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
-}
-
-/// Weak comparison with every member of `If-None-Match`, which may be sent in several lines.
-fn none_match_hits(request: &HeaderMap, etag: &str) -> bool {
-    request.get_all(header::IF_NONE_MATCH).iter().filter_map(|v| v.to_str().ok()).any(|line| {
-        line.split(',')
-            .map(str::trim)
-            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
-    })
 }
 
 enum Asked {
