@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
+    Error, ErrorCode, Result, Timestamp,
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     manifest::{Retention, Visibility},
 };
@@ -26,6 +26,19 @@ pub enum AppStatus {
 }
 
 impl AppStatus {
+    /// Checks that the app takes part in the world.
+    ///
+    /// # Errors
+    /// `soft_deleted`, `app_closed`, `app_not_found`.
+    pub fn check_live(self) -> Result<()> {
+        match self {
+            Self::Live => Ok(()),
+            Self::Deleted => Err(Error::new(ErrorCode::SoftDeleted, "this app is in the trash")),
+            Self::Closed => Err(Error::new(ErrorCode::AppClosed, "this app is closed")),
+            Self::Purging => Err(Error::app_not_found()),
+        }
+    }
+
     /// The number in storage.
     #[must_use]
     pub const fn code(self) -> i64 {

@@ -195,21 +195,6 @@ fn ended() -> Error {
     Error::new(ErrorCode::ParticipantTokenInvalid, message)
 }
 
-/// Checks that the app takes part in the world at all, as far as writes are concerned.
-///
-/// # Errors
-/// `soft_deleted`, `app_closed`, `app_not_found`.
-pub(crate) fn writable(record: &AppRecord) -> Result<()> {
-    match record.status {
-        AppStatus::Live => Ok(()),
-        AppStatus::Deleted => {
-            Err(Error::new(ErrorCode::SoftDeleted, "this app is in the trash: restore it first"))
-        }
-        AppStatus::Closed => Err(Error::new(ErrorCode::AppClosed, "this app is closed")),
-        AppStatus::Purging => Err(Error::app_not_found()),
-    }
-}
-
 /// Checks that the app can be read: a closed one by its owner only (no credential stands in for it
 /// there), and one in the trash by the owner who asks for it `from_trash`.
 ///
@@ -220,6 +205,6 @@ pub(crate) fn readable(record: &AppRecord, standing: &Standing, from_trash: bool
     match record.status {
         AppStatus::Closed if owner => Ok(()),
         AppStatus::Deleted if owner && from_trash => Ok(()),
-        _ => writable(record),
+        status => status.check_live(),
     }
 }

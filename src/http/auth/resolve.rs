@@ -101,11 +101,9 @@ pub(super) fn in_state<L: Lifecycle>(
             return Err(wrong_kind("the app's owner while the app is in the trash"));
         }
         (AppStatus::Deleted, Trash::Refused | Trash::OnRequest) => {
-            return Err(Error::new(ErrorCode::SoftDeleted, "the app is in the trash"));
+            app.record().status.check_live()?;
         }
-        (AppStatus::Closed, _) if !L::CLOSED => {
-            return Err(Error::new(ErrorCode::AppClosed, "the app is closed"));
-        }
+        (AppStatus::Closed, _) if !L::CLOSED => app.record().status.check_live()?,
         _ => {}
     }
     asked?;

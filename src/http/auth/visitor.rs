@@ -231,13 +231,8 @@ impl Arriving {
     /// `soft_deleted`, `app_closed`.
     pub fn check_state(&self, tier: Tier, reads: bool) -> Result<()> {
         match self.app.record().status {
-            AppStatus::Live => Ok(()),
             AppStatus::Closed if reads && tier == Tier::Owner => Ok(()),
-            AppStatus::Closed => Err(Error::new(ErrorCode::AppClosed, "this app is closed")),
-            AppStatus::Deleted => {
-                Err(Error::new(ErrorCode::SoftDeleted, "this app is in the trash"))
-            }
-            AppStatus::Purging => Err(Error::app_not_found()),
+            status => status.check_live(),
         }
     }
 

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 use super::{
     message::{Op, Reply},
-    standing::{standing, writable},
+    standing::standing,
     working::{Sighted, Undo, Working},
 };
 use crate::env::Env;
@@ -76,7 +76,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         _ => true,
     };
     if needs_live_app {
-        writable(&decision.working.root.record)?;
+        decision.working.root.record.status.check_live()?;
     }
     match op {
         Op::App(op) => decision.app(op),

@@ -20,7 +20,6 @@ use super::Decision;
 use crate::app::{
     deploy::unrestricted,
     message::{AppOp, Reply},
-    standing::writable,
 };
 
 impl Decision<'_> {
@@ -40,7 +39,7 @@ impl Decision<'_> {
                 | AppOp::TrimTrash(_)
         );
         if !is_for_any_status {
-            writable(&self.working.root.record)?;
+            self.working.root.record.status.check_live()?;
         }
         match op {
             AppOp::Delete => self.trash_app(),
@@ -163,7 +162,7 @@ impl Decision<'_> {
         if record.status == AppStatus::Deleted {
             return Ok(Reply::App(record.clone()));
         }
-        writable(record)?;
+        record.status.check_live()?;
         let mut record = AppRecord::clone(record);
         let days = i64::from(self.env.limits.deleted_app_retention_days);
         self.count_rows(-(self.working.root.counted_rows() as i64));
@@ -178,9 +177,7 @@ impl Decision<'_> {
         match record.status {
             AppStatus::Live => return Ok(Reply::App(record.clone())),
             AppStatus::Deleted => {}
-            AppStatus::Closed | AppStatus::Purging => {
-                writable(record)?;
-            }
+            AppStatus::Closed | AppStatus::Purging => record.status.check_live()?,
         }
         let mut record = AppRecord::clone(record);
         let rows = self.working.root.totals.rows();
@@ -246,7 +243,7 @@ impl Decision<'_> {
             }
             AppStatus::Deleted => {}
             AppStatus::Live | AppStatus::Closed => {
-                writable(record)?;
+                record.status.check_live()?;
                 return Err(Error::new(
                     ErrorCode::Conflict,
                     "only a deleted app can be purged: delete it first",
