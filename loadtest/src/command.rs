@@ -1,13 +1,13 @@
 //! Carrying out a command line: open, run, write down, clean up, whichever way it goes.
 
-use std::{io::Write as _, path::Path, process::ExitCode};
+use std::{fmt, io::Write as _, path::Path, process::ExitCode};
 
-use clap::Parser as _;
+use clap::{Args, Parser as _};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cli::{Cli, Command, Compare, LoadArgs, Report, TargetArgs},
+    cli::{Cli, Command, Compare, LoadArgs, Report, Run, TargetArgs},
     compare,
     context::Context,
     failure::{Failure, Result},
@@ -55,36 +55,49 @@ pub fn main() -> ExitCode {
 /// # Errors
 /// When it cannot be carried out.
 pub async fn carry_out(command: &Command) -> Result<ExitCode> {
-    let (target, load, name) = match command {
+    let run = match command {
         Command::Compare(Compare { a, b, effect_min }) => return judge(a, b, *effect_min),
         Command::Report(Report { result, html }) => return write_report(result, html.as_deref()),
-        Command::HotApp(run) => (&run.target, &run.load, "hot-app"),
-        Command::ManyApps(run) => (&run.target, &run.load, "many-apps"),
-        Command::Sweep(run) => (&run.target, &run.load, "sweep"),
-        Command::Wake(run) => (&run.target, &run.load, "wake"),
-        Command::Restart(run) => (&run.target, &run.load, "restart"),
-        Command::Feed(run) => (&run.target, &run.load, "feed"),
-        Command::Noisy(run) => (&run.target, &run.load, "noisy"),
-        Command::Console(run) => (&run.target, &run.load, "console"),
-        Command::Anonymous(run) => (&run.target, &run.load, "anonymous"),
-        Command::Permissions(run) => (&run.target, &run.load, "permissions"),
-        Command::Ceiling(run) => (&run.target, &run.load, "ceiling"),
-        Command::Suite(run) => (&run.target, &run.load, "suite"),
+        Command::HotApp(run) => Measured::of("hot-app", run),
+        Command::ManyApps(run) => Measured::of("many-apps", run),
+        Command::Sweep(run) => Measured::of("sweep", run),
+        Command::Wake(run) => Measured::of("wake", run),
+        Command::Restart(run) => Measured::of("restart", run),
+        Command::Feed(run) => Measured::of("feed", run),
+        Command::Noisy(run) => Measured::of("noisy", run),
+        Command::Console(run) => Measured::of("console", run),
+        Command::Anonymous(run) => Measured::of("anonymous", run),
+        Command::Permissions(run) => Measured::of("permissions", run),
+        Command::Ceiling(run) => Measured::of("ceiling", run),
+        Command::Suite(run) => Measured::of("suite", run),
     };
-    measure(command, name, target, load).await?;
+    measure(command, run).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn measure(
-    command: &Command,
-    name: &str,
-    target: &TargetArgs,
-    load: &LoadArgs,
-) -> Result<()> {
+/// What every scenario is run with.
+#[derive(Clone, Copy)]
+struct Measured<'a> {
+    name: &'static str,
+    /// The scenario's own options.
+    own: &'a dyn fmt::Debug,
+    target: &'a TargetArgs,
+    load: &'a LoadArgs,
+}
+
+impl<'a> Measured<'a> {
+    fn of<T: Args + fmt::Debug>(name: &'static str, run: &'a Run<T>) -> Self {
+        let Run { options, target, load } = run;
+        Self { name, own: options, target, load }
+    }
+}
+
+async fn measure(command: &Command, run: Measured<'_>) -> Result<()> {
+    let Measured { name, target, load, .. } = run;
     let cancel = CancellationToken::new();
     watch_signals(&cancel)?;
     let _allowed = machine::raise_open_files();
-    let mut context = Context::open(name, described(command), target, load, &cancel).await?;
+    let mut context = Context::open(name, described(run), target, load, &cancel).await?;
     let run = async {
         tokio::select! {
             done = scenario(command, &mut context) => done,
@@ -124,22 +137,8 @@ async fn scenario(command: &Command, context: &mut Context) -> Result<()> {
 }
 
 /// The options that shape the figures, without secrets and places.
-fn described(command: &Command) -> String {
-    let (own, load) = match command {
-        Command::HotApp(run) => (format!("{:?}", run.options), &run.load),
-        Command::ManyApps(run) => (format!("{:?}", run.options), &run.load),
-        Command::Sweep(run) => (format!("{:?}", run.options), &run.load),
-        Command::Wake(run) => (format!("{:?}", run.options), &run.load),
-        Command::Restart(run) => (format!("{:?}", run.options), &run.load),
-        Command::Feed(run) => (format!("{:?}", run.options), &run.load),
-        Command::Noisy(run) => (format!("{:?}", run.options), &run.load),
-        Command::Console(run) => (format!("{:?}", run.options), &run.load),
-        Command::Anonymous(run) => (format!("{:?}", run.options), &run.load),
-        Command::Permissions(run) => (format!("{:?}", run.options), &run.load),
-        Command::Ceiling(run) => (format!("{:?}", run.options), &run.load),
-        Command::Suite(run) => (format!("{:?}", run.options), &run.load),
-        Command::Compare(_) | Command::Report(_) => return String::new(),
-    };
+fn described(Measured { own, load, .. }: Measured<'_>) -> String {
+    let own = format!("{own:?}");
     let own = own.trim_start_matches("NoOptions").trim_start_matches("Options").trim();
     let timing = match load.closed {
         Some(connections) => format!("closed loop of {connections}, not for latency"),
