@@ -45,12 +45,6 @@ impl Waiters {
     pub fn count(&self) -> usize {
         self.open.lock().values().sum()
     }
-
-    /// The open polls of `address` now.
-    #[must_use]
-    pub fn open(&self, address: IpAddr) -> usize {
-        self.open.lock().get(&Network::from(address)).copied().unwrap_or_default()
-    }
 }
 
 /// One open poll.

@@ -12,7 +12,6 @@ mod raw;
 pub mod services;
 
 use std::{
-    net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -190,10 +189,9 @@ impl TestServer {
         self.server.stop().await;
     }
 
-    /// Completes when so many requests of this machine follow a feed.
+    /// Completes when so many requests follow a feed.
     pub async fn open_polls(&self, count: usize) {
-        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        until("that many open polls", || self.state().feed_waiters.open(here) == count).await;
+        until("that many open polls", || self.state().feed_waiters.count() == count).await;
     }
 }
 

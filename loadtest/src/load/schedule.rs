@@ -92,10 +92,4 @@ impl Schedule {
     pub fn next_dropped(&mut self) -> Option<Duration> {
         self.dropped.pop_front()
     }
-
-    /// Requests that wait for a connection.
-    #[must_use]
-    pub fn backlog(&self) -> usize {
-        self.waiting.len()
-    }
 }
