@@ -2,7 +2,8 @@
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 
-/// The name in lower-case ASCII (UTS 46); `None` for what is no DNS name. Two hyphens may stand
+/// The name in lower-case ASCII (UTS 46), its labels of letters, digits and inner hyphens, of the
+/// lengths that the DNS allows; `None` for what is no DNS name. Two hyphens may stand
 /// anywhere within a label, as in names that content networks generate.
 pub(crate) fn to_ascii(name: &str) -> Option<String> {
     let (deny, hyphens) = (AsciiDenyList::STD3, Hyphens::CheckFirstLast);
