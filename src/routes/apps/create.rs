@@ -79,7 +79,7 @@ pub async fn create(
         check_admin(&state, caller.owner, org)?;
     }
     let principal = Principal::new(PrincipalKind::Agent, caller.agent.uuid());
-    let owner = record::owner(&state, caller.owner).await?;
+    let owner = record::owner(&state, caller.owner)?;
     let dry_run = deploy.dry_run;
     let once = |key: String| CreateOnce {
         once: Once::new(principal, &["POST /v1/apps", &key], deploy.hash()),

@@ -104,7 +104,7 @@ pub async fn list(
                 let id = detail.record.owner;
                 let owner = match owners.get(&id) {
                     Some(owner) => owner.clone(),
-                    None => record::owner(&state, id).await?,
+                    None => record::owner(&state, id)?,
                 };
                 owners.insert(id, owner.clone());
                 items.push(AppRecordBody::new(&state, detail, owner));

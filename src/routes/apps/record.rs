@@ -8,11 +8,10 @@ use rookery_actors::{
     control::{AppDetail, Shown},
 };
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Result, Timestamp,
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
 };
-use rookery_storage::humans;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -264,7 +263,7 @@ impl AppRecordBody {
     /// `unavailable` when storage does not answer; `app_not_found` when it has gone meanwhile.
     pub async fn of(state: &AppState, app: &AppHandle) -> Result<Self> {
         let detail = state.rooms.control().detail(app).await?;
-        let owner = owner(state, detail.record.owner).await?;
+        let owner = owner(state, detail.record.owner)?;
         Ok(Self::new(state, detail, owner))
     }
 }
@@ -279,10 +278,10 @@ pub fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
 /// How records name an account.
 ///
 /// # Errors
-/// `unavailable` when storage does not answer.
-pub async fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
-    let human = humans::by_id(&state.rooms.db, id).await.map_err(Error::from)?;
-    Ok(OwnerBody { id, name: human.and_then(|human| human.name).map(Arc::from) })
+/// `unavailable` while accounts are being loaded.
+pub fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
+    let human = state.rooms.directory.human(id)?;
+    Ok(OwnerBody { id, name: human.and_then(|human| human.name.as_deref().map(Arc::from)) })
 }
 
 /// The warnings of a deploy whose manifest holds these rules.

@@ -92,7 +92,7 @@ pub async fn deploy(
         }
     }
     let OwnerAgent { app, caller, .. } = owner;
-    let named = record::owner(&state, app.record().owner).await?;
+    let named = record::owner(&state, app.record().owner)?;
     let dry_run = deploy.dry_run;
     let route = "POST /v1/apps/{id}/versions";
     let id = app.id().to_string();
