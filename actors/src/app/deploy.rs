@@ -346,8 +346,6 @@ impl Decision<'_> {
             record.timezone = timezone.clone();
         }
         let number = record.version;
-        let data = json!({"version": number}).to_string().into();
-        self.rewrite(record, EventType::AppDeployed, Some(data));
         let version = NewVersion {
             number,
             html: plan.html.clone(),
@@ -357,9 +355,9 @@ impl Decision<'_> {
             created_at: self.now,
             drop_through: number.saturating_sub(self.env.limits.versions_kept as u32),
         };
-        let record = (*self.working.root.record).clone();
         let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
-        self.working.open.write_app(write);
+        let data = json!({"version": number}).to_string().into();
+        self.rewrite_with(write, EventType::AppDeployed, Some(data));
     }
 }
 

@@ -1,7 +1,5 @@
 //! Whose the app is: the organization it belongs to, and its new owner after an accepted offer.
 
-use std::sync::Arc;
-
 use rookery_domain::{
     Error, ErrorCode, Result, app::AppRecord, event::EventType, id::OrgId, principal::Caller,
     transfers,
@@ -60,9 +58,7 @@ impl Decision<'_> {
         }
         let record = AppRecord { updated_at: at, ..record };
         let apps_max = Some(self.env.limits.apps_max());
-        let write = AppWrite { accepts: Some(transfer), apps_max, ..AppWrite::of(record.clone()) };
-        self.working.open.write_app(write);
-        self.working.root.record = Arc::new(record);
-        Ok(Reply::HandedOver(self.working.root.record.clone()))
+        let write = AppWrite { accepts: Some(transfer), apps_max, ..AppWrite::of(record) };
+        Ok(Reply::HandedOver(self.write_record(write)))
     }
 }

@@ -185,12 +185,10 @@ impl Decision<'_> {
         record.status = AppStatus::Live;
         record.deleted_at = None;
         record.purge_at = None;
-        let reply = self.rewrite(record, EventType::AppRestored, None);
         // It counts among the account's apps again.
         let apps_max = Some(self.env.limits.apps_max());
-        let record = AppRecord::clone(&self.working.root.record);
-        self.working.open.write_app(AppWrite { apps_max, ..AppWrite::of(record) });
-        Ok(reply)
+        let write = AppWrite { apps_max, ..AppWrite::of(record) };
+        Ok(self.rewrite_with(write, EventType::AppRestored, None))
     }
 
     fn close(&mut self) -> Result<Reply> {
@@ -253,7 +251,7 @@ impl Decision<'_> {
         let mut record = AppRecord::clone(record);
         self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Purging;
-        Ok(self.write_record(record))
+        Ok(Reply::App(self.write_record(AppWrite::of(record))))
     }
 
     fn is_sweep(&self) -> bool {
@@ -267,18 +265,30 @@ impl Decision<'_> {
         kind: EventType,
         data: Option<Box<str>>,
     ) -> Reply {
+        self.rewrite_with(AppWrite::of(record), kind, data)
+    }
+
+    /// The same where more hangs on the change.
+    pub(crate) fn rewrite_with(
+        &mut self,
+        mut write: AppWrite,
+        kind: EventType,
+        data: Option<Box<str>>,
+    ) -> Reply {
         let at = self.working.stamp(self.now);
         let who = self.standing.principal;
         self.working.emit(kind, who, at, None, data, false);
-        self.write_record(AppRecord { updated_at: at, ..record })
+        write.record.updated_at = at;
+        Reply::App(self.write_record(write))
     }
 
-    fn write_record(&mut self, record: AppRecord) -> Reply {
-        self.working.open.write_app(AppWrite::of(record.clone()));
+    pub(super) fn write_record(&mut self, write: AppWrite) -> Arc<AppRecord> {
+        let record = Arc::new(write.record.clone());
+        self.working.open.write_app(write);
         if record.timezone != self.working.root.record.timezone {
             self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
         }
-        self.working.root.record = Arc::new(record);
-        Reply::App(self.working.root.record.clone())
+        self.working.root.record = record.clone();
+        record
     }
 }
