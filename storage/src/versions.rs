@@ -8,7 +8,7 @@ use rookery_domain::{Principal, Timestamp, id::AppId};
 use crate::{
     codec::{principal_bytes, principal_from},
     commit::{Asset, NewVersion},
-    db::{Db, Tx, args},
+    db::{Args, Db, Tx, args},
     decode,
     error::{Result, StorageError},
 };
@@ -38,44 +38,40 @@ pub struct AssetInfo {
 }
 
 pub(crate) async fn insert(tx: &mut Tx, app: AppId, version: &NewVersion) -> Result<()> {
-    tx.execute(
-        "insert into versions (app_id, number, html, manifest, created_by, created_at)
-         values ($1, $2, $3, $4, $5, $6)",
-        args![
-            app,
-            version.number,
-            &*version.html,
-            &*version.manifest,
-            principal_bytes(version.by),
-            version.created_at,
-        ],
-    )
-    .await?;
-    // In one order for everybody, so that two deploys of the same files cannot deadlock.
-    let mut assets: Vec<&Asset> = version.assets.iter().collect();
-    assets.sort_unstable_by_key(|asset| asset.sha256);
-    for asset in assets {
-        tx.execute(
-            "insert into blobs (sha256, bytes, seen_at) values ($1, $2, $3)
-             on conflict (sha256) do update set seen_at = excluded.seen_at",
-            args![asset.sha256, &*asset.bytes, version.created_at],
-        )
-        .await?;
-        tx.execute(
-            "insert into assets (app_id, version, path, content_type, sha256, size)
-             values ($1, $2, $3, $4, $5, $6)",
-            args![
-                app,
-                version.number,
-                &asset.path,
-                &asset.content_type,
-                asset.sha256,
-                asset.bytes.len() as u64,
-            ],
-        )
-        .await?;
+    for (sql, args) in inserts(app, version) {
+        tx.execute(sql, args).await?;
     }
     Ok(())
+}
+
+/// The statements that write a version, with their parameters. Parameters appear in the order of
+/// their numbers: SQLite takes `$1` for a name and numbers names by their first appearance.
+pub(crate) fn inserts(app: AppId, version: &NewVersion) -> Vec<(&'static str, Args)> {
+    let (number, made) = (version.number, version.created_at);
+    let by = principal_bytes(version.by);
+    let mut inserts = vec![(
+        "insert into versions (app_id, number, html, manifest, created_by, created_at)
+         values ($1, $2, $3, $4, $5, $6)",
+        args![app, number, &*version.html, &*version.manifest, by, made],
+    )];
+    // In one order for everybody, so that two deploys of the same files never wait in a ring.
+    let mut files: Vec<_> = version.assets.iter().collect();
+    files.sort_by_key(|file| file.sha256);
+    for file in files {
+        // Unless it is there; it is marked as used either way.
+        inserts.push((
+            "insert into blobs (sha256, bytes, seen_at) values ($1, $2, $3)
+             on conflict (sha256) do update set seen_at = excluded.seen_at",
+            args![file.sha256, file.bytes.clone(), made],
+        ));
+        let (path, kind, size) = (&*file.path, &*file.content_type, file.bytes.len() as u64);
+        inserts.push((
+            "insert into assets (app_id, version, path, content_type, sha256, size)
+             values ($1, $2, $3, $4, $5, $6)",
+            args![app, number, path, kind, file.sha256, size],
+        ));
+    }
+    inserts
 }
 
 /// The kept versions of an app, newest first.

@@ -9,9 +9,9 @@ use rookery_domain::{app::AppRecord, id::AppId};
 use super::{bound::Bound, failure::Failure};
 use crate::{
     apps::{self, visibility_code},
-    codec::principal_bytes,
-    commit::{AppWrite, NewVersion},
+    commit::AppWrite,
     db::args,
+    versions,
 };
 
 /// The record after the change. The id, the slug, who created it, its history and when stay for
@@ -27,19 +27,6 @@ const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
 /// Locks an account as every creation of an app does; no row when it is closed. What was committed
 /// before is then counted by [`apps::ROOM`].
 const LOCK_ACCOUNT: &str = "update humans set name = name where id = $1 and closed_at is null";
-
-/// A version without its assets.
-const INSERT_VERSION: &str = "insert into versions \
-     (app_id, number, html, manifest, created_by, created_at) \
-     values ($1, $2, $3, $4, $5, $6)";
-
-/// The content of an asset, unless it is there; it is marked as used either way.
-const UPSERT_BLOB: &str = "insert into blobs (sha256, bytes, seen_at) \
-     values ($1, $2, $3) on conflict (sha256) do update set seen_at = excluded.seen_at";
-
-/// One file of a version.
-const INSERT_ASSET: &str = "insert into assets \
-     (app_id, version, path, content_type, sha256, size) values ($1, $2, $3, $4, $5, $6)";
 
 /// Forgets old versions' files; their contents go when nothing else refers to them.
 const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
@@ -61,7 +48,10 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Fai
     }
     bound.push(record(app, &write.record)?);
     if let Some(one) = &write.version {
-        version(&mut bound, app, one);
+        let inserts = versions::inserts(app, one).into_iter();
+        bound.extend(inserts.map(|(sql, args)| Bound::new(sql, args)));
+        bound.push(Bound::new(DROP_ASSETS, args![app, one.drop_through]));
+        bound.push(Bound::new(DROP_VERSIONS, args![app, one.drop_through]));
     }
     Ok(bound)
 }
@@ -87,23 +77,4 @@ fn record(app: AppId, record: &AppRecord) -> Result<Bound, Failure> {
         app,
     ];
     Ok(Bound::or(UPDATE_APP, args, Failure::Refused("the app has no record".into())))
-}
-
-fn version(bound: &mut Vec<Bound>, app: AppId, version: &NewVersion) {
-    let (number, made) = (version.number, version.created_at);
-    bound.push(Bound::new(
-        INSERT_VERSION,
-        args![app, number, &*version.html, &*version.manifest, principal_bytes(version.by), made,],
-    ));
-    // In one order for everybody, so that two deploys of the same files never wait in a ring.
-    let mut files: Vec<_> = version.assets.iter().collect();
-    files.sort_by_key(|file| file.sha256);
-    for file in files {
-        bound.push(Bound::new(UPSERT_BLOB, args![file.sha256, file.bytes.clone(), made]));
-        let size = file.bytes.len() as u64;
-        let (path, kind) = (&*file.path, &*file.content_type);
-        bound.push(Bound::new(INSERT_ASSET, args![app, number, path, kind, file.sha256, size]));
-    }
-    bound.push(Bound::new(DROP_ASSETS, args![app, version.drop_through]));
-    bound.push(Bound::new(DROP_VERSIONS, args![app, version.drop_through]));
 }
