@@ -98,7 +98,7 @@ impl RowQuery {
         self.sort.creation_order()
     }
 
-    /// The sort in one normal text: queries with equal texts share a cached order.
+    /// The sort in one normal text: cursors and entity tags are bound to it.
     #[must_use]
     pub fn sort_text(&self) -> &str {
         self.sort.text()
