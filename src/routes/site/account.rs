@@ -75,17 +75,14 @@ pub async fn page(desk: Desk) -> Response {
 
 /// Does what a form of the page asks for.
 pub async fn act(desk: Desk, body: Body) -> Response {
-    let answered = match desk.form(body, FORM_BYTES_MAX).await {
-        Ok(action) => perform(&desk, action).await,
-        Err(error) => Err(error.into()),
-    };
+    let answered = perform(&desk, body).await;
     let again = |status, error| view(&desk, status, Some(Notice::refused(&error)));
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
+async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
     let api = &desk.api;
-    match action {
+    match desk.form(body, FORM_BYTES_MAX).await? {
         Action::Rename { name } => {
             let patch = json!({"name": name});
             api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;

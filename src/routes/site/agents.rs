@@ -73,18 +73,15 @@ pub async fn page(desk: Desk) -> Response {
 
 /// Does what a form of the page asks for.
 pub async fn act(desk: Desk, body: Body) -> Response {
-    let answered = match desk.form(body, FORM_BYTES_MAX).await {
-        Ok(action) => perform(&desk, action).await,
-        Err(error) => Err(error.into()),
-    };
+    let answered = perform(&desk, body).await;
     let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), Once::default());
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
+async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
     let api = &desk.api;
     let path = |agent: AgentId, verb: &str| format!("/v1/self/agents/{agent}/{verb}");
-    let done = match action {
+    let done = match desk.form(body, FORM_BYTES_MAX).await? {
         Action::ClaimCode => {
             let claim: Claim = api.send(Method::POST, "/v1/self/claim-codes", &json!({})).await?;
             let once = Once { claim: Some(claim), ..Once::default() };

@@ -1,5 +1,7 @@
 //! The fields of a form that has several of one name, as checkboxes do.
 
+use rookery_domain::Error;
+
 /// What a form sent, in its order.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(transparent)]
@@ -31,4 +33,9 @@ impl Fields {
         let text = self.some(name)?;
         Some(text.parse::<u64>().map_or_else(|_| text.into(), Into::into))
     }
+}
+
+/// The refusal of a form whose `action` its page does not have.
+pub fn unknown_action() -> Error {
+    Error::invalid("`action`: this page does not know it")
 }

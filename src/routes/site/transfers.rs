@@ -73,14 +73,11 @@ pub async fn page(desk: Desk) -> Response {
 
 /// Takes an app or declines it.
 pub async fn decide(desk: Desk, body: Body) -> Response {
-    let answered = match desk.form(body, FORM_BYTES_MAX).await {
-        Ok(form) => perform(&desk, form).await,
-        Err(error) => Err(error.into()),
-    };
-    desk.answer(answered)
+    desk.answer(perform(&desk, body).await)
 }
 
-async fn perform(desk: &Desk, Form { transfer, decision }: Form) -> ApiResult<Response> {
+async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
+    let Form { transfer, decision } = desk.form(body, FORM_BYTES_MAX).await?;
     let (verb, done) = match decision {
         Decision::Accept => ("accept", "accepted"),
         Decision::Decline => ("decline", "declined"),

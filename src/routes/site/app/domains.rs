@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::{body::Body, extract::Path, response::Response};
 use http::{Method, StatusCode};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
@@ -15,7 +15,7 @@ use crate::{
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame},
-        fields::Fields,
+        fields::{Fields, unknown_action},
         notice::{Notice, or_again},
         words::At,
     },
@@ -126,7 +126,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             desk.api.act(Method::DELETE, &format!("{path}?domain={name}")).await?;
             Ok("domain-removed")
         }
-        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+        _ => Err(unknown_action().into()),
     }
 }
 

@@ -5,7 +5,6 @@
 use askama::Template;
 use axum::{body::Body, extract::Path, response::Response};
 use http::{Method, StatusCode};
-use rookery_domain::Error;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +17,7 @@ use crate::{
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame},
-        fields::Fields,
+        fields::{Fields, unknown_action},
         notice::{Notice, or_again},
         records::List,
         words::{At, Count},
@@ -129,7 +128,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
             });
             (Method::PATCH, path, bounds)
         }
-        _ => return Err(Error::invalid("`action`: this page does not know it").into()),
+        _ => return Err(unknown_action().into()),
     };
     desk.api.send::<Value>(method, &path, &body).await.map(drop)
 }

@@ -17,7 +17,7 @@ use crate::{
     routes::site::{
         FORM_BYTES_MAX,
         desk::{Desk, Frame, Section},
-        fields::Fields,
+        fields::{Fields, unknown_action},
         notice::{Notice, or_again},
         paging::{ITEMS_MAX, Pager, Trail},
         records::{App, List},
@@ -63,11 +63,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 
 /// Does what a form of the page asks for.
 pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
-    let done = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => perform(&desk, &id, &fields).await,
-        Err(error) => Err(error.into()),
-    };
-    let answered = done.and_then(|done| {
+    let answered = perform(&desk, &id, body).await.and_then(|done| {
         Ok(match done {
             "org-left" => desk.go("/orgs", done),
             _ => desk.again(&format!("/orgs/{id}"), done),
@@ -77,7 +73,8 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
+async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<&'static str> {
+    let fields = desk.form::<Fields>(body, FORM_BYTES_MAX).await?;
     let api = &desk.api;
     let org: OrgId = id.parse().map_err(|_| unknown())?;
     let org = format!("/v1/orgs/{org}");
@@ -109,7 +106,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
             api.act(Method::DELETE, &format!("{org}/members/{}", desk.human)).await?;
             Ok("org-left")
         }
-        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+        _ => Err(unknown_action().into()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     routes::site::{
         FORM_BYTES_MAX,
         desk::Desk,
-        fields::Fields,
+        fields::{Fields, unknown_action},
         notice::{Notice, or_again},
     },
 };
@@ -34,11 +34,7 @@ enum Ended {
 
 /// Does what a form of the page asks for.
 pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
-    let ended = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => perform(&desk, &id, &fields).await,
-        Err(error) => Err(error.into()),
-    };
-    let answered = match ended {
+    let answered = match perform(&desk, &id, body).await {
         Ok(Ended::Done(done)) => {
             desk.again(&format!("/apps/{id}/sharing"), done).map_err(Into::into)
         }
@@ -51,7 +47,8 @@ pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
+async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<Ended> {
+    let fields = &desk.form::<Fields>(body, FORM_BYTES_MAX).await?;
     match fields.one("action") {
         "add-member" | "set-role" | "remove-member" => members(desk, id, fields).await,
         "grant" | "revoke-grant" | "preview" | "revoke-preview" | "rotate-link" => {
@@ -169,7 +166,7 @@ async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended>
             api.act(Method::DELETE, &one("")?).await?;
             Ok(Ended::Done("credential-revoked"))
         }
-        _ => Err(Error::invalid("`action`: this page does not know it").into()),
+        _ => Err(unknown_action().into()),
     }
 }
 
