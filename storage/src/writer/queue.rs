@@ -49,6 +49,17 @@ struct State {
     broken: bool,
 }
 
+impl State {
+    /// Whether the lane has work, or is to end; nothing while it is to wait.
+    fn goes_on(&self) -> Option<bool> {
+        match (self.broken, self.jobs.is_empty()) {
+            (true, _) => Some(false),
+            (false, false) => Some(true),
+            (false, true) => self.draining.then_some(false),
+        }
+    }
+}
+
 /// The queue of one lane.
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -164,14 +175,8 @@ impl Queue {
         let until = at_most.map(|time| Instant::now() + time);
         let mut state = self.state.lock();
         loop {
-            if state.broken {
-                return false;
-            }
-            if !state.jobs.is_empty() {
-                return true;
-            }
-            if state.draining {
-                return false;
+            if let Some(goes_on) = state.goes_on() {
+                return goes_on;
             }
             match until {
                 None => self.thread.wait(&mut state),
@@ -188,17 +193,8 @@ impl Queue {
         loop {
             // Registered before looking, so that no wake is missed.
             let woken = self.task.notified();
-            {
-                let state = self.state.lock();
-                if state.broken {
-                    return false;
-                }
-                if !state.jobs.is_empty() {
-                    return true;
-                }
-                if state.draining {
-                    return false;
-                }
+            if let Some(goes_on) = self.state.lock().goes_on() {
+                return goes_on;
             }
             woken.await;
         }
