@@ -11,14 +11,11 @@ use serde_json::{Value, json};
 use super::{
     desk::{Desk, Frame, Section},
     home::{self, Any},
-    notice::Notice,
+    notice::{Notice, or_again},
     records::{App, List},
     see_other,
 };
-use crate::{
-    demo::GUESTBOOK,
-    error::{self, ApiResult},
-};
+use crate::{demo::GUESTBOOK, error::ApiResult};
 
 /// What the agent of the button is called.
 const AGENT_NAME: &str = "First agent";
@@ -91,15 +88,9 @@ pub async fn page(desk: Desk) -> Response {
 
 /// Makes the first agent and lets it deploy the example.
 pub async fn start(desk: Desk) -> Response {
-    match run(&desk).await {
-        // A server that takes no registrations, an account that is full: said where the steps are.
-        Err(failed) if failed.error.code.status() < 500 => {
-            let status = error::status(failed.error.code);
-            let notice = Some(Notice::refused(&failed.error));
-            desk.answer(home::view(&desk, status, notice).await)
-        }
-        answered => desk.answer(answered),
-    }
+    // A server that takes no registrations, an account that is full: said where the steps are.
+    let again = |status, error| home::view(&desk, status, Some(Notice::refused(&error)));
+    desk.answer(or_again(run(&desk).await, again).await)
 }
 
 async fn run(desk: &Desk) -> ApiResult<Response> {
