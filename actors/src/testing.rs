@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
+    Timestamp,
     event::Event,
     id::{AppId, HumanId},
     limits::Limits,
@@ -136,16 +137,16 @@ impl RowsBox {
         self.0.iter().cloned().collect()
     }
 
-    /// Rows created after this one, oldest first.
+    /// Rows created at `at` or later, oldest first.
     #[must_use]
-    pub fn after(&self, row: &Row) -> Vec<Arc<Row>> {
-        self.0.after(row.created_at, row.key()).cloned().collect()
+    pub fn since(&self, at: Timestamp) -> Vec<Arc<Row>> {
+        self.0.since(at).cloned().collect()
     }
 
-    /// Rows created before this one, newest first.
+    /// Rows created before `at`, newest first.
     #[must_use]
-    pub fn before(&self, row: &Row) -> Vec<Arc<Row>> {
-        self.0.before(row.created_at, row.key()).cloned().collect()
+    pub fn before(&self, at: Timestamp) -> Vec<Arc<Row>> {
+        self.0.before(at).cloned().collect()
     }
 }
 

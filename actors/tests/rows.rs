@@ -100,10 +100,11 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     for key in 0..=u8::MAX {
         prop_assert_eq!(rows.get(&format!("key-{key}")), model.0.get(&key).cloned());
     }
-    for (i, one) in sorted.iter().enumerate() {
-        prop_assert_eq!(&rows.after(one)[..], &sorted[i + 1..]);
-        let before: Vec<_> = sorted[..i].iter().rev().cloned().collect();
-        prop_assert_eq!(rows.before(one), before);
+    for at in sorted.iter().map(|row| row.created_at) {
+        let (before, since): (Vec<_>, Vec<_>) =
+            sorted.iter().cloned().partition(|row| row.created_at < at);
+        prop_assert_eq!(rows.since(at), since);
+        prop_assert_eq!(rows.before(at), before.into_iter().rev().collect::<Vec<_>>());
     }
     Ok(())
 }

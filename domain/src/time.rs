@@ -31,6 +31,12 @@ impl Timestamp {
         Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 
+    /// The beginning of its millisecond: as finely as times are shown.
+    #[must_use]
+    pub const fn as_shown(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1_000))
+    }
+
     /// Whole seconds since `earlier`, negative when `earlier` is later.
     #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> i64 {

@@ -11,7 +11,7 @@ mod resolve;
 pub mod visitor;
 
 use futures::future::BoxFuture;
-use http::{HeaderMap, header, request::Parts};
+use http::{HeaderMap, header};
 use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
     ErrorCode, Result,
@@ -155,8 +155,8 @@ pub const fn session_cookie_name(https: bool) -> &'static str {
 }
 
 /// Whose the request is; `None` when it presents nothing.
-async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
-    let found = match presented(&parts.headers, state.is_https()) {
+async fn identify(headers: &HeaderMap, state: &AppState) -> Result<Option<Identity>> {
+    let found = match presented(headers, state.is_https()) {
         Presented::Bearer(secret) => match state.authenticator.bearer(secret)? {
             None if secret.starts_with(SecretKind::Credential.prefix()) => {
                 credential(secret, state).await?
@@ -168,6 +168,19 @@ async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>> {
         Presented::Nothing => return Ok(None),
     };
     found.map(Some).ok_or_else(resolve::invalid)
+}
+
+/// Refuses a bearer on a route that is for `wanted`, who send none: it never falls through to a
+/// cookie. Other schemes may be for a proxy before the service.
+///
+/// # Errors
+/// `unauthorized` for one that is not valid, `forbidden` for any other.
+pub async fn refuse_bearer(headers: &HeaderMap, wanted: &str, state: &AppState) -> Result<()> {
+    if !matches!(presented(headers, state.is_https()), Presented::Bearer(_)) {
+        return Ok(());
+    }
+    identify(headers, state).await?;
+    Err(resolve::wrong_kind(wanted))
 }
 
 /// The credential with this token, if it works now. Its own app says so, whichever app the request

@@ -72,6 +72,15 @@ impl FromRequestParts<AppState> for IdempotencyKey {
     }
 }
 
+impl IdempotencyKey {
+    /// What makes the request of `principal` at `route` (verb and path, with the ids that are in
+    /// it) the same one again.
+    #[must_use]
+    pub fn once(self, principal: Principal, route: &str, body: &impl Serialize) -> Option<Once> {
+        self.0.map(|key| Once::new(principal, &[route, &key], hash_json(body)))
+    }
+}
+
 /// The answer that was given before.
 #[must_use]
 pub fn again(KeptAnswer { status, location, body }: KeptAnswer) -> Response {
@@ -129,7 +138,7 @@ impl Creation<'_> {
         F: Future<Output = Result<T>> + Send,
     {
         let Self { key, principal, route } = self;
-        let once = key.0.map(|key| Once::new(principal, &[route, &key], hash_json(body)));
+        let once = key.once(principal, route, body);
         let first = shown.clone();
         let kept = move |made: &T| {
             let Created { location, record } = shown(made);

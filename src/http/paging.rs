@@ -48,6 +48,49 @@ impl Paging {
         let limit = PageLimit::of(self.limit)?.get();
         Ok(Asked { limit, after: list.position(self.cursor.as_deref())?, list })
     }
+
+    /// The same of a list in the order of names.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn by_name<'a>(
+        &self,
+        route: &'static str,
+        owner: Uuid,
+        state: &'a AppState,
+    ) -> Result<AskedByName<'a>> {
+        let list = List { route, owner, key: &state.rooms.key };
+        let limit = PageLimit::of(self.limit)?.get();
+        let cursor = self.cursor.as_deref();
+        let after = cursor.map(|token| ListCursor::parse(token, list.key, &list.scope()));
+        Ok(AskedByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
+    }
+}
+
+/// A page that is asked for of a list in the order of names.
+#[derive(Debug, Clone)]
+pub struct AskedByName<'a> {
+    list: List<'a>,
+    limit: usize,
+    after: Option<String>,
+}
+
+impl AskedByName<'_> {
+    /// The page out of all there is, in order.
+    pub fn show<'n, T, B>(
+        &self,
+        all: impl Iterator<Item = (&'n str, T)>,
+        body: impl FnMut((&'n str, T)) -> B,
+    ) -> Page<B> {
+        let behind = |name: &str| self.after.as_deref().is_none_or(|after| name > after);
+        let mut found: Vec<_> = all.filter(|(name, _)| behind(name)).take(self.limit + 1).collect();
+        let more = found.len() > self.limit;
+        found.truncate(self.limit);
+        let next_cursor = found.last().filter(|_| more).map(|(name, _)| {
+            ListCursor { after: (*name).to_owned() }.to_token(self.list.key, &self.list.scope())
+        });
+        Page { items: found.into_iter().map(body).collect(), next_cursor }
+    }
 }
 
 /// A page that is asked for.

@@ -2,17 +2,21 @@
 //! queries in which a misspelt name is refused instead of ignored; and how the document tells of
 //! headers. `include_deleted` belongs to every route that reads an app, so the permission takes it.
 
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, convert::Infallible, str::FromStr};
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{
+    Error, Result,
+    id::{AgentId, CredentialId, GrantId, HumanId, PreviewId, SessionId, TransferId},
+};
 use serde::de::DeserializeOwned;
 use utoipa::openapi::{
     ObjectBuilder, Required, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
 };
+use uuid::Uuid;
 
 use crate::{error::ApiError, state::AppState};
 
@@ -124,20 +128,38 @@ pub fn check_limit(limit: Option<usize>, max: usize) -> Result<(), Error> {
     }
 }
 
-/// The last parameter of the path, as an id of some kind; another kind of id, or no id at all,
-/// answers like an unknown one.
+/// The last parameter of the path, as an id of some kind; another kind of id, or no id at all, is
+/// an id that nothing has, so it answers like an unknown one.
 #[derive(Debug, Clone, Copy)]
 pub struct PathId<T>(pub T);
 
-impl<T: FromStr> FromRequestParts<AppState> for PathId<T> {
-    type Rejection = ApiError;
+/// What a path may name something by.
+pub trait Named: FromStr {
+    /// The name that nothing has.
+    const NOTHING: Self;
+}
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let unknown = || Error::new(ErrorCode::NotFound, "no such id");
-        let params =
-            RawPathParams::from_request_parts(parts, state).await.map_err(|_| unknown())?;
-        let id = params.iter().last().and_then(|(_, text)| text.parse().ok());
-        Ok(Self(id.ok_or_else(unknown)?))
+macro_rules! named {
+    ($($id:ident)*) => {$(
+        impl Named for $id {
+            const NOTHING: Self = Self::from_uuid(Uuid::nil());
+        }
+    )*};
+}
+
+named!(AgentId CredentialId GrantId HumanId PreviewId SessionId TransferId);
+
+impl Named for String {
+    const NOTHING: Self = Self::new();
+}
+
+impl<T: Named> FromRequestParts<AppState> for PathId<T> {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
+        let params = RawPathParams::from_request_parts(parts, state).await.ok();
+        let id = params.and_then(|params| params.iter().last()?.1.parse().ok());
+        Ok(Self(id.unwrap_or(T::NOTHING)))
     }
 }
 

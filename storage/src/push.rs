@@ -10,6 +10,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::Result,
+    idempotency::Keep,
 };
 
 /// Subscriptions of one account; above it the one that was refreshed longest ago goes. A human
@@ -54,8 +55,13 @@ pub struct Subscription {
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn keep(db: &Db, new: NewSubscription, now: Timestamp) -> Result<Option<Kept>> {
-    db.transaction((new, now), |tx, (new, now)| {
+pub async fn keep(
+    db: &Db,
+    new: NewSubscription,
+    now: Timestamp,
+    answer: Keep<Kept>,
+) -> Result<Option<Kept>> {
+    db.transaction((new, now, answer), |tx, (new, now, answer)| {
         Box::pin(async move {
             let open: Option<(i64,)> = tx
                 .optional(
@@ -100,7 +106,9 @@ pub async fn keep(db: &Db, new: NewSubscription, now: Timestamp) -> Result<Optio
                 args![new.human, new.hash, PER_ACCOUNT_MAX - 1],
             )
             .await?;
-            Ok(Some(Kept { is_new: before.is_none(), created_at }))
+            let kept = Kept { is_new: before.is_none(), created_at };
+            answer.put(tx, &kept).await?;
+            Ok(Some(kept))
         })
     })
     .await

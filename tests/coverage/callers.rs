@@ -178,15 +178,16 @@ pub fn promise(who: Who, operation: &Operation) -> Promise {
 
 fn on_app(who: Who, operation: &Operation) -> Promise {
     use Promise::{LetIn, Refused};
+    if who == Who::KeyOnApp {
+        return Refused(ErrorCode::Forbidden);
+    }
     // The session itself: it tells everybody something, and takes bad cookies away.
     if operation.who.starts_with("Anybody") {
         return LetIn;
     }
     match who {
         Who::ForgedVisitor | Who::OtherVisitor => Refused(ErrorCode::ParticipantTokenInvalid),
-        Who::Nobody | Who::Passerby | Who::SessionOnApp | Who::KeyOnApp => {
-            Refused(ErrorCode::Unauthorized)
-        }
+        Who::Nobody | Who::Passerby | Who::SessionOnApp => Refused(ErrorCode::Unauthorized),
         Who::VisitorWithoutOrigin if !operation.is_safe() => Refused(ErrorCode::CsrfOriginMismatch),
         _ => LetIn,
     }

@@ -9,8 +9,8 @@ mod house;
 use callers::{Elsewhere, ON_APP, ON_SITE, Promise, Who, ask, promise};
 use document::{Operation, body_of};
 use house::House;
-use reqwest::RequestBuilder;
-use rookery_domain::ErrorCode;
+use reqwest::{Method, RequestBuilder};
+use rookery_domain::{ErrorCode, id::AppId};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, TestServer};
@@ -122,7 +122,9 @@ async fn every_body_is_read_strictly() {
     let house = House::build(&server, "here").await;
     let elsewhere = Elsewhere::of(&server, &house).await;
     let body = json!({"odd": 1});
-    for operation in operations.iter().filter(|operation| operation.takes_body) {
+    // A DELETE that takes no body must not pass over one: it may name what alone was meant.
+    let reads = |operation: &&Operation| operation.takes_body || operation.method == Method::DELETE;
+    for operation in operations.iter().filter(reads) {
         let path = house.path(operation, false);
         let request = ask(insider(operation), &house, &elsewhere, &operation.method, &path);
         let said = Answer::of(request.json(&body)).await;
@@ -133,6 +135,38 @@ async fn every_body_is_read_strictly() {
         assert!(said.text.contains("odd"), "{} {}: {}", operation.method, path, said.text);
         said.error(ErrorCode::InvalidRequest);
     }
+}
+
+#[tokio::test]
+async fn a_malformed_id_answers_like_an_unknown_one() {
+    let server = TestServer::start().await;
+    let (_, operations) = document::read(&server).await;
+    let house = House::build(&server, "here").await;
+    let elsewhere = Elsewhere::of(&server, &house).await;
+    let is_id = |part: &str| part.split_once('_').is_some_and(|(_, rest)| rest.len() == 26);
+    let fresh = AppId::new().to_string();
+    let suffix = fresh.strip_prefix("app").expect("an app's id");
+    let mut asked = 0;
+    for operation in &operations {
+        let path = house.path(operation, false);
+        let Some(id) = path.split('/').rfind(|part| is_id(part)) else { continue };
+        let (prefix, _) = id.split_once('_').expect("an id");
+        let send = async |other: &str| {
+            let path = path.replace(id, other);
+            let request = ask(insider(operation), &house, &elsewhere, &operation.method, &path);
+            told(&answer(request, operation).await)
+        };
+        let unknown = send(&format!("{prefix}{suffix}")).await;
+        if unknown.0 == 501 {
+            continue;
+        }
+        asked += 1;
+        for malformed in [format!("{prefix}_short"), format!("xyz{suffix}"), "%ff".into()] {
+            let said = send(&malformed).await;
+            assert_eq!(said, unknown, "{} {path}: {malformed}", operation.method);
+        }
+    }
+    assert!(asked > 60, "only {asked} asked");
 }
 
 #[tokio::test]

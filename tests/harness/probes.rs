@@ -12,13 +12,13 @@ use rookery::{
         body::{BodyBound, RequestBody, StrictJson},
         conditional::{IfMatchHeader, IfNoneMatch},
         idempotency::IdempotencyKey,
-        params::{PathId, StrictQuery},
+        params::StrictQuery,
         reply::{Created, RawJson},
     },
     operation,
     state::AppState,
 };
-use rookery_domain::{ErrorCode, id::KeyId};
+use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -45,7 +45,6 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(operation!(rows, NONE))
         .routes(operation!(create, NONE))
         .routes(operation!(query, NONE))
-        .routes(operation!(key, NONE))
         .routes(operation!(tagged, NONE))
         .routes(operation!(panics, NONE))
         .routes(operation!(wait, NONE))
@@ -148,13 +147,6 @@ async fn create(
     responses((status = 200, body = Value)))]
 async fn query(_: Public, StrictQuery(query): StrictQuery<Paging>) -> Json<Value> {
     Json(json!({"limit": query.limit}))
-}
-
-/// Shows a key's id.
-#[utoipa::path(get, path = "/v1/probe/keys/{id}", params(("id" = String, Path)),
-    responses((status = 200, body = Value)))]
-async fn key(_: Public, PathId(key): PathId<KeyId>) -> Json<Value> {
-    Json(json!({"key": key}))
 }
 
 /// Has an entity tag.

@@ -196,17 +196,25 @@ impl Place {
             };
             rows.into_iter().map(one).collect()
         };
-        let in_order = self.model.in_order();
-        assert_eq!(listed(&get("").await), known(in_order.clone()));
-        let low =
-            in_order.into_iter().filter(|(_, row)| row.data["n"].as_u64().is_some_and(|n| n < 2));
-        assert_eq!(
-            listed(&get(&format!("?filter={}", encoded(r#"{"n":{"lt":2}}"#))).await),
-            known(low.collect())
-        );
-        let mut trashed = listed(&get("/deleted").await);
-        trashed.sort_by(|a, b| a.0.cmp(&b.0));
-        assert_eq!(trashed, known(self.model.trash.iter().collect()));
+        let by_key = |page: &Value| {
+            let mut rows = listed(page);
+            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            rows
+        };
+        let in_order = |page: &Value| {
+            let place = |item: &Value| (item["created_at"].to_string(), item["key"].to_string());
+            let items = page["items"].as_array().expect("a list").iter();
+            assert!(items.map(place).is_sorted(), "{page}");
+        };
+        let low = |row: &plain::Row| row.data["n"].as_u64().is_some_and(|n| n < 2);
+        let (all, filtered) =
+            (get("").await, get(&format!("?filter={}", encoded(r#"{"n":{"lt":2}}"#))).await);
+        in_order(&all);
+        in_order(&filtered);
+        let live = self.model.live.iter();
+        assert_eq!(by_key(&all), known(live.clone().collect()));
+        assert_eq!(by_key(&filtered), known(live.filter(|(_, row)| low(row)).collect()));
+        assert_eq!(by_key(&get("/deleted").await), known(self.model.trash.iter().collect()));
         assert_eq!(get("/count").await["count"], self.model.live.len());
         let record = server.get_as(&self.owner, &self.app.path("")).await.expect(200);
         assert_eq!(record["usage"]["rows"], self.model.live.len());

@@ -50,8 +50,6 @@ pub fn key_text(key: u8) -> String {
 pub struct Row {
     pub version: u64,
     pub data: Value,
-    /// Its place in the order of creation.
-    pub made: u64,
 }
 
 /// What the server must hold.
@@ -61,7 +59,6 @@ pub struct Model {
     pub trash: BTreeMap<String, Row>,
     /// The last version of every key there ever was.
     versions: BTreeMap<String, u64>,
-    made: u64,
     /// Events of rows so far.
     pub events: usize,
 }
@@ -82,8 +79,7 @@ impl Model {
         }
         self.check(&key, &sent)?;
         self.trash.remove(&key);
-        self.made += 1;
-        Ok(self.put(201, &key, sent, self.made))
+        Ok(self.put(201, &key, sent))
     }
 
     /// Merges or replaces, if the row has version `seen`.
@@ -110,7 +106,7 @@ impl Model {
         let row = self.trash.get(&key).cloned().ok_or(ErrorCode::RowNotFound)?;
         self.check(&key, &row.data)?;
         self.trash.remove(&key);
-        Ok(self.put(200, &key, row.data, row.made))
+        Ok(self.put(200, &key, row.data))
     }
 
     /// Destroys a row.
@@ -135,13 +131,6 @@ impl Model {
         Ok(())
     }
 
-    /// Live rows in the order of creation.
-    pub fn in_order(&self) -> Vec<(&String, &Row)> {
-        let mut rows: Vec<_> = self.live.iter().collect();
-        rows.sort_by_key(|(_, row)| row.made);
-        rows
-    }
-
     fn change(&mut self, key: &str, sent: &Value, replace: bool) -> Answered {
         let row = self.live.get(key).cloned().ok_or(ErrorCode::RowNotFound)?;
         let mut data = if replace { json!({}) } else { row.data };
@@ -152,11 +141,11 @@ impl Model {
             }
         }
         self.check(key, &data)?;
-        Ok(self.put(200, key, data, row.made))
+        Ok(self.put(200, key, data))
     }
 
-    fn put(&mut self, status: u16, key: &str, data: Value, made: u64) -> Told {
-        let row = Row { version: self.next(key), data, made };
+    fn put(&mut self, status: u16, key: &str, data: Value) -> Told {
+        let row = Row { version: self.next(key), data };
         self.live.insert(key.to_owned(), row.clone());
         told(status, key, &row)
     }

@@ -220,6 +220,13 @@ async fn signing_out_ends_the_session_at_once_and_only_from_the_site() {
     let answer = Answer::of(posted).await;
     answer.error(ErrorCode::CsrfOriginMismatch);
     assert!(!answer.headers.contains_key("set-cookie"));
+    let agent = server.agent(&human).await;
+    for (bearer, code) in
+        [("nonsense", ErrorCode::Unauthorized), (&*agent.key, ErrorCode::Forbidden)]
+    {
+        let both = server.by(&human, Method::POST, path).bearer_auth(bearer);
+        Answer::of(both).await.error(code);
+    }
     let out = Answer::of(server.by(&human, Method::POST, path)).await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").starts_with("service_session=; Path=/; Max-Age=0;"));

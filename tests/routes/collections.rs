@@ -7,6 +7,11 @@ use serde_json::json;
 use super::rows::{OWNER, Rows, SIBLING, STRANGER};
 use crate::harness::{Answer, forged, redact};
 
+fn keys(page: &serde_json::Value) -> Vec<String> {
+    let items = page["items"].as_array().expect("items");
+    items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
+}
+
 #[tokio::test]
 async fn a_new_row_is_201_with_its_record_its_place_and_its_tag() {
     let rows = Rows::start().await;
@@ -270,11 +275,8 @@ async fn a_list_pages_filters_sorts_and_refuses_foreign_cursors() {
     let rows = Rows::start().await;
     for n in 0..5 {
         rows.row("entries", &format!("k{n}"), json!({"n": n, "even": n % 2 == 0})).await;
+        rows.pass_seconds(1);
     }
-    let keys = |page: &serde_json::Value| -> Vec<String> {
-        let items = page["items"].as_array().expect("items");
-        items.iter().map(|row| row["key"].as_str().expect("a key").to_owned()).collect()
-    };
     let first = rows.get("entries?limit=2").await.expect(200);
     assert_eq!(keys(&first), ["k0", "k1"]);
     let cursor = first["next_cursor"].as_str().expect("a cursor").to_owned();
@@ -311,11 +313,43 @@ async fn a_list_pages_filters_sorts_and_refuses_foreign_cursors() {
 }
 
 #[tokio::test]
+async fn rows_of_one_moment_stand_in_the_order_of_their_keys() {
+    let rows = Rows::start().await;
+    for batch in [["z", "a", "m"], ["y", "b", "n"]] {
+        let entries = batch.map(|key| json!({"key": key, "data": {}}));
+        rows.post("entries/batch", json!({"rows": entries})).await.expect(200);
+        rows.pass_seconds(1);
+    }
+    let (early, late) = (["a", "m", "z"], ["b", "n", "y"]);
+    for (sort, expected) in [
+        ("", [early, late]),
+        ("sort=created_at&", [early, late]),
+        ("sort=updated_at&", [early, late]),
+        ("sort=-created_at&", [late, early]),
+        ("sort=-updated_at&", [late, early]),
+        ("include_deleted=true&", [early, late]),
+    ] {
+        for limit in 1..=7 {
+            let (mut seen, mut cursor) = (Vec::new(), String::new());
+            loop {
+                let page = rows.get(&format!("entries?{sort}limit={limit}{cursor}")).await;
+                let page = page.expect(200);
+                seen.extend(keys(&page));
+                let Some(next) = page["next_cursor"].as_str() else { break };
+                cursor = format!("&cursor={next}");
+            }
+            assert_eq!(seen, expected.concat(), "{sort} {limit}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_page_that_leaves_in_pieces_arrives_whole_and_is_cached_as_any_other() {
     let rows = Rows::start().await;
     let text = "é".repeat(5_000);
-    let many: Vec<_> =
-        (0..60).map(|n| json!({"key": format!("k{n}"), "data": {"n": n, "text": text}})).collect();
+    let many: Vec<_> = (0..60)
+        .map(|n| json!({"key": format!("k{n:02}"), "data": {"n": n, "text": text}}))
+        .collect();
     rows.post("entries/batch", json!({"rows": many})).await.expect(200);
     let answer = rows.get("entries?limit=55").await;
     let page = answer.expect(200);
@@ -324,7 +358,7 @@ async fn a_page_that_leaves_in_pieces_arrives_whole_and_is_cached_as_any_other()
     let items = page["items"].as_array().expect("items");
     assert_eq!(items.len(), 55);
     for (n, row) in items.iter().enumerate() {
-        assert_eq!((&row["key"], &row["data"]["text"]), (&json!(format!("k{n}")), &json!(text)));
+        assert_eq!((&row["key"], &row["data"]["text"]), (&json!(format!("k{n:02}")), &json!(text)));
     }
     let cursor = page["next_cursor"].as_str().expect("a cursor");
     let rest = rows.get(&format!("entries?cursor={cursor}")).await;

@@ -38,6 +38,27 @@ async fn delete(server: &TestServer, human: &Human, endpoint: &str) -> Answer {
     Answer::of(request.json(&json!({"endpoint": endpoint}))).await
 }
 
+#[tokio::test]
+async fn an_idempotency_key_saves_once() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.com").await;
+    let save = async |key: &str, endpoint: &str| {
+        let request = server.by(&human, Method::POST, PATH).header("idempotency-key", key);
+        Answer::of(request.json(&subscription(endpoint))).await
+    };
+    let (one, two) = ("https://push.example.net/1", "https://push.example.net/2");
+    let first = save("k", one).await;
+    server.state().clock.set(START.plus_seconds(60));
+    let again = save("k", one).await;
+    assert_eq!((again.status, again.json()), (201, first.expect(201)));
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.header("location"), PATH);
+    save("k", two).await.error(ErrorCode::Conflict);
+    let refreshed = save("other", one).await;
+    assert_eq!(save("other", one).await.json(), refreshed.expect(200));
+    assert_ne!(refreshed.json()["updated_at"], first.json()["updated_at"]);
+}
+
 impl World {
     async fn start() -> Option<Self> {
         let push = Service::start("tests/routes/push_subscriptions.rs", "push.mjs", &[]).await?;

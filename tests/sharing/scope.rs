@@ -140,6 +140,36 @@ async fn explicit_stays_with_what_it_names_and_following_goes_along() {
 }
 
 #[tokio::test]
+async fn who_may_not_read_is_shown_no_more_of_a_row_than_it_sent() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    site.row("safe", "k").await;
+    let body = json!({"collections": ["safe"], "operations": ["create", "update", "delete"]});
+    let service = Service::of(&site, body).await;
+    let made = service.send(Method::POST, "safe", json!({"key": "n", "data": {"x": 1}})).await;
+    assert_eq!(made.expect(201)["data"], json!({"x": 1}));
+
+    let keyed = json!({"key": "k", "data": {"of": "me"}});
+    let existed = service.send(Method::POST, "safe", keyed.clone()).await;
+    assert_eq!(existed.header("row-existed"), "true");
+    let existed = existed.expect(200);
+    assert_eq!((&existed["data"], &existed["version"]), (&json!({}), &json!(1)));
+    let batch = service.send(Method::POST, "safe/batch", json!({"rows": [keyed]})).await;
+    assert_eq!(batch.expect(200)["results"][0]["row"]["data"], json!({}));
+
+    let patch = async |data: Value| {
+        service.send(Method::PATCH, "safe/k", json!({"data": data})).await.expect(200)["data"]
+            .clone()
+    };
+    assert_eq!(patch(json!({})).await, json!({}));
+    assert_eq!(patch(json!({"x": 2})).await, json!({"x": 2}));
+    let whole = json!({"data": {"y": 3}, "replace": true});
+    let replaced = service.send(Method::PATCH, "safe/k", whole).await.expect(200);
+    assert_eq!(replaced["data"], json!({"y": 3}));
+    assert_eq!(service.ask(Method::DELETE, "safe/k").await.expect(200)["data"], json!({}));
+}
+
+#[tokio::test]
 async fn own_is_what_the_credential_itself_created() {
     let world = World::start().await;
     let site = world.site("private").await;

@@ -86,6 +86,15 @@ async fn a_token_that_is_unknown_malformed_ended_or_anothers_is_refused() {
     let both = site.request(Method::GET, "/s/session").header("x-service-participant-token", "x");
     let both = both.header("cookie", format!("service_participant={}", guest.token));
     Answer::of(both).await.error(ErrorCode::ParticipantTokenInvalid);
+    for method in [Method::GET, Method::POST, Method::DELETE] {
+        let both = site.by(&guest, method, "/s/session").bearer_auth("nonsense");
+        Answer::of(both).await.error(ErrorCode::Unauthorized);
+    }
+    // What a proxy before the service asks for is not for the service.
+    let basic = site.by(&guest, Method::GET, "/s/session").basic_auth("a", Some("b"));
+    assert_eq!(Answer::of(basic).await.status, 200);
+    let unknown = site.by(&guest, Method::GET, "/s/session?zzz=1");
+    Answer::of(unknown).await.error(ErrorCode::InvalidRequest);
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ pub mod read;
 pub mod render;
 pub mod root;
 pub(crate) mod rows;
+mod scan;
 mod spent;
 pub(crate) mod standing;
 pub(crate) mod tail;

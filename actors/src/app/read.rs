@@ -3,13 +3,13 @@
 //! What a caller may see is decided here against that root, with the same rules the actor uses.
 //! Long scans run on a small pool of their own, so that they never hold up a writer.
 
-use std::{cmp::Ordering, hash::Hasher as _, sync::Arc};
+use std::{hash::Hasher as _, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     access::{Abilities, Access, Authorship, RowScope, Standing, read_rights},
     principal::Caller,
-    query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery, SortKey},
+    query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery},
     row::Row,
     row_key,
 };
@@ -18,14 +18,10 @@ use rookery_storage::trash::TrashedRow;
 use super::{
     page::PageText,
     root::{Root, Shelf},
+    scan::Scan,
     standing::{readable, standing},
 };
 use crate::{env::Env, registry::AppHandle};
-
-/// Rows above which a scan leaves the request's own thread.
-const INLINE_SCAN_ROWS_MAX: usize = 2_000;
-/// Bytes of the app's rows above which it does.
-const INLINE_SCAN_BYTES_MAX: u64 = 256 << 10;
 
 /// What a list asks for.
 #[derive(Debug, Clone)]
@@ -264,87 +260,6 @@ impl AppHandle {
         });
         let feed = feed.to_token(key, self.id());
         Ok(RowPage { body: PageText::new(rows, next.as_deref(), Some(&feed)), etag })
-    }
-}
-
-/// One walk over a collection.
-struct Scan {
-    shelf: Shelf,
-    /// Of all rows of the app.
-    bytes: u64,
-    trash: Vec<SeenRow>,
-    scope: RowScope,
-    query: RowQuery,
-    after: Option<SortKey>,
-    limit: usize,
-}
-
-impl Scan {
-    fn is_long(&self) -> bool {
-        let whole = self.query.has_filter()
-            || self.query.creation_order().is_none()
-            || self.scope != RowScope::All
-            || !self.trash.is_empty();
-        let rows = self.shelf.rows.len() + self.trash.len();
-        whole && (rows > INLINE_SCAN_ROWS_MAX || self.bytes > INLINE_SCAN_BYTES_MAX)
-    }
-
-    /// The rows of the page, and whether there are more behind it.
-    fn run(self) -> (Vec<SeenRow>, bool) {
-        match self.query.creation_order() {
-            Some(newest_first) if self.trash.is_empty() => self.in_creation_order(newest_first),
-            _ => self.sorted(),
-        }
-    }
-
-    fn in_creation_order(&self, newest_first: bool) -> (Vec<SeenRow>, bool) {
-        let rows = &self.shelf.rows;
-        let after = self
-            .after
-            .as_ref()
-            .and_then(|after| Some((Timestamp(after.first_integer()?), after.key())));
-        match (newest_first, after) {
-            (false, None) => self.take(rows.iter()),
-            (false, Some((at, key))) => self.take(rows.after(at, key)),
-            (true, None) => self.take(rows.iter().rev()),
-            (true, Some((at, key))) => self.take(rows.before(at, key)),
-        }
-    }
-
-    fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> (Vec<SeenRow>, bool) {
-        let mut matching = rows
-            .filter(|row| self.scope.admits(Authorship::from(&***row)) && self.query.matches(row));
-        let page: Vec<_> = matching
-            .by_ref()
-            .take(self.limit)
-            .map(|row| SeenRow { row: row.clone(), deleted_at: None })
-            .collect();
-        let more = page.len() == self.limit && matching.next().is_some();
-        (page, more)
-    }
-
-    fn sorted(self) -> (Vec<SeenRow>, bool) {
-        let live = self
-            .shelf
-            .rows
-            .iter()
-            .filter(|row| self.scope.admits(Authorship::from(&***row)))
-            .map(|row| SeenRow { row: row.clone(), deleted_at: None });
-        let mut places: Vec<(SortKey, SeenRow)> = live
-            .chain(self.trash)
-            .filter_map(|seen| Some((self.query.place(&seen.row)?, seen)))
-            .filter(|(place, _)| {
-                let behind = |after| self.query.compare(place, after) == Ordering::Greater;
-                self.after.as_ref().is_none_or(behind)
-            })
-            .collect();
-        let more = places.len() > self.limit;
-        if more {
-            places.select_nth_unstable_by(self.limit, |a, b| self.query.compare(&a.0, &b.0));
-            places.truncate(self.limit);
-        }
-        places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
-        (places.into_iter().map(|(_, seen)| seen).collect(), more)
     }
 }
 

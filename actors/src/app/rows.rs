@@ -129,15 +129,15 @@ impl Rows {
         self.places.range(0..self.places.len()).flatten()
     }
 
-    /// Rows created after `(at, key)`, oldest first.
-    pub(crate) fn after(&self, at: Timestamp, key: &str) -> impl Iterator<Item = &Arc<Row>> {
-        let start = self.partition(|row| creation(row) <= (at, key));
+    /// Rows created at `at` or later, oldest first.
+    pub(crate) fn since(&self, at: Timestamp) -> impl Iterator<Item = &Arc<Row>> {
+        let start = self.partition(|row| row.created_at < at);
         self.places.range(start..self.places.len()).flatten()
     }
 
-    /// Rows created before `(at, key)`, newest first.
-    pub(crate) fn before(&self, at: Timestamp, key: &str) -> impl Iterator<Item = &Arc<Row>> {
-        let end = self.partition(|row| creation(row) < (at, key));
+    /// Rows created before `at`, newest first.
+    pub(crate) fn before(&self, at: Timestamp) -> impl Iterator<Item = &Arc<Row>> {
+        let end = self.partition(|row| row.created_at < at);
         self.places.range(0..end).rev().flatten()
     }
 

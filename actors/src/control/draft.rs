@@ -136,6 +136,10 @@ fn compile(
     let visibility = asked.or(current.map(|app| app.visibility));
     let context = ParseContext { own_hosts: &own_hosts, visibility, carried };
     let manifest = manifest::parse(&value, text.len(), &env.limits, &context)?;
+    if let (Some(asked), Some(rules), true) = (asked, &manifest.rules, carried) {
+        // They were checked against the visibility of another deploy.
+        rules.check_visibility(asked)?;
+    }
     let declared = manifest.visibility.filter(|_| !carried);
     if let (Some(asked), Some(declared)) = (asked, declared)
         && asked != declared

@@ -180,7 +180,7 @@ impl<'a> Access<'a> {
 
     /// The row, if there is one and the caller's read list shows it. A credential of scope `own`
     /// does not see what it did not create; one that may update but not read is measured by the
-    /// owner's read list, for it is its operations that are bounded and not its sight.
+    /// owner's read list: which rows there are for it is the owner's sight, what they hold is not shown.
     fn visible(
         &self,
         grant: Option<CollectionGrant>,

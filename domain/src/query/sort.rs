@@ -51,8 +51,8 @@ impl Sort {
     pub(super) fn key(&self, view: &View<'_>) -> SortKey {
         let row = view.row();
         let values = self.fields.iter().map(|(field, _)| match field {
-            Field::System(SystemField::CreatedAt) => SortValue::number(row.created_at.0),
-            Field::System(SystemField::UpdatedAt) => SortValue::number(row.updated_at.0),
+            Field::System(SystemField::CreatedAt) => SortValue::number(row.created_at.as_shown().0),
+            Field::System(SystemField::UpdatedAt) => SortValue::number(row.updated_at.as_shown().0),
             field => view.value(field).map_or(SortValue::Null, SortValue::of),
         });
         SortKey { values: values.collect(), key: row.key().into() }

@@ -280,7 +280,7 @@ permission!(HumanSession: "A signed-in human.", [HumanSession],
     |parts, state| resolve::human(parts, state).await?);
 permission!(OptionalHuman: "Anybody; a session changes the answer.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch], optional true, |parts, state| {
-    match identify(parts, state).await? {
+    match identify(&parts.headers, state).await? {
         None => Self(None),
         Some(_) => Self(Some(resolve::human(parts, state).await?)),
     }

@@ -22,7 +22,7 @@ use crate::{
 
 async fn required(parts: &Parts, state: &AppState) -> Result<Identity> {
     let missing = || Error::new(ErrorCode::Unauthorized, "this route needs a credential");
-    identify(parts, state).await?.ok_or_else(missing)
+    identify(&parts.headers, state).await?.ok_or_else(missing)
 }
 
 pub(super) fn invalid() -> Error {

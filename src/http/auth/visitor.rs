@@ -1,7 +1,7 @@
 //! Visitors of an app's own origin: the permissions of `/s/*`, told by the participant token in
 //! the cookie or in the header.
 //!
-//! In the order of precedence: the app that the host names, the token, CSRF, whether the app is
+//! In the order of precedence: no bearer, the app that the host names, the token, CSRF, whether the app is
 //! open to this visitor, its state. What a visitor may do with rows is the app's to decide. In
 //! path mode a browser sends the cookie when it loads a page or follows a link, and a sandboxed
 //! page's own calls never carry it: there they present the header, and no cookie is looked at. A
@@ -257,6 +257,9 @@ impl Arriving {
     async fn of_parts(parts: &Parts, sender: Sender, state: &AppState) -> Result<Self> {
         let context = parts.extensions.get::<RequestContext>();
         let context = context.ok_or_else(Error::internal)?;
+        if sender == Sender::Page {
+            super::refuse_bearer(&parts.headers, "visitors of an app", state).await?;
+        }
         let slug = context.app.as_deref().ok_or_else(Error::app_not_found)?;
         Self::of(slug, context, &parts.headers, sender, state).await
     }
@@ -298,6 +301,7 @@ impl FromRequestParts<AppState> for Arriving {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let arriving = Self::of_parts(parts, Sender::Page, state).await?;
         arriving.check_csrf(parts, state)?;
+        RequestContext::check_stray(parts)?;
         Ok(arriving)
     }
 }
@@ -350,6 +354,7 @@ impl FromRequestParts<AppState> for Visitor {
 const CODES: &[ErrorCode] = &[
     ErrorCode::ParticipantTokenInvalid,
     ErrorCode::Unauthorized,
+    ErrorCode::Forbidden,
     ErrorCode::CsrfOriginMismatch,
     ErrorCode::AppNotFound,
     ErrorCode::SoftDeleted,

@@ -13,6 +13,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::HumanSession,
+        body::{Nothing, OptionalJson},
         paging::Paging,
         params::{PathId, StrictQuery},
         reply::Page,
@@ -24,9 +25,9 @@ use crate::{
 /// Errors of the list.
 pub const LIST_ERRORS: &[ErrorCode] = &[];
 /// Errors of ending one.
-pub const END_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+pub const END_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLarge];
 /// Errors of ending all.
-pub const END_ALL_ERRORS: &[ErrorCode] = &[];
+pub const END_ALL_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// A session of the site.
 #[derive(Debug, Serialize, ToSchema)]
@@ -82,6 +83,7 @@ pub async fn end_session(
     caller: HumanSession,
     State(state): State<AppState>,
     PathId(id): PathId<SessionId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
     state.rooms.directory.end_session(caller.human, id).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
@@ -99,6 +101,7 @@ pub async fn end_session(
 pub async fn end_sessions(
     caller: HumanSession,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {
     state.rooms.directory.sign_out_everywhere(caller.human).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();

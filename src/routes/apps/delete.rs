@@ -6,11 +6,14 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AnyState, AppOwner},
+    http::{
+        auth::permission::{AnyState, AppOwner},
+        body::{Nothing, OptionalJson},
+    },
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Moves an app to the trash.
 ///
@@ -20,7 +23,10 @@ pub const ERRORS: &[ErrorCode] = &[];
     params(("id" = String, Path, description = "The app's id or slug")),
     responses((status = 204, description = "It is in the trash")),
 )]
-pub async fn delete(owner: AppOwner<AnyState>) -> ApiResult<StatusCode> {
+pub async fn delete(
+    owner: AppOwner<AnyState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<StatusCode> {
     owner.app.apply(owner.caller, Op::App(AppOp::Delete), None, 0).await?;
     Ok(StatusCode::NO_CONTENT)
 }

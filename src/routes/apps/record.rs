@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_actors::{
-    AppHandle,
+    AppHandle, Directory,
     app::root::CollectionCounts,
     control::{AppDetail, Shown},
 };
@@ -119,7 +119,8 @@ pub struct OwnerBody {
     /// The human.
     #[schema(value_type = String)]
     pub id: HumanId,
-    /// Its name, if it has given one.
+    /// Its name as others are shown it: the one it has given, else what precedes the `@` of its
+    /// address.
     #[schema(value_type = Option<String>)]
     pub name: Option<Arc<str>>,
 }
@@ -281,7 +282,7 @@ pub fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
 /// `unavailable` while accounts are being loaded.
 pub fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
     let human = state.rooms.directory.human(id)?;
-    Ok(OwnerBody { id, name: human.and_then(|human| human.name.as_deref().map(Arc::from)) })
+    Ok(OwnerBody { id, name: human.map(|human| Directory::display_name(&human).into()) })
 }
 
 /// The warnings of a deploy whose manifest holds these rules.

@@ -15,6 +15,8 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::{AppOwner, Readable},
+        paging::Paging,
+        params::StrictQuery,
         reply::Page,
     },
     state::AppState,
@@ -38,28 +40,27 @@ pub struct RoleBody {
 }
 
 /// Lists the custom roles of the current manifest, by name.
-///
-/// There are never more than a manifest holds, so one page has them all.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/roles", tag = "Sharing",
-    params(("id" = String, Path, description = "The app's id or slug")),
+    params(("id" = String, Path, description = "The app's id or slug"), Paging),
     responses((status = 200, description = "The roles", body = Page<RoleBody>)),
 )]
 pub async fn roles(
     owner: AppOwner<Readable>,
     State(state): State<AppState>,
+    StrictQuery(query): StrictQuery<Paging>,
 ) -> ApiResult<Page<RoleBody>> {
+    let page = query.by_name("/v1/apps/{id}/roles", owner.app.id().uuid(), &state)?;
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let holders: BTreeMap<String, u64> =
         state.rooms.control().role_counts(&owner.app).await?.into_iter().collect();
-    let role = |(name, role): (&Arc<str>, &rookery_domain::manifest::Role)| RoleBody {
-        name: name.clone(),
+    let roles = manifest.roles.iter().map(|(name, role)| (&**name, role));
+    Ok(page.show(roles, |(name, role)| RoleBody {
+        name: name.into(),
         title: role.title.clone(),
-        member_count: holders.get(&**name).copied().unwrap_or(0),
+        member_count: holders.get(name).copied().unwrap_or(0),
         collection_count: named_by(&manifest, name),
-    };
-    let items = manifest.roles.iter().map(role).collect();
-    Ok(Page { items, next_cursor: None })
+    }))
 }
 
 fn named_by(manifest: &Manifest, role: &str) -> u64 {

@@ -10,14 +10,15 @@ use rookery_domain::ErrorCode;
 use crate::{
     error::ApiResult,
     http::{
-        auth::{permission::Public, session_cookie as cookie},
+        auth::{permission::Public, refuse_bearer, session_cookie as cookie},
         csrf, session_cookie,
     },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::CsrfOriginMismatch];
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::Unauthorized, ErrorCode::Forbidden, ErrorCode::CsrfOriginMismatch];
 
 /// Signs out, of the site and of the apps that were entered through it.
 ///
@@ -32,6 +33,7 @@ pub async fn logout(
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
+    refuse_bearer(&headers, "signed-in humans", &state).await?;
     let https = state.is_https();
     let secret = cookie(&headers, https);
     // Browsers leave the cookie out of what another site posts, and would take it back all the

@@ -6,12 +6,16 @@ use rookery_domain::{ErrorCode, id::CredentialId};
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::AppOwner, params::PathId},
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLarge];
 
 /// Revokes a service credential; a second time changes nothing.
 ///
@@ -28,6 +32,7 @@ pub async fn revoke(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<CredentialId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     state.rooms.control().revoke_credential(&app, caller, id).await?;

@@ -11,15 +11,20 @@ use super::{Enabled, not_found};
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::{AnyState, AppOwner},
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
         params::StrictQuery,
     },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] =
-    &[ErrorCode::CustomDomainsNotEnabled, ErrorCode::DomainInvalid, ErrorCode::DomainNotFound];
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CustomDomainsNotEnabled,
+    ErrorCode::DomainInvalid,
+    ErrorCode::DomainNotFound,
+    ErrorCode::PayloadTooLarge,
+];
 
 /// Which domain.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,10 +46,11 @@ pub struct WhichDomain {
     responses((status = 204, description = "Removed")),
 )]
 pub async fn remove(
-    owner: AppOwner<AnyState>,
+    owner: AppOwner,
     Enabled(custom): Enabled,
     State(state): State<AppState>,
     StrictQuery(which): StrictQuery<WhichDomain>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let domains = &state.rooms.domains;
     let mut found = domains.list(owner.app.id()).await?;

@@ -6,12 +6,16 @@ use rookery_domain::{ErrorCode, id::GrantId};
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::AppOwner, params::PathId},
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLarge];
 
 /// Revokes a grant link; a second time changes nothing.
 ///
@@ -28,6 +32,7 @@ pub async fn revoke(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(id): PathId<GrantId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     state.rooms.control().revoke_grant(&app, caller, id).await?;

@@ -6,12 +6,16 @@ use rookery_domain::{Error, ErrorCode};
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::AgentKey, params::PathId},
+    http::{
+        auth::permission::AgentKey,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::Forbidden];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Forbidden, ErrorCode::PayloadTooLarge];
 
 /// Revokes the presented key.
 ///
@@ -25,6 +29,7 @@ pub async fn delete(
     caller: AgentKey,
     State(state): State<AppState>,
     PathId(id): PathId<String>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     if id != caller.key.to_string() {
         let message = "an agent can revoke only the key that it presents";

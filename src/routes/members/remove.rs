@@ -7,12 +7,17 @@ use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
-    http::{auth::permission::AppOwner, params::PathId},
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::Conflict];
+pub const ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// Removes a member; a second time changes nothing.
 ///
@@ -30,6 +35,7 @@ pub async fn remove(
     owner: AppOwner,
     State(state): State<AppState>,
     PathId(human): PathId<HumanId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     // What is begun is done to its end, though whoever asked does not wait for the answer.

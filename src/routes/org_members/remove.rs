@@ -6,12 +6,16 @@ use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
-    http::{auth::org::OrgAdmin, params::PathId},
+    http::{
+        auth::org::OrgAdmin,
+        body::{Nothing, OptionalJson},
+        params::PathId,
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
 /// Removes a member; a second time changes nothing.
 ///
@@ -29,6 +33,7 @@ pub async fn remove(
     caller: OrgAdmin,
     State(state): State<AppState>,
     PathId(human): PathId<HumanId>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     state.rooms.directory.remove_org_member(caller.org, caller.account, human).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -5,8 +5,11 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_domain::{Error, ErrorCode, Timestamp};
-use rookery_storage::push::{self, NewSubscription};
+use rookery_domain::{
+    Error, ErrorCode, Principal, PrincipalKind, Timestamp,
+    idempotency::{Answered, KeptAnswer},
+};
+use rookery_storage::push::{self, Kept, NewSubscription};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -15,17 +18,22 @@ use crate::{
     http::{
         auth::permission::HumanSession,
         body::{BodyBound, RequestBody, StrictJson},
-        reply::Created,
+        idempotency::{IdempotencyKey, again},
+        reply::{self, Created},
     },
     push::{Subscription, subscription::hash},
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
+/// Where the subscriptions of the account are: they have no addresses of their own.
+const LOCATION: &str = "/v1/self/push-subscriptions";
+/// What a repeated request repeats.
+const ROUTE: &str = "POST /v1/self/push-subscriptions";
 
 /// A browser's `PushSubscription`, as its `toJSON()` gives it.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPushSubscription {
     /// Where its push service takes messages: an https address on the public internet.
@@ -39,7 +47,7 @@ pub struct NewPushSubscription {
 }
 
 /// Keys of a browser's push subscription, in base64url.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PushKeys {
     /// Its public key: an uncompressed point of P-256.
@@ -78,7 +86,7 @@ pub struct PushSubscription {
 /// that its push service does not know any more is deleted.
 #[utoipa::path(
     post, path = "/v1/self/push-subscriptions", tag = "Account",
-    request_body = NewPushSubscription,
+    request_body = NewPushSubscription, params(IdempotencyKey),
     responses(
         (status = 200, description = "The account had it; it is updated", body = PushSubscription),
         (status = 201, description = "Saved", body = PushSubscription),
@@ -87,8 +95,11 @@ pub struct PushSubscription {
 pub async fn save_push_subscription(
     caller: HumanSession,
     State(state): State<AppState>,
+    key: IdempotencyKey,
     StrictJson(body): StrictJson<NewPushSubscription>,
 ) -> ApiResult<Response> {
+    let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());
+    let once = key.once(principal, ROUTE, &body);
     let NewPushSubscription { endpoint, keys, expiration_time } = body;
     let browser = Subscription::parse(&endpoint, &keys.p256dh, &keys.auth, state.push.gate())?;
     let expires_at = expiration_time.map(at_millis).transpose()?;
@@ -100,15 +111,29 @@ pub async fn save_push_subscription(
         sealed: browser.seal(&state.rooms.key),
         expires_at,
     };
-    let kept = push::keep(&state.rooms.db, new, now).await.map_err(Error::from)?;
-    let kept = kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))?;
-    let record =
-        PushSubscription { endpoint, created_at: kept.created_at, updated_at: now, expires_at };
-    Ok(if kept.is_new {
-        let location = "/v1/self/push-subscriptions".to_owned();
-        Created { location, record }.into_response()
-    } else {
-        Json(record).into_response()
+    let shown = move |kept: &Kept| PushSubscription {
+        endpoint: endpoint.clone(),
+        created_at: kept.created_at,
+        updated_at: now,
+        expires_at,
+    };
+    let first = shown.clone();
+    let answer = move |kept: &Kept| KeptAnswer {
+        status: if kept.is_new { 201 } else { 200 },
+        location: kept.is_new.then(|| LOCATION.to_owned()),
+        body: reply::to_json(&shown(kept)),
+    };
+    let db = state.rooms.db.clone();
+    let make = async move |answer| {
+        let kept = push::keep(&db, new, now, answer).await?;
+        kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))
+    };
+    Ok(match state.rooms.directory.once(once, answer, make).await? {
+        Answered::Again(kept) => again(kept),
+        Answered::First(kept) if kept.is_new => {
+            Created { location: LOCATION.to_owned(), record: first(&kept) }.into_response()
+        }
+        Answered::First(kept) => Json(first(&kept)).into_response(),
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{
 /// Errors of marking.
 pub const ADD_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 /// Errors of taking the mark back.
-pub const REMOVE_ERRORS: &[ErrorCode] = &[];
+pub const REMOVE_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Marks an app that the human owns or joined. A second time changes nothing.
 #[utoipa::path(
@@ -45,6 +45,7 @@ pub async fn add_favorite(
 pub async fn remove_favorite(
     caller: HumanMember<AnyState>,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let removed = shelf::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
     removed.map_err(Error::from)?;

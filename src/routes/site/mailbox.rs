@@ -31,6 +31,9 @@ const FORWARDING: &[&str] = &[
     "x-forwarded-proto",
     "x-forwarded-server",
     "x-real-ip",
+    "x-client-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
     "via",
 ];
 

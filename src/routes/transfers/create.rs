@@ -1,7 +1,7 @@
 //! `POST /v1/apps/:id/transfer`: offers an app to an address.
 
 use axum::{extract::State, response::Response};
-use rookery_actors::control::Offer;
+use rookery_actors::{Directory, control::Offer};
 use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -61,7 +61,8 @@ pub async fn create(
     // The permission lets nobody through who acts for no account.
     let by = caller.account().ok_or_else(Error::app_not_found)?;
     let offers = state.rooms.directory.human(by)?;
-    let (shared, name) = (state.clone(), offers.as_ref().and_then(|human| human.name.clone()));
+    let (shared, name) =
+        (state.clone(), offers.as_ref().map(|human| Directory::display_name(human)));
     let shown = move |offer: &Offer| Created {
         location: format!("/v1/apps/{}/transfer", offer.record.id),
         record: TransferBody::new(&shared, offer, name.clone()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rookery_actors::control::Offer;
+use rookery_actors::{Directory, control::Offer};
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId, TransferId},
@@ -51,7 +51,7 @@ pub struct OfferedBy {
     /// The human.
     #[schema(value_type = String)]
     pub id: HumanId,
-    /// Its name, if it has given one.
+    /// Its name, as others are shown it.
     pub name: Option<String>,
 }
 
@@ -62,10 +62,10 @@ impl TransferBody {
     /// `unavailable`, while accounts are being loaded.
     pub fn of(state: &State, offer: &Offer) -> rookery_domain::Result<Self> {
         let human = state.rooms.directory.human(offer.transfer.offered_by)?;
-        Ok(Self::new(state, offer, human.and_then(|human| human.name.clone())))
+        Ok(Self::new(state, offer, human.map(|human| Directory::display_name(&human))))
     }
 
-    /// The record of `offer`, which the human of this name makes.
+    /// The record of `offer`, which the human of this name makes, as others are shown it.
     #[must_use]
     pub fn new(state: &State, Offer { transfer, record }: &Offer, name: Option<String>) -> Self {
         Self {

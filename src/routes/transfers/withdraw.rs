@@ -6,12 +6,15 @@ use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
-    http::auth::permission::{AnyState, AppOwner},
+    http::{
+        auth::permission::AppOwner,
+        body::{Nothing, OptionalJson},
+    },
     state::AppState,
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] = &[];
+pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Withdraws the pending offer of an app; without one nothing changes.
 #[utoipa::path(
@@ -20,8 +23,9 @@ pub const ERRORS: &[ErrorCode] = &[];
     responses((status = 204, description = "Nothing is offered any more")),
 )]
 pub async fn withdraw(
-    owner: AppOwner<AnyState>,
+    owner: AppOwner,
     State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     state.rooms.control().withdraw_offer(&owner.app).await?;
     Ok(StatusCode::NO_CONTENT)

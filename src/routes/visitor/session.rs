@@ -24,7 +24,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::visitor::{Arriving, Presented},
-        body::{BodyBound, OptionalJson, RequestBody},
+        body::{BodyBound, Nothing, OptionalJson, RequestBody},
         csrf, participant_cookie,
         reply::Created,
     },
@@ -36,7 +36,7 @@ pub const READ_ERRORS: &[ErrorCode] = &[];
 /// Errors of making a participant.
 pub const CREATE_ERRORS: &[ErrorCode] = &[ErrorCode::GrantInvalid, ErrorCode::PayloadTooLarge];
 /// Errors of leaving.
-pub const DELETE_ERRORS: &[ErrorCode] = &[];
+pub const DELETE_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// How to come in.
 #[derive(Default, Deserialize, ToSchema)]
@@ -169,7 +169,11 @@ fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Stan
 /// Leaves: the token is unknown from now on.
 #[utoipa::path(delete, path = "/s/session", tag = "Participants", operation_id = "leave_app",
     responses((status = 204, description = "Left; a second time also 204")))]
-pub async fn delete(arriving: Arriving, State(state): State<AppState>) -> ApiResult<Response> {
+pub async fn delete(
+    arriving: Arriving,
+    State(state): State<AppState>,
+    OptionalJson(Nothing {}): OptionalJson<Nothing>,
+) -> ApiResult<Response> {
     if let Some(participant) = arriving.participant() {
         state.rooms.directory.revoke_participant(participant).await?;
     }

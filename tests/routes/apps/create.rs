@@ -27,7 +27,7 @@ async fn a_new_app_is_described_whole() {
         "status": "dormant", "dormant": true, "version": 1, "visibility": "private",
         "timezone": "UTC", "migration_mode": {"on": false, "until": null},
         "unrestricted": false, "domain": null, "domain_aliases": [], "template": null,
-        "owner": {"id": owner.human, "name": null}, "org_id": null,
+        "owner": {"id": owner.human, "name": "ann"}, "org_id": null,
         "collections": [{"name": "entries", "row_count": 1, "deleted_count": 0, "detached": 0}],
         "usage": {"rows": 1, "rows_limit": 1000, "storage_bytes": record["usage"]["storage_bytes"],
                   "storage_bytes_limit": 33_554_432},

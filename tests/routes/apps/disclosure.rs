@@ -1,5 +1,6 @@
 //! The disclosure page and the roles of a manifest.
 
+use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::harness::TestServer;
@@ -62,4 +63,14 @@ async fn roles_are_listed_with_what_names_them() {
         {"name": "unused", "title": null, "member_count": 0, "collection_count": 0},
     ]});
     assert_eq!(roles, expected);
+    let first = server.get_as(&owner, &app.path("/roles?limit=1")).await.expect(200);
+    assert_eq!(first["items"].as_array().map(Vec::len), Some(1));
+    let cursor = first["next_cursor"].as_str().expect("a cursor");
+    let path = app.path(&format!("/roles?limit=1&cursor={cursor}"));
+    let second = server.get_as(&owner, &path).await.expect(200);
+    assert_eq!(second, json!({"next_cursor": null, "items": [expected["items"][1]]}));
+    for wrong in ["limit=0", "limit=201", "cursor=x"] {
+        let path = app.path(&format!("/roles?{wrong}"));
+        server.get_as(&owner, &path).await.error(ErrorCode::InvalidRequest);
+    }
 }

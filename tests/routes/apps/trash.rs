@@ -100,7 +100,7 @@ async fn nothing_is_changed_in_the_trash_whatever_is_asked() {
         ("/members?include_deleted=false", ErrorCode::SoftDeleted),
         ("/members?include_deleted=", ErrorCode::SoftDeleted),
         ("/members?include_deleted=true&limits=1", ErrorCode::InvalidRequest),
-        ("/roles?include_deleted=true&limit=1", ErrorCode::InvalidRequest),
+        ("/roles?include_deleted=true&limits=1", ErrorCode::InvalidRequest),
     ] {
         site.get(path).await.error(code);
     }
@@ -110,7 +110,7 @@ async fn nothing_is_changed_in_the_trash_whatever_is_asked() {
         "/members?include_deleted=yes",
         "/members?include_deleted=true&include_deleted=true",
         "/roles?include_deleted=yes",
-        "/roles?limit=1",
+        "/roles?limit=0",
     ] {
         site.get(path).await.error(ErrorCode::InvalidRequest);
     }

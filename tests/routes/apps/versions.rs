@@ -209,6 +209,19 @@ async fn a_push_rule_carries_over_into_an_app_that_is_private_now() {
     let hide = server.call(Method::PATCH, &app.path(""), &owner);
     Answer::of(hide.json(&json!({"visibility": "private"}))).await.expect(200);
     redeploy(&server, &owner, &app, json!({})).await.expect(201);
+    // Where the deploy itself names a visibility, it is held against that.
+    let public = redeploy(&server, &owner, &app, json!({"visibility": "public"})).await;
+    public.expect(201);
+    let hidden = redeploy(&server, &owner, &app, json!({"visibility": "private"})).await;
+    let error = hidden.error(ErrorCode::NotifyPushRequiresPublic);
+    assert_eq!(error["details"]["path"], "/notify/0/channels");
+    assert_eq!(
+        server.get_as(&owner, &app.path("")).await.expect(200)["visibility"],
+        "public",
+        "nothing was changed"
+    );
+    let hide = server.call(Method::PATCH, &app.path(""), &owner);
+    Answer::of(hide.json(&json!({"visibility": "private"}))).await.expect(200);
     let anew = redeploy(&server, &owner, &app, json!({"manifest": manifest})).await;
     anew.error(ErrorCode::NotifyPushRequiresPublic);
 }

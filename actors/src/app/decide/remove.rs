@@ -35,7 +35,8 @@ impl Decision<'_> {
             return Err(append_only(&decl));
         }
         check_version(&access, &row, target.if_match.as_ref())?;
-        Ok(self.trash(shelf, &row))
+        let RowReply { row, fate } = self.trash(shelf, &row);
+        Ok(RowReply { row: self.told(&decl, row, &[]), fate })
     }
 
     /// Moves a live row to the trash, whoever asks.

@@ -43,7 +43,10 @@ impl Decision<'_> {
         }
         self.pass_challenge(&decl)?;
         match existing {
-            Some(row) => Ok(RowReply { row, fate: RowFate::Existed }),
+            Some(row) => {
+                let row = self.told(&decl, row, &[]);
+                Ok(RowReply { row, fate: RowFate::Existed })
+            }
             None => self.insert(shelf, &decl, item),
         }
     }
@@ -150,6 +153,7 @@ impl Decision<'_> {
         check_version(&access, &row, if_match)?;
         let needs_before = !decl.unique.is_empty() || !decl.relations.is_empty();
         let before = if needs_before { Self::value_of(&row) } else { Value::Null };
+        let sent = self.members_to_tell(&data);
         let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
@@ -181,7 +185,29 @@ impl Decision<'_> {
             at,
             silent,
         );
-        Ok(RowReply { row: after, fate: RowFate::Updated })
+        Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
+    }
+
+    /// The members that [`Self::told`] may need of what was sent.
+    fn members_to_tell(&self, data: &Object) -> Vec<String> {
+        let Value::Object(members) = data.value() else { return Vec::new() };
+        let bounded = self.standing.allowlist.is_some();
+        members.keys().filter(|_| bounded).cloned().collect()
+    }
+
+    /// The row of an answer: to a credential that may not read it, only the members that it sent.
+    /// Whoever else writes a row sees it.
+    pub(super) fn told(&self, decl: &Collection, row: Arc<Row>, sent: &[String]) -> Arc<Row> {
+        let access = Access::new(&self.standing, decl);
+        if self.standing.allowlist.is_none() || access.read(Some(Authorship::from(&*row))).is_ok() {
+            return row;
+        }
+        let mut data = Self::value_of(&row);
+        if let Value::Object(members) = &mut data {
+            members.retain(|name, _| sent.contains(name));
+        }
+        let text = RowText::new(row.key(), &data.to_string());
+        Arc::new(Row { text, ..Row::clone(&row) })
     }
 
     /// Spends one anonymous write of the collection's budget, if it has one and the caller is

@@ -20,6 +20,7 @@ pub use when::{Comparison, When};
 
 use super::{
     members::{Members, Scope},
+    model::Visibility,
     shape::TopLevel,
     violations::{Violations, at},
 };
@@ -46,6 +47,14 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Checks that an app of this visibility may have these rules.
+    ///
+    /// # Errors
+    /// `notify_push_requires_public`.
+    pub fn check_visibility(&self, visibility: Visibility) -> Result<()> {
+        notify::check_visibility(&self.notify, visibility)
+    }
+
     /// The JSON pointer of every rule.
     pub(super) fn pointers(&self) -> Vec<String> {
         [

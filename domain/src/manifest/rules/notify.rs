@@ -9,11 +9,14 @@ use crate::{
     ErrorCode, Result,
     manifest::{
         members::{Members, Scope},
-        model::Collection,
+        model::{Collection, Visibility},
         shape::TopLevel,
         violations::{Violations, quoted_text},
     },
 };
+
+/// What is wrong with a push in an app that not everybody may open.
+const PUSH_IS_PUBLIC: &str = "push needs an app that is public";
 
 /// A notification rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +88,20 @@ pub(super) fn parse(top: &TopLevel<'_>, scope: &Scope<'_>) -> Result<Box<[Notify
     refused.push.finish()?;
     refused.submitter.finish()?;
     Ok(rules)
+}
+
+/// Checks that an app of this visibility may have the rules.
+///
+/// # Errors
+/// `notify_push_requires_public`.
+pub(crate) fn check_visibility(rules: &[NotifyRule], visibility: Visibility) -> Result<()> {
+    let mut refused = Violations::new(ErrorCode::NotifyPushRequiresPublic);
+    for (index, rule) in rules.iter().enumerate() {
+        if visibility != Visibility::Public && rule.channels.contains(&Channel::Push) {
+            refused.push(format!("/notify/{index}/channels"), PUSH_IS_PUBLIC);
+        }
+    }
+    refused.finish()
 }
 
 fn rule(
@@ -179,7 +196,7 @@ fn channels(
             "email" => Channel::Email,
             "push" => {
                 if !scope.public && !scope.carried {
-                    refused.push.push(path.as_str(), "push needs an app that is public");
+                    refused.push.push(path.as_str(), PUSH_IS_PUBLIC);
                 }
                 Channel::Push
             }

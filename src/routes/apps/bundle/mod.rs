@@ -61,17 +61,17 @@ pub struct DeployQuery {
     /// Runs every check, answers what would happen, and changes nothing.
     #[serde(default)]
     dry_run: bool,
-    /// As the member `slug`, for a zip, which has no other place for it.
+    /// As the member `slug`, for a zip, which has no other place for it. Only a new app takes it.
     slug: Option<String>,
     /// As the member `visibility`.
     #[param(inline)]
     visibility: Option<VisibilityBody>,
     /// As the member `timezone`.
     timezone: Option<String>,
-    /// As the member `org_id`.
+    /// As the member `org_id`. Only a new app takes it.
     #[param(value_type = Option<String>)]
     org_id: Option<OrgId>,
-    /// As the member `force`.
+    /// As the member `force`. A new app has nothing to be forced over: only a redeploy takes it.
     force: Option<bool>,
 }
 

@@ -62,7 +62,8 @@ pub(super) async fn view(
     let members = list(&trails[0], "members");
     let grants = list(&trails[1], "grants");
     let credentials = list(&trails[2], "credentials");
-    let (roles, offer) = (format!("/v1/apps/{id}/roles"), format!("/v1/apps/{id}/transfer"));
+    let (roles, offer) =
+        (format!("/v1/apps/{id}/roles?limit=200"), format!("/v1/apps/{id}/transfer"));
     let api = &desk.api;
     let (members, roles, grants, credentials, offer) = tokio::try_join!(
         api.get::<List<Member>>(&members),
