@@ -1,7 +1,6 @@
 //! `rookery demo`: the main job, done for real against the server's own HTTP port: a human and an
-//! agent enroll, two example apps go live, rows are written and followed. Requests are shown as the
-//! curl lines that do the same; those that deploy by their words, because the examples are compiled
-//! in and in no folder of who runs this.
+//! agent enroll, two example apps go live, rows are written and followed. Every request is shown
+//! as the curl line that does the same.
 
 mod terminal;
 
@@ -15,7 +14,7 @@ use terminal::{Call, Terminal};
 /// How long the demo waits for an answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An example app, compiled in.
+/// An example app, compiled in; the curl lines read the same files from the checkout.
 pub(crate) struct Example {
     /// Its folder's name.
     pub(crate) name: &'static str,
@@ -137,10 +136,13 @@ async fn deploy(terminal: &mut Terminal, example: &Example) -> Result<Value, Dem
             None => form,
         }
     };
-    let files = format!("html and manifest of the example `{}`, compiled in", example.name);
+    let files = format!(
+        "-F html=@examples/{0}/index.html -F manifest=@examples/{0}/manifest.json",
+        example.name
+    );
     let named = Call::new(Method::POST, "/v1/apps")
         .by_agent()
-        .form(form(Some(example.name)), format!("{files}; slug `{}`", example.name));
+        .form(form(Some(example.name)), format!("{files} -F slug={}", example.name));
     match terminal.call(named, 201).await {
         Err(DemoError::Unexpected { status: 409, .. }) => {
             let unnamed = Call::new(Method::POST, "/v1/apps").by_agent().form(form(None), files);

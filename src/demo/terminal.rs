@@ -1,5 +1,4 @@
-//! Sending a request and showing it: as a curl line that can be pasted, or, for a form, as a
-//! comment; and what came back.
+//! Sending a request and showing it: as a curl line that can be pasted, and what came back.
 
 use std::io::{self, Write as _};
 
@@ -60,7 +59,7 @@ impl Call {
         self
     }
 
-    /// With a form; `shown` says what is in it.
+    /// With a form; `shown` is how curl is told the same.
     pub(super) fn form(mut self, form: Form, shown: String) -> Self {
         self.form = Some((form, shown));
         self
@@ -156,12 +155,8 @@ impl Terminal {
     }
 
     fn show(&self, call: &Call) -> io::Result<()> {
-        if let Some((_, shown)) = &call.form {
-            let Call { method, path, .. } = call;
-            return writeln!(io::stdout().lock(), "\n# {method} {}{path}: {shown}", self.base);
-        }
         let mut line = String::from("curl");
-        if call.method != Method::GET {
+        if call.method != Method::GET && !(call.method == Method::POST && call.form.is_some()) {
             line.push_str(&format!(" -X {}", call.method));
         }
         line.push_str(&format!(" '{}{}'", self.base, call.path));
@@ -178,6 +173,10 @@ impl Terminal {
         if let Some(body) = &call.json {
             let body = body.to_string().replace('\'', "'\\''");
             line.push_str(&format!(" -H 'content-type: application/json' -d '{body}'"));
+        }
+        if let Some((_, shown)) = &call.form {
+            line.push(' ');
+            line.push_str(shown);
         }
         writeln!(io::stdout().lock(), "\n{line}")
     }
