@@ -78,6 +78,27 @@ async fn the_server_prints_three_lines_and_ends_with_0_at_sigterm() {
     assert!(lines.next().is_none(), "three lines and no more");
 }
 
+#[test]
+fn the_demo_shows_each_request_as_a_curl_line() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).arg("demo").spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let lines: Vec<_> = lines.take_while(|line| !line.starts_with("The apps go on")).collect();
+    terminate(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let is_answer =
+        |line: &&String| line.strip_prefix("  ").is_some_and(|l| l.starts_with(['2', '3', '4']));
+    let curl: Vec<_> = lines.iter().filter(|line| line.starts_with("curl ")).collect();
+    assert_eq!(curl.len(), lines.iter().filter(is_answer).count(), "{lines:#?}");
+    assert!(curl.len() > 15, "{curl:#?}");
+    let files = curl.iter().flat_map(|line| line.split('@').skip(1));
+    let files = files.filter_map(|rest| rest.split([' ', '"']).next());
+    let files: Vec<_> = files.filter(|file| file.starts_with("examples/")).collect();
+    assert_eq!(files.len(), 4, "{files:?}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert!(files.iter().all(|file| root.join(file).is_file()), "{files:?}");
+}
+
 #[tokio::test]
 async fn a_request_has_one_line_that_names_its_route_and_trace_but_not_its_path() {
     let data = tempfile::tempdir().unwrap();

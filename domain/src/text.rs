@@ -1,6 +1,6 @@
 //! Small things about text that several places need.
 
-use std::fmt::Write as _;
+use std::fmt;
 
 /// Whether a character turns the direction of the text around it (UAX #9, section 2).
 #[must_use]
@@ -9,14 +9,19 @@ pub const fn turns_direction(c: char) -> bool {
 }
 
 /// Bytes as lower-case hexadecimal digits.
+#[derive(Debug, Clone, Copy)]
+pub struct Hex<'a>(pub &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The same as a text of its own.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    Hex(bytes).to_string()
 }
 
 /// The bytes of `2 * N` lower-case hexadecimal digits.

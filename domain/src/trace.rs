@@ -13,7 +13,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use crate::text::{hex, unhex};
+use crate::text::{Hex, unhex};
 
 /// The id of a trace, 16 bytes, not all zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,13 +25,13 @@ pub struct SpanId(pub [u8; 8]);
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        Hex(&self.0).fmt(f)
     }
 }
 
 impl fmt::Display for SpanId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        Hex(&self.0).fmt(f)
     }
 }
 

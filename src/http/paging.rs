@@ -44,8 +44,7 @@ impl Paging {
         owner: Uuid,
         state: &'a AppState,
     ) -> Result<Asked<'a>> {
-        let list = List { route, owner, key: &state.rooms.key };
-        let limit = PageLimit::of(self.limit)?.get();
+        let (list, limit) = self.list(route, owner, state)?;
         Ok(Asked { limit, after: list.position(self.cursor.as_deref())?, list })
     }
 
@@ -59,11 +58,20 @@ impl Paging {
         owner: Uuid,
         state: &'a AppState,
     ) -> Result<AskedByName<'a>> {
-        let list = List { route, owner, key: &state.rooms.key };
-        let limit = PageLimit::of(self.limit)?.get();
+        let (list, limit) = self.list(route, owner, state)?;
         let cursor = self.cursor.as_deref();
         let after = cursor.map(|token| ListCursor::parse(token, list.key, &list.scope()));
         Ok(AskedByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
+    }
+
+    fn list<'a>(
+        &self,
+        route: &'static str,
+        owner: Uuid,
+        state: &'a AppState,
+    ) -> Result<(List<'a>, usize)> {
+        let list = List { route, owner, key: &state.rooms.key };
+        Ok((list, PageLimit::of(self.limit)?.get()))
     }
 }
 
