@@ -149,7 +149,10 @@
     if (event.timeStamp < Number(form.dataset.sentAt) + TWICE_MS) event.preventDefault();
     else form.dataset.sentAt = event.timeStamp;
   });
-  addEventListener('pageshow', () => { for (const form of document.forms) delete form.dataset.sentAt; });
+  // A page that comes back as it was left has nothing on its way; a first load may be told after a click.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) for (const form of document.forms) delete form.dataset.sentAt;
+  });
 
   // What keeps rows live asks again when an answer did not come: each answer brings the next question.
   // The waits grow, and end when the network or the reader is back.
