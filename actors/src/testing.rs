@@ -137,16 +137,25 @@ impl RowsBox {
         self.0.iter().cloned().collect()
     }
 
-    /// Rows created at `at` or later, oldest first.
-    #[must_use]
-    pub fn since(&self, at: Timestamp) -> Vec<Arc<Row>> {
-        self.0.since(at).cloned().collect()
+    /// Puts rows that were put since into order.
+    pub fn settle(&mut self) {
+        self.0.settle();
     }
 
-    /// Rows created before `at`, newest first.
+    /// The rows behind a place, oldest first.
     #[must_use]
-    pub fn before(&self, at: Timestamp) -> Vec<Arc<Row>> {
-        self.0.before(at).cloned().collect()
+    pub fn after(&self, at: Timestamp, key: &str) -> Vec<Arc<Row>> {
+        self.0.after((at, key)).cloned().collect()
+    }
+
+    /// All rows, or those behind a place, the newest millisecond first.
+    #[must_use]
+    pub fn newest_first(&self, after: Option<(Timestamp, &str)>) -> Vec<Arc<Row>> {
+        let rows = match after {
+            None => self.0.newest_first(),
+            Some(place) => self.0.newest_first_after(place),
+        };
+        rows.cloned().collect()
     }
 }
 

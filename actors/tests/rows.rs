@@ -1,7 +1,7 @@
 //! The container of rows against a sorted map: whatever is put, taken, put back or squeezed
 //! together, both hold the same rows in the same order, and a clone never changes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use proptest::prelude::*;
 use rookery_actors::testing::RowsBox;
@@ -23,15 +23,18 @@ enum Step {
     Remove(u8),
     /// Most rows leave, so that holes are squeezed out.
     RemoveMany,
+    /// What came is put into order, as for every publication.
+    Settle,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => any::<u8>().prop_map(Step::Append),
-        3 => (any::<u8>(), 0..400i64).prop_map(|(key, at)| Step::Restore(key, at)),
+        3 => (any::<u8>(), 0..40_000i64).prop_map(|(key, at)| Step::Restore(key, at)),
         2 => any::<u8>().prop_map(Step::Update),
         4 => any::<u8>().prop_map(Step::Remove),
         1 => Just(Step::RemoveMany),
+        1 => Just(Step::Settle),
     ]
 }
 
@@ -53,19 +56,29 @@ struct Model(BTreeMap<u8, Arc<Row>>);
 impl Model {
     fn sorted(&self) -> Vec<Arc<Row>> {
         let mut rows: Vec<_> = self.0.values().cloned().collect();
-        rows.sort_by(|a, b| (a.created_at, a.key()).cmp(&(b.created_at, b.key())));
+        rows.sort_by(|a, b| (moment(a), a.key()).cmp(&(moment(b), b.key())));
+        rows
+    }
+
+    fn newest_first(&self) -> Vec<Arc<Row>> {
+        let mut rows = self.sorted();
+        rows.sort_by_key(|row| Reverse(moment(row)));
         rows
     }
 }
 
+fn moment(row: &Row) -> i64 {
+    row.created_at.0.div_euclid(1_000)
+}
+
 fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     let (mut rows, mut model) = (RowsBox::default(), Model::default());
-    let mut newest = 1_000;
+    let mut newest = 50_000;
     for step in steps {
-        let (before, kept) = (rows.clone(), model.sorted());
+        let (before, kept) = (rows.clone(), rows.all());
         match *step {
             Step::Append(key) if !model.0.contains_key(&key) => {
-                newest += 1;
+                newest += 90;
                 let new = row(key, newest, 1);
                 prop_assert!(rows.put(new.clone()).is_none());
                 model.0.insert(key, new);
@@ -90,21 +103,28 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
                     prop_assert_eq!(rows.remove(&format!("key-{key}")), model.0.remove(&key));
                 }
             }
+            Step::Settle => {
+                rows.settle();
+                prop_assert_eq!(rows.all(), model.sorted());
+            }
             Step::Append(_) | Step::Restore(..) => {}
         }
         prop_assert_eq!(before.all(), kept, "a clone changed");
         prop_assert_eq!(rows.count(), model.0.len());
     }
-    let sorted = model.sorted();
+    rows.settle();
+    let (sorted, newest_first) = (model.sorted(), model.newest_first());
     prop_assert_eq!(&rows.all(), &sorted);
+    prop_assert_eq!(&rows.newest_first(None), &newest_first);
     for key in 0..=u8::MAX {
         prop_assert_eq!(rows.get(&format!("key-{key}")), model.0.get(&key).cloned());
     }
-    for at in sorted.iter().map(|row| row.created_at) {
-        let (before, since): (Vec<_>, Vec<_>) =
-            sorted.iter().cloned().partition(|row| row.created_at < at);
-        prop_assert_eq!(rows.since(at), since);
-        prop_assert_eq!(rows.before(at), before.into_iter().rev().collect::<Vec<_>>());
+    for (place, row) in sorted.iter().enumerate() {
+        prop_assert_eq!(&rows.after(row.created_at, row.key())[..], &sorted[place + 1..]);
+    }
+    for (place, row) in newest_first.iter().enumerate() {
+        let behind = rows.newest_first(Some((row.created_at, row.key())));
+        prop_assert_eq!(&behind[..], &newest_first[place + 1..]);
     }
     Ok(())
 }

@@ -58,24 +58,22 @@ impl Timestamp {
         let day = doy - (153 * mp + 2) / 5 + 1;
         let month = if mp < 10 { mp + 3 } else { mp - 9 };
         let year = (yoe + era * 400 + i64::from(month <= 2)).clamp(0, 9_999);
+        let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
+        let (second, milli) = (of_day / 1_000 % 60, of_day % 1_000);
+        let pairs = [year / 100, year % 100, month, day, hour, minute, second, milli / 10];
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        let mut put = |at: usize, width: usize, mut value: i64| {
-            for i in (at..at + width).rev() {
-                text[i] = b'0' + (value % 10) as u8;
-                value /= 10;
-            }
-        };
-        put(0, 4, year);
-        put(5, 2, month);
-        put(8, 2, day);
-        put(11, 2, of_day / 3_600_000);
-        put(14, 2, of_day / 60_000 % 60);
-        put(17, 2, of_day / 1_000 % 60);
-        put(20, 3, of_day % 1_000);
-        for byte in text {
-            out.push(char::from(byte));
+        for (at, pair) in [0, 2, 5, 8, 11, 14, 17, 20].into_iter().zip(pairs) {
+            text[at] = digit(pair / 10);
+            text[at + 1] = digit(pair);
         }
+        text[22] = digit(milli);
+        out.push_str(str::from_utf8(&text).unwrap_or_default());
     }
+}
+
+/// The last decimal digit of a number that is not negative.
+const fn digit(value: i64) -> u8 {
+    b'0' + (value as u32 % 10) as u8
 }
 
 impl fmt::Display for Timestamp {

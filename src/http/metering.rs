@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
+use futures::FutureExt as _;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use rookery_actors::AppHandle;
@@ -25,12 +26,11 @@ pub fn credit(app: &AppHandle) {
 }
 
 /// Runs a request's handlers; answers the app it was for, too.
-pub async fn run(handlers: impl Future<Output = Response>) -> (Response, Option<AppHandle>) {
-    let noted = async {
-        let response = handlers.await;
-        (response, APP.with(RefCell::take))
-    };
-    APP.scope(RefCell::new(None), noted).await
+pub fn run(
+    handlers: impl Future<Output = Response>,
+) -> impl Future<Output = (Response, Option<AppHandle>)> {
+    let noted = handlers.map(|response| (response, APP.with(RefCell::take)));
+    APP.scope(RefCell::new(None), noted)
 }
 
 /// Counts the bytes of an answer for `app`: at once where their number is known, as they leave

@@ -10,12 +10,11 @@ tokio::task_local! {
 }
 
 /// Runs `work` as part of `trace`.
-pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
+pub fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> impl Future<Output = T> {
     match trace {
         Some(trace) => Either::Left(TRACE.scope(trace, work)),
         None => Either::Right(work),
     }
-    .await
 }
 
 /// The trace that the running task works for.

@@ -246,6 +246,7 @@ impl App {
             return;
         }
         self.groups += 1;
+        self.working.root.settle();
         let root = Arc::new(self.working.root.clone());
         let open = std::mem::take(&mut self.working.open);
         let prev = self.published_seq();

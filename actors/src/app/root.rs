@@ -73,6 +73,11 @@ impl Root {
         counted_rows(&self.record, self.totals)
     }
 
+    /// Puts rows that came since the last publication into order.
+    pub(crate) fn settle(&mut self) {
+        self.collections.iter_mut().for_each(|shelf| shelf.rows.settle());
+    }
+
     /// Where the collection `name` stands, if the manifest declares it.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.collections.binary_search_by(|shelf| (*shelf.decl.name).cmp(name)).ok()

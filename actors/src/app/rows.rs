@@ -1,22 +1,31 @@
 //! The rows of one collection as a persistent structure: an actor changes its own copy, and what
 //! it has published stays as it was, for every reader that still holds it.
 //!
-//! Rows stand in [`Places`] in creation order; an index maps a keyed 128-bit digest of each key to
-//! its place. Both copy only the nodes that a change touches, and the index holds plain numbers,
-//! so a copied node costs a `memcpy` and not a reference count per row: that is what keeps a
-//! growing app fast. A deleted row leaves a hole; holes are squeezed out when they outnumber rows.
+//! Rows stand in [`Places`] in the order in which they are listed: by creation, and those of one
+//! millisecond by key. An index maps a keyed 128-bit digest of each key to its place. Both copy only
+//! the nodes that a change touches, and the index holds plain numbers, so a copied node costs a
+//! `memcpy` and not a reference count per row: that is what keeps a growing app fast. A deleted row
+//! leaves a hole; holes are squeezed out when they outnumber rows.
+//!
+//! Rows come in by time and not by key. So those of a new millisecond stand as they came until
+//! [`Rows::settle`], once for all that are published together.
 //!
 //! What is not here: permissions, versions, quotas. This is a container.
 
 use std::{
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+    iter::Flatten,
+    ops::Range,
     sync::{Arc, LazyLock},
 };
 
 use imbl::OrdMap;
 use rookery_domain::{Timestamp, row::Row};
 
-use super::places::Places;
+use super::places::{self, Places};
+
+/// Microseconds in a millisecond, as finely as times are shown.
+const MILLISECOND: i64 = 1_000;
 
 /// Holes that are tolerated however few rows there are.
 const HOLES_MIN: usize = 64;
@@ -69,11 +78,16 @@ pub(crate) type DigestMap<V> =
 /// Ordered by digest: its nodes are dense, where a hash trie of a small app is mostly air.
 type Index = OrdMap<Digest, u32>;
 
+/// A walk over rows as they stand.
+pub(crate) type Walk<'a> = Flatten<places::Iter<'a, Arc<Row>>>;
+
 /// The live rows of a collection. Cloning is cheap and shares everything.
 #[derive(Clone, Default)]
 pub(crate) struct Rows {
     places: Places<Arc<Row>>,
     index: Index,
+    /// The millisecond from which on rows may stand as they came; none when all is settled.
+    unsettled: Option<Timestamp>,
 }
 
 impl Rows {
@@ -99,13 +113,35 @@ impl Rows {
         if let Some(place) = self.index.get(&digest) {
             return self.places.get_mut(*place as usize)?.replace(row);
         }
-        if self.last().is_none_or(|last| creation(last) < creation(&row)) && !self.ends_in_hole() {
-            self.index.insert(digest, self.places.len() as u32);
-            self.places.push(Some(row));
-        } else {
+        let (at, last) = (row.created_at.as_shown(), self.last().map(|last| creation(last)));
+        if last.is_some_and(|last| at < last.0) || self.ends_in_hole() {
             self.put_in_order(digest, row);
+            return None;
         }
+        if last.is_some_and(|last| creation(&row) < last) {
+            self.unsettled.get_or_insert(at);
+        }
+        self.index.insert(digest, self.places.len() as u32);
+        self.places.push(Some(row));
         None
+    }
+
+    /// Puts the rows that came since the last time into the order of the others.
+    pub(crate) fn settle(&mut self) {
+        let Some(from) = self.unsettled.take() else { return };
+        let came = self.first_since(from)..self.places.len();
+        let came: Vec<_> =
+            came.filter_map(|place| Some((place, self.places.get(place)?.clone()))).collect();
+        let mut sorted: Vec<_> = came.iter().map(|(_, row)| row).collect();
+        sorted.sort_unstable_by(|a, b| creation(a).cmp(&creation(b)));
+        for ((place, stood), row) in came.iter().zip(sorted) {
+            if !Arc::ptr_eq(stood, row)
+                && let Some(value) = self.places.get_mut(*place)
+            {
+                self.index.insert(Digest::of(row.key()), *place as u32);
+                *value = Some(row.clone());
+            }
+        }
     }
 
     /// Takes the row at `key` away.
@@ -125,20 +161,44 @@ impl Rows {
     }
 
     /// All rows, oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Row>> {
-        self.places.range(0..self.places.len()).flatten()
+    pub(crate) fn iter(&self) -> Walk<'_> {
+        self.walk(0..self.places.len())
     }
 
-    /// Rows created at `at` or later, oldest first.
-    pub(crate) fn since(&self, at: Timestamp) -> impl Iterator<Item = &Arc<Row>> {
-        let start = self.partition(|row| row.created_at < at);
-        self.places.range(start..self.places.len()).flatten()
+    /// All rows, the newest millisecond first, each by key.
+    pub(crate) fn newest_first(&self) -> Backwards<'_> {
+        Backwards { rows: self, end: self.places.len(), moment: self.walk(0..0) }
     }
 
-    /// Rows created before `at`, newest first.
-    pub(crate) fn before(&self, at: Timestamp) -> impl Iterator<Item = &Arc<Row>> {
-        let end = self.partition(|row| row.created_at < at);
-        self.places.range(0..end).rev().flatten()
+    /// Rows behind this place (creation and key), oldest first.
+    pub(crate) fn after(&self, place: (Timestamp, &str)) -> Walk<'_> {
+        self.walk(self.first_behind(place)..self.places.len())
+    }
+
+    /// Rows behind this place (creation and key), the newest millisecond first.
+    pub(crate) fn newest_first_after(&self, place: (Timestamp, &str)) -> Backwards<'_> {
+        let at = place.0.as_shown();
+        let moment = self.first_behind(place)..self.first_since(Timestamp(at.0 + MILLISECOND));
+        Backwards { rows: self, end: self.first_since(at), moment: self.walk(moment) }
+    }
+
+    fn walk(&self, places: Range<usize>) -> Walk<'_> {
+        self.places.range(places).flatten()
+    }
+
+    /// The first place from which on rows were created in this millisecond or later.
+    fn first_since(&self, at: Timestamp) -> usize {
+        self.partition(|row| row.created_at < at.as_shown())
+    }
+
+    /// The first place behind the row with this creation and key.
+    fn first_behind(&self, (at, key): (Timestamp, &str)) -> usize {
+        self.partition(|row| creation(row) <= (at.as_shown(), key))
+    }
+
+    /// The last row before a place, and where it stands.
+    fn last_before(&self, place: usize) -> Option<(usize, &Arc<Row>)> {
+        (0..place).rev().find_map(|place| Some((place, self.places.get(place)?)))
     }
 
     fn last(&self) -> Option<&Arc<Row>> {
@@ -167,6 +227,7 @@ impl Rows {
     /// Puts a row back among older and newer ones (a restore): into a hole between its
     /// neighbours where deletion left one, else by laying the vector anew.
     fn put_in_order(&mut self, digest: Digest, row: Arc<Row>) {
+        self.settle();
         let place = self.partition(|other| creation(other) < creation(&row));
         let hole = match place.checked_sub(1) {
             Some(before) if self.places.get(before).is_none() => Some(before),
@@ -188,7 +249,7 @@ impl Rows {
 }
 
 impl FromIterator<Arc<Row>> for Rows {
-    /// From rows in creation order with distinct keys.
+    /// From rows in their order, with distinct keys.
     fn from_iter<I: IntoIterator<Item = Arc<Row>>>(rows: I) -> Self {
         let places: Places<_> = rows.into_iter().map(Some).collect();
         let index = places
@@ -196,11 +257,39 @@ impl FromIterator<Arc<Row>> for Rows {
             .enumerate()
             .filter_map(|(place, row)| Some((Digest::of(row?.key()), place as u32)))
             .collect();
-        Self { places, index }
+        Self { places, index, unsettled: None }
     }
 }
 
-/// What rows are ordered by: creation, ties by key.
+/// A walk over settled rows, the newest millisecond first, each by key.
+pub(crate) struct Backwards<'a> {
+    rows: &'a Rows,
+    /// Behind the places that are left.
+    end: usize,
+    /// The rest of the present millisecond.
+    moment: Walk<'a>,
+}
+
+impl<'a> Iterator for Backwards<'a> {
+    type Item = &'a Arc<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(row) = self.moment.next() {
+            return Some(row);
+        }
+        let (place, last) = self.rows.last_before(self.end)?;
+        let at = last.created_at.as_shown();
+        let start = match self.rows.last_before(place) {
+            Some((_, row)) if row.created_at.as_shown() == at => self.rows.first_since(at),
+            _ => place,
+        };
+        self.moment = self.rows.walk(start..self.end);
+        self.end = start;
+        self.moment.next()
+    }
+}
+
+/// What rows are ordered by: creation as it is shown, ties by key.
 fn creation(row: &Row) -> (Timestamp, &str) {
-    (row.created_at, row.key())
+    (row.created_at.as_shown(), row.key())
 }

@@ -2,7 +2,7 @@
 //!
 //! What is not here: who may ask, cursors as clients hold them, and the text of the page.
 
-use std::{cmp::Ordering, iter::Peekable, sync::Arc};
+use std::{cmp::Ordering, sync::Arc};
 
 use rookery_domain::{
     Timestamp,
@@ -51,21 +51,13 @@ impl Scan {
 
     fn in_creation_order(&self, newest_first: bool) -> (Vec<SeenRow>, bool) {
         let rows = &self.shelf.rows;
-        let after = self
-            .after
-            .as_ref()
-            .and_then(|after| Some((Timestamp(after.first_integer()?).as_shown(), after.key())));
-        let Some((at, key)) = after else {
-            return match newest_first {
-                false => self.take(Moments::of(rows.iter())),
-                true => self.take(Moments::of(rows.iter().rev())),
-            };
-        };
-        // Of the last row's own moment, those behind it by key.
-        let behind = |row: &&Arc<Row>| row.created_at.as_shown() != at || row.key() > key;
-        match newest_first {
-            false => self.take(Moments::of(rows.since(at)).filter(behind)),
-            true => self.take(Moments::of(rows.before(Timestamp(at.0 + 1_000))).filter(behind)),
+        let after =
+            self.after.as_ref().and_then(|after| Some((after.first_integer()?, after.key())));
+        match (newest_first, after) {
+            (false, None) => self.take(rows.iter()),
+            (false, Some((at, key))) => self.take(rows.after((Timestamp(at), key))),
+            (true, None) => self.take(rows.newest_first()),
+            (true, Some((at, key))) => self.take(rows.newest_first_after((Timestamp(at), key))),
         }
     }
 
@@ -103,44 +95,5 @@ impl Scan {
         }
         places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
         (places.into_iter().map(|(_, seen)| seen).collect(), more)
-    }
-}
-
-/// Rows in the order of their creation, or against it, as it is shown: those of one millisecond
-/// stand in the order of their keys.
-struct Moments<'a, I: Iterator<Item = &'a Arc<Row>>> {
-    rows: Peekable<I>,
-    /// The rest of the present millisecond.
-    moment: std::vec::IntoIter<&'a Arc<Row>>,
-}
-
-impl<'a, I: Iterator<Item = &'a Arc<Row>>> Moments<'a, I> {
-    fn of(rows: I) -> Self {
-        Self { rows: rows.peekable(), moment: Vec::new().into_iter() }
-    }
-}
-
-impl<'a, I: Iterator<Item = &'a Arc<Row>>> Iterator for Moments<'a, I> {
-    type Item = &'a Arc<Row>;
-
-    fn next(&mut self) -> Option<&'a Arc<Row>> {
-        if let Some(row) = self.moment.next() {
-            return Some(row);
-        }
-        let first = self.rows.next()?;
-        let at = first.created_at.as_shown();
-        let mut moment = Vec::new();
-        while let Some(row) = self.rows.next_if(|row| row.created_at.as_shown() == at) {
-            if moment.is_empty() {
-                moment.push(first);
-            }
-            moment.push(row);
-        }
-        if moment.is_empty() {
-            return Some(first);
-        }
-        moment.sort_unstable_by(|a, b| a.key().cmp(b.key()));
-        self.moment = moment.into_iter();
-        self.moment.next()
     }
 }

@@ -149,6 +149,7 @@ impl Asked {
                 .map_or_else(|| self.feed_path(), |name| self.rows_path(name)),
             render: write.render,
         };
-        self.app.apply_once(caller, op, once, bytes).await
+        // Boxed: few ask for it, and its state is larger than a write's.
+        Box::pin(self.app.apply_once(caller, op, once, bytes)).await
     }
 }

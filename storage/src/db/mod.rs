@@ -241,9 +241,11 @@ impl Db {
 
     /// All rows of a query, outside of any transaction.
     pub(crate) async fn all<T: Record>(&self, sql: &'static str, args: Args) -> Result<Vec<T>> {
+        // Boxed: the driver's state takes kilobytes, which every future around it would carry, of
+        // those too that only read when memory does not know.
         match self {
-            Self::Sqlite(db) => tx::all_sqlite(db.readers(), sql, &args).await,
-            Self::Postgres(db) => db.all(sql, &args).await,
+            Self::Sqlite(db) => Box::pin(tx::all_sqlite(db.readers(), sql, &args)).await,
+            Self::Postgres(db) => Box::pin(db.all(sql, &args)).await,
         }
         .map_err(|error| StorageError::before_commit(&error).of_read())
     }

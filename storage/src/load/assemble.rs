@@ -246,11 +246,8 @@ impl Assembly {
     pub(super) fn finish(mut self) -> LoadedApp {
         self.loaded.tail.reverse();
         self.loaded.rows.sort_by(|a, b| {
-            (a.row.created_at, a.row.key(), &a.collection).cmp(&(
-                b.row.created_at,
-                b.row.key(),
-                &b.collection,
-            ))
+            let place = |row: &LoadedRow| row.row.created_at.as_shown();
+            (place(a), a.row.key(), &a.collection).cmp(&(place(b), b.row.key(), &b.collection))
         });
         self.loaded
     }

@@ -40,7 +40,7 @@ pub struct LoadedApp {
     pub head: Head,
     /// The text of the current version's manifest.
     pub manifest: Arc<str>,
-    /// Live rows in creation order, ties by key.
+    /// Live rows in the order in which they are listed: by creation, those of one millisecond by key.
     pub rows: Vec<LoadedRow>,
     /// Rows in the trash, purged or detached, in the order of collection and key.
     pub tombstones: Vec<Tombstone>,
