@@ -75,13 +75,25 @@ impl Row {
         out.push_str("{\"key\":");
         write_json_string(self.key(), out);
         let _ = write!(out, ",\"version\":{},\"creator\":", self.version);
+        let creator = out.len();
         self.creator.write_json(out);
+        let creator = creator..out.len();
         out.push_str(",\"editor\":");
-        self.editor.write_json(out);
+        if self.editor == self.creator {
+            out.extend_from_within(creator);
+        } else {
+            self.editor.write_json(out);
+        }
         out.push_str(",\"created_at\":\"");
+        let created = out.len();
         self.created_at.write_rfc3339(out);
+        let created = created..out.len();
         out.push_str("\",\"updated_at\":\"");
-        self.updated_at.write_rfc3339(out);
+        if self.updated_at == self.created_at {
+            out.extend_from_within(created);
+        } else {
+            self.updated_at.write_rfc3339(out);
+        }
         out.push('"');
         if let Some(at) = deleted_at {
             out.push_str(",\"deleted_at\":\"");

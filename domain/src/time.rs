@@ -17,6 +17,13 @@ pub const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Seconds in a day of UTC.
 pub const DAY_S: i64 = 86_400;
 
+/// Days of 400 years, after which the calendar repeats.
+const ERA_DAYS: i64 = 146_097;
+/// The first day that RFC 3339 can write, in days since -0400-03-01.
+const FIRST_DAY: i64 = ERA_DAYS - 60;
+/// The last one.
+const LAST_DAY: i64 = ERA_DAYS + 3_652_364;
+
 /// Microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
@@ -47,17 +54,18 @@ impl Timestamp {
     pub fn write_rfc3339(self, out: &mut String) {
         let millis = self.0.div_euclid(1_000);
         let days = millis.div_euclid(86_400_000);
-        let of_day = millis.rem_euclid(86_400_000);
+        // Narrow from here on: a row has two times, and a list many rows.
+        let of_day = millis.rem_euclid(86_400_000) as u32;
         // Howard Hinnant's `civil_from_days`, for the proleptic Gregorian calendar.
-        let z = days + 719_468;
-        let era = z.div_euclid(146_097);
-        let doe = z.rem_euclid(146_097);
+        let z = (days + 719_468 + ERA_DAYS).clamp(FIRST_DAY, LAST_DAY) as u32;
+        let era = z / 146_097;
+        let doe = z % 146_097;
         let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
         let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
         let mp = (5 * doy + 2) / 153;
         let day = doy - (153 * mp + 2) / 5 + 1;
         let month = if mp < 10 { mp + 3 } else { mp - 9 };
-        let year = (yoe + era * 400 + i64::from(month <= 2)).clamp(0, 9_999);
+        let year = yoe + era * 400 + u32::from(month <= 2) - 400;
         let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
         let (second, milli) = (of_day / 1_000 % 60, of_day % 1_000);
         let pairs = [year / 100, year % 100, month, day, hour, minute, second, milli / 10];
@@ -72,8 +80,8 @@ impl Timestamp {
 }
 
 /// The last decimal digit of a number that is not negative.
-const fn digit(value: i64) -> u8 {
-    b'0' + (value as u32 % 10) as u8
+const fn digit(value: u32) -> u8 {
+    b'0' + (value % 10) as u8
 }
 
 impl fmt::Display for Timestamp {

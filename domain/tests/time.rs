@@ -1,5 +1,6 @@
 //! Points in time as they are read and written.
 
+use proptest::prelude::*;
 use rookery_domain::Timestamp;
 use serde_json::{from_value, json};
 
@@ -41,5 +42,13 @@ fn every_time_is_read_up_to_the_last_that_can_be_written() {
         "10000-01-01T00:00:00Z",
     ] {
         assert_eq!(read(text), None, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_time_is_read_back_as_it_was_shown(at in -62_167_219_200_000_000..=Timestamp::LAST.0) {
+        let at = Timestamp(at);
+        prop_assert_eq!(read(&at.to_string()), Some(at.as_shown()));
     }
 }
