@@ -92,16 +92,30 @@ const address = (path, query) => {
   return url;
 };
 
-const fetchOnce = async (method, path, { query, body, headers, signal } = {}) => {
-  const sent = new Headers(headers);
-  if (token) sent.set('x-service-participant-token', token);
-  if (body !== undefined) sent.set('content-type', 'application/json');
+// What a page asks for and nobody could send.
+const unsendable = (message) => new AppError({
+  code: 'invalid_request', message, hint: 'It was not sent: the page asks for what cannot be.',
+});
+
+const requestOf = (method, { body, headers, signal }) => {
   try {
-    return await fetch(address(path, query), {
+    const sent = new Headers(headers);
+    if (token) sent.set('x-service-participant-token', token);
+    if (body !== undefined) sent.set('content-type', 'application/json');
+    return {
       method, headers: sent, signal, cache: 'no-store',
       credentials: SANDBOXED ? 'omit' : 'same-origin',
       body: body === undefined ? undefined : JSON.stringify(body),
-    });
+    };
+  } catch (cause) {
+    throw unsendable(String((cause && cause.message) || cause));
+  }
+};
+
+const fetchOnce = async (method, path, options = {}) => {
+  const request = requestOf(method, options);
+  try {
+    return await fetch(address(path, options.query), request);
   } catch (cause) {
     throw networkError(String((cause && cause.message) || cause));
   }

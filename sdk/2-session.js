@@ -37,8 +37,10 @@ document.addEventListener('visibilitychange', async () => {
 });
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
-const signIn = async ({ returnTo } = {}) => {
-  location.assign(address('sign-in', { return_to: returnTo || location.pathname + location.search }));
+const signIn = async ({ returnTo = '' } = {}) => {
+  const { origin, pathname, search, hash } = new URL(returnTo || location.href, location.href);
+  if (origin !== location.origin) throw unsendable('returnTo must be a path of this app');
+  location.assign(address('sign-in', { return_to: pathname + search + hash }));
   return new Promise(() => {});
 };
 

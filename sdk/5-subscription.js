@@ -65,7 +65,7 @@ class Subscription {
       row.created_at = event.at;
     } else if (!known || !event.data) {
       // It came into sight, back from the trash, or has changed since: the event does not tell all.
-      row = await call('GET', pathOf(this.collection, key)).catch((error) => {
+      row = await rowCall('GET', this.collection, key).catch((error) => {
         if (error.code === 'row_not_found') return null;
         throw error;
       });

@@ -1,21 +1,32 @@
 // What a page sees: `window.app`.
 
-const pathOf = (collection, key) => `collections/${encodeURIComponent(collection)}` +
-  (key === undefined ? '' : `/${encodeURIComponent(key)}`);
+const pathOf = (collection) => `collections/${encodeURIComponent(collection)}`;
+
+// No row has these keys: they are other addresses of a collection.
+const RESERVED_KEYS = ['batch', 'count', 'deleted', 'retention', '.', '..'];
+
+const rowCall = async (method, collection, key, options) => {
+  const text = String(key ?? '');
+  if (!text) throw unsendable('a row is called by its key');
+  if (RESERVED_KEYS.includes(text)) {
+    throw new AppError({ code: 'row_not_found', status: 404, message: `no row has the key ${text}` });
+  }
+  return call(method, `${pathOf(collection)}/${encodeURIComponent(text)}`, options);
+};
 
 const collection = (name) => Object.freeze({
   name,
   list: ({ filter, sort, limit, cursor: from } = {}) =>
     call('GET', pathOf(name), { query: { filter, sort, limit, cursor: from } }),
-  get: (key) => call('GET', pathOf(name, key)),
+  get: (key) => rowCall('GET', name, key),
   create: (data, { key, idempotencyKey } = {}) =>
     createCall(name, pathOf(name), key === undefined ? { data } : { key, data }, idempotencyKey),
   upsert: (on, data, { idempotencyKey } = {}) =>
     createCall(name, pathOf(name), { on, data }, idempotencyKey),
   update: (key, data, { ifMatch, replace } = {}) =>
-    call('PATCH', pathOf(name, key), { body: { data, if_match: ifMatch, replace } }),
+    rowCall('PATCH', name, key, { body: { data, if_match: ifMatch, replace } }),
   delete: (key, { ifMatch } = {}) =>
-    call('DELETE', pathOf(name, key), { query: { if_match: ifMatch } }),
+    rowCall('DELETE', name, key, { query: { if_match: ifMatch } }),
   count: async () => (await call('GET', `${pathOf(name)}/count`)).count,
   can: (operation, row) => can(name, operation, row),
   subscribe: (callback, options) => subscribe(name, callback, options),

@@ -2,8 +2,10 @@
 //! terminal or disk never slows a request. What is logged is decided where it happens; requests
 //! are logged once, at the boundary (`http::edge`).
 
+use std::str::FromStr as _;
+
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 use crate::config::{Log, LogFormat};
 
@@ -16,7 +18,10 @@ pub fn filter(directives: &str) -> Option<EnvFilter> {
     if directives.trim().is_empty() {
         return None;
     }
-    EnvFilter::builder().parse(directives).ok()
+    let is_level = |level: &str| LevelFilter::from_str(level.trim()).is_ok();
+    // The filter takes a lone word for a target; here it is a level, and a misspelt one no silence.
+    let sound = directives.split(',').all(|one| one.contains(['=', '[']) || is_level(one));
+    EnvFilter::builder().parse(directives).ok().filter(|_| sound)
 }
 
 /// Starts logging for the whole process, panics included. Lines that still wait are written when

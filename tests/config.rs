@@ -88,8 +88,15 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__OPS__LISTEN", "127.0.0.1:8080", "ops.listen"),
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
         ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
+        ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db:99999/x", "storage.database_url"),
+        ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db/x?pasword=y", "\"pasword\""),
+        ("ROOKERY__OPS__TOKEN", "sixteen letters ü", "ops.token"),
         ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
+        ("ROOKERY__IDP__CLIENT_ID", "alone", "idp.issuer"),
+        ("ROOKERY__CHALLENGE__SECRET", "alone", "challenge.verify_url"),
+        ("ROOKERY__SERVER__PUBLIC_URL", "http://board.localhost", "apps_domain"),
         ("ROOKERY__LOG__LEVEL", "rookery=loud", "log.level"),
+        ("ROOKERY__LOG__LEVEL", "verbose", "log.level"),
         ("SMTP_URL", "mail.example.org", "mail.smtp_url"),
         ("ROOKERY__TRACES__ENDPOINT", "collector:4317", "traces.endpoint"),
         ("ROOKERY__TRACES__ENDPOINT", "http://user:secret@collector", "traces.endpoint"),
@@ -99,6 +106,28 @@ fn a_wrong_setting_is_named_in_one_line() {
         let line = load(&[(name, value)]).expect_err(name);
         assert!(line.contains(named), "{name}={value}: {line}");
         assert!(!line.contains('\n'), "{line}");
+    }
+}
+
+#[test]
+fn apps_and_site_have_domains_of_their_own() {
+    let with = |site: &str, apps: &str| {
+        load(&[("ROOKERY__SERVER__PUBLIC_URL", site), ("ROOKERY__APPS_DOMAIN", apps)])
+    };
+    for (site, apps) in [
+        ("https://x.example", "apps.x.example"),
+        ("https://x.example", "x-apps.example"),
+        ("http://localhost:8080", ""),
+        ("http://localhost", "localhost"),
+        ("https://ax.example", "x.example"),
+    ] {
+        with(site, apps).unwrap_or_else(|line| panic!("{site}, {apps}: {line}"));
+    }
+    for (site, apps) in
+        [("https://x.example", "X.example"), ("https://a.x.example:8443", "x.example")]
+    {
+        let line = with(site, apps).expect_err(site);
+        assert!(line.starts_with("apps_domain: "), "{line}");
     }
 }
 

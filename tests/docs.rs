@@ -167,6 +167,45 @@ async fn agents_find_the_shortest_way() {
 }
 
 #[tokio::test]
+async fn guides_are_pages_and_markdown() {
+    let server = TestServer::start().await;
+    for name in ["manifest", "sdk"] {
+        let page = server.get(&format!("/reference/{name}")).await;
+        assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+        for part in ["<h1>", "<table>", "<pre tabindex=\"0\"><code>"] {
+            assert!(page.text.contains(part), "{name}: {part}");
+        }
+        let written = server.get(&format!("/reference/{name}.md")).await;
+        assert_eq!(written.header("content-type"), "text/markdown; charset=utf-8");
+        let file = format!("{}/docs/{}.md", env!("CARGO_MANIFEST_DIR"), name.to_uppercase());
+        assert!(written.text == std::fs::read_to_string(file).unwrap(), "{name}");
+        let llms = server.get("/llms.txt").await.text;
+        assert!(llms.contains(&format!("{}/reference/{name}.md", server.public_url())), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_manifests_guide_names_every_member() {
+    let server = TestServer::start().await;
+    let owner = server.owner("owner").await;
+    let guide = server.get("/reference/manifest.md").await.text;
+    for (place, manifest) in [
+        ("the manifest", json!({"zzz": 1})),
+        ("a collection", json!({"collections": {"x": {"zzz": 1}}})),
+        ("permissions", json!({"collections": {"x": {"permissions": {"zzz": 1}}}})),
+    ] {
+        let body = json!({"html": "<p>app</p>", "manifest": manifest});
+        let refusal = server.send(Method::POST, &owner, "/v1/apps", &body).await;
+        let refusal = refusal.error(ErrorCode::ManifestInvalid);
+        let message = refusal["details"]["violations"][0]["message"].as_str().unwrap();
+        let known = message.strip_prefix("unknown member; known: ").expect(place);
+        for member in known.split(", ") {
+            assert!(guide.contains(&format!("`{member}`")), "{place}: {member}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn error_references_may_live_elsewhere() {
     let builder =
         TestServer::builder().set("ROOKERY__SERVER__DOCS_URL", "https://docs.example.org/r");
@@ -179,7 +218,15 @@ async fn error_references_may_live_elsewhere() {
 async fn documents_come_compressed_and_once() {
     let server = TestServer::start().await;
     let get = |path: &str| server.request(Method::GET, path);
-    for path in ["/v1/openapi.json", "/docs", "/docs/style.css", "/reference/errors", "/llms.txt"] {
+    for path in [
+        "/v1/openapi.json",
+        "/docs",
+        "/docs/style.css",
+        "/reference/errors",
+        "/reference/manifest",
+        "/reference/sdk.md",
+        "/llms.txt",
+    ] {
         let plain = server.get(path).await;
         assert!(!plain.headers.contains_key("content-encoding"), "{path}");
         assert_eq!(plain.header("vary"), "accept-encoding");

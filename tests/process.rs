@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Answer, RawConnection, TestServer, probes};
+use crate::harness::{Answer, RawConnection, TestServer, apps::guestbook, probes};
 
 /// For what happens at once.
 const TOO_LONG: Duration = Duration::from_secs(20);
@@ -208,6 +208,33 @@ fn a_taken_port_is_named_by_its_setting() {
     assert_eq!(out.status.code(), Some(1));
     let text = String::from_utf8(out.stderr).unwrap();
     assert!(text.starts_with(&format!("rookery: server.listen: cannot listen on {address}: ")));
+}
+
+/// A write whose body was still on its way when the server was told to stop.
+#[tokio::test]
+async fn a_drain_takes_the_writes_that_run() {
+    let server = TestServer::start().await;
+    let owner = server.owner("owner").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let mut writer = server.raw().await;
+    let body = r#"{"key": "late", "data": {"n": 1}}"#;
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        app.path("/collections/entries"),
+        owner.key,
+        body.len()
+    );
+    writer.send(&head).await;
+    // It is asked for once the request runs.
+    writer.read_until("100 Continue\r\n\r\n").await;
+    let drain = server.state().drain.clone();
+    let stopped = tokio::spawn(server.stop());
+    drain.cancelled().await;
+    writer.send(body).await;
+    let answer = writer.read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    stopped.await.unwrap();
 }
 
 #[tokio::test]

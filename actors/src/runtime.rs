@@ -120,8 +120,9 @@ impl Runtime {
         self.broken.cancelled().await;
     }
 
-    /// Refuses new work from now on and ends waiting polls, so that connections come to rest.
-    pub fn refuse(&self) {
+    /// Ends waiting polls and takes no new ones, so that connections come to rest. What runs already
+    /// may still write.
+    pub fn end_polls(&self) {
         self.apps.inner.stopping.cancel();
     }
 

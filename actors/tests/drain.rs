@@ -41,7 +41,7 @@ async fn waiting_polls_end_empty_and_new_ones_are_refused() {
         tokio::spawn(async move { app.feed(&caller, &poll).await })
     };
     until("a follower", || app.observe().followers > 0).await;
-    house.runtime.refuse();
+    house.runtime.end_polls();
     let ended = tokio::time::timeout(Duration::from_secs(10), polling).await.expect("it ends");
     assert!(ended.unwrap().unwrap().events.is_empty());
     let refused = app.feed(&house.caller, &poll).await.expect_err("no new poll waits");

@@ -195,7 +195,7 @@ async fn a_large_purge_does_not_keep_the_process_from_ending() {
         AppRecord { status: AppStatus::Purging, purge_at: Some(NOW), ..record(house.owner) };
     let rows = house.rows(purge::CHUNK as usize + 1, RowState::Live);
     house.store(purging.clone(), crate::support::MANIFEST, rows).await;
-    house.runtime.refuse();
+    house.runtime.end_polls();
     house.runtime.control().finish_purge(purging.id).await.unwrap();
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
     assert_eq!(purge::marked(&house.db, 10).await.unwrap(), [purging.id], "the next start goes on");

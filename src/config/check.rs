@@ -20,6 +20,28 @@ const BYTES_MAX: u64 = 1 << 50;
 /// A century; instants so far from now can still be told.
 const DAYS_MAX: u64 = 36_500;
 
+/// What the address of a database may carry behind its question mark.
+const DATABASE_PARAMETERS: [&str; 18] = [
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "statement-cache-capacity",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.data_dir.as_os_str().is_empty() {
         return fail("data_dir: must name a folder");
@@ -35,6 +57,9 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if token.is_empty() && !config.ops.listen.ip().is_loopback() {
         return fail("ops.token: needed, because ops.listen is not a loopback address");
     }
+    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return fail("ops.token: must be ASCII without spaces, as a header carries it");
+    }
     if !token.is_empty() && token.len() < OPS_TOKEN_LEN_MIN {
         return fail(&format!("ops.token: needs at least {OPS_TOKEN_LEN_MIN} characters"));
     }
@@ -45,12 +70,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if !key.is_empty() && crate::boot::parse_key(key).is_none() {
         return fail("server.key: must have 64 hexadecimal digits");
     }
-    let database = config.storage.database_url.expose_secret();
-    if !["", "postgres://", "postgresql://"].iter().any(|scheme| {
-        if scheme.is_empty() { database.is_empty() } else { database.starts_with(scheme) }
-    }) {
-        return fail("storage.database_url: must be empty (SQLite) or begin with postgres://");
-    }
+    database(config.storage.database_url.expose_secret())?;
     let smtp = config.mail.smtp_url.expose_secret();
     if let Some(line) = Some(smtp).filter(|url| !url.is_empty()).and_then(crate::mail::problem) {
         return fail(line);
@@ -93,6 +113,27 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return fail("log.level: must be a level or filter directives");
     }
     traces(config)
+}
+
+/// The driver would pass over a parameter that it does not know, and log its value.
+fn database(url: &str) -> Result<(), ConfigError> {
+    if url.is_empty() {
+        return Ok(());
+    }
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return fail("storage.database_url: must be empty (SQLite) or begin with postgres://");
+    }
+    let Ok(url) = Url::parse(url) else {
+        return fail(
+            "storage.database_url: cannot be read; in a password, percent-encode what is special \
+             in an address (# is %23, / is %2F)",
+        );
+    };
+    let is_known = |name: &str| DATABASE_PARAMETERS.contains(&name) || name.starts_with("options[");
+    match url.query_pairs().find(|(name, _)| !is_known(name)) {
+        Some((name, _)) => fail(&format!("storage.database_url: unknown parameter {name:?}")),
+        None => Ok(()),
+    }
 }
 
 fn limits(limits: &Limits) -> Result<(), ConfigError> {
@@ -163,7 +204,12 @@ fn push(config: &Config) -> Result<(), ConfigError> {
 fn idp(config: &Config) -> Result<(), ConfigError> {
     let idp = &config.idp;
     if idp.issuer.is_empty() {
-        return Ok(());
+        let alone = !idp.client_id.is_empty() || !idp.client_secret.expose_secret().is_empty();
+        return if alone {
+            fail("idp.issuer: needed, because others of idp are set")
+        } else {
+            Ok(())
+        };
     }
     let sound = Url::parse(&idp.issuer).is_ok_and(|url| {
         let loopback = url.scheme() == "http" && crate::mail::is_loopback_address(&idp.issuer);
@@ -184,7 +230,11 @@ fn idp(config: &Config) -> Result<(), ConfigError> {
 fn challenge(config: &Config) -> Result<(), ConfigError> {
     let challenge = &config.challenge;
     if challenge.verify_url.is_empty() {
-        return Ok(());
+        let alone = !challenge.secret.expose_secret().is_empty() || !challenge.site_key.is_empty();
+        return match alone {
+            true => fail("challenge.verify_url: needed, because others of challenge are set"),
+            false => Ok(()),
+        };
     }
     for (name, text) in
         [("verify_url", &challenge.verify_url), ("script_url", &challenge.script_url)]
@@ -284,7 +334,22 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     if !domain.is_empty() && url::Host::parse(domain).is_err() {
         return fail("apps_domain: must be a bare domain name");
     }
+    if config.apps_mode == AppsMode::Subdomain && is_among_apps(&server.public_url, domain) {
+        return fail(
+            "apps_domain: must not be the domain of server.public_url nor above it: apps would share \
+             cookies with the site, or take its name",
+        );
+    }
     Ok(())
+}
+
+/// Whether the site would stand at the domain of the apps, or below it as they do. On `localhost`,
+/// where nobody is to be kept apart, it stands at it.
+fn is_among_apps(public_url: &str, apps_domain: &str) -> bool {
+    let site = Url::parse(public_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let (Some(site), apps) = (site, apps_domain.to_ascii_lowercase()) else { return false };
+    let apps = if apps.is_empty() { "localhost".to_owned() } else { apps };
+    (site == apps && apps != "localhost") || site.ends_with(&format!(".{apps}"))
 }
 
 fn positive(name: &str, value: u64) -> Result<(), ConfigError> {

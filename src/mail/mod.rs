@@ -63,6 +63,11 @@ impl Mailer {
         if url.is_empty() {
             let readable =
                 config.server.listen.ip().is_loopback() && is_loopback_address(public_url);
+            if !readable {
+                tracing::warn!(
+                    "mail.smtp_url is empty: no mail leaves, so nobody can sign in by one"
+                );
+            }
             return Ok(Self { route: Route::Mailbox(Arc::new(Mailbox::new(clock))), readable });
         }
         let smtp = Smtp::start(&config.mail, public_url, clock)?;

@@ -3,6 +3,8 @@
 //! server is and how it is spoken to is in `relay`.
 
 use std::{
+    error::Error as _,
+    io,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -13,6 +15,7 @@ use lettre::{
         Mailbox, MultiPart,
         header::{HeaderName, HeaderValue},
     },
+    transport::smtp,
 };
 use rookery_domain::{email::Email, time::Clock};
 use tokio::{
@@ -160,7 +163,8 @@ impl Sender {
                         || self.closing.is_cancelled() =>
                 {
                     let code = error.status().map(|status| status.to_string());
-                    tracing::error!(attempt, smtp.status = code, "a mail was not sent");
+                    let why = reason(&error);
+                    tracing::error!(attempt, smtp.status = code, why, "a mail was not sent");
                     return;
                 }
                 Err(_) => {}
@@ -171,5 +175,19 @@ impl Sender {
             }
             pause *= 3;
         }
+    }
+}
+
+/// Why a server did not take a mail. What it said itself may quote the address, and is left out.
+fn reason(error: &smtp::Error) -> String {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    match cause {
+        _ if error.is_timeout() => "it did not answer in time".to_owned(),
+        _ if error.is_permanent() => "it refused".to_owned(),
+        _ if error.is_transient() => "it refused for now".to_owned(),
+        _ if error.is_tls() => "the connection could not be encrypted".to_owned(),
+        Some(cause) => format!("the connection failed: {}", cause.kind()),
+        None if error.is_response() => "its answer was none of a mail server".to_owned(),
+        None => "the connection failed".to_owned(),
     }
 }

@@ -1,5 +1,5 @@
 //! The documents about the API, rendered once at start: the JSON, the page that shows it, the error
-//! reference, and the short way for agents.
+//! reference, the guides, and the short way for agents.
 
 use askama::Template;
 use rookery_domain::ErrorCode;
@@ -8,7 +8,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter},
 };
 
-use super::{name_addresses, prose::Prose, to_json};
+use super::{guide::Guide, name_addresses, prose::Prose, to_json};
 use crate::pages::packed::Packed;
 
 /// The rendered documents.
@@ -22,6 +22,10 @@ pub struct Reference {
     pub errors: Packed,
     /// `/llms.txt`.
     pub llms: Packed,
+    /// `/reference/manifest`.
+    pub manifest: Guide,
+    /// `/reference/sdk`.
+    pub sdk: Guide,
 }
 
 impl Reference {
@@ -45,12 +49,14 @@ impl Reference {
             docs: rendered(&docs),
             errors: rendered(&errors),
             llms: rendered(&llms),
+            manifest: Guide::of(include_str!("../../docs/MANIFEST.md")),
+            sdk: Guide::of(include_str!("../../docs/SDK.md")),
         }
     }
 }
 
 /// The templates write to memory and hold no fallible filter.
-fn rendered(page: &impl Template) -> Packed {
+pub(super) fn rendered(page: &impl Template) -> Packed {
     Packed::new(page.render().unwrap_or_default())
 }
 

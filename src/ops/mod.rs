@@ -276,7 +276,7 @@ fn commits(before: &WriterHealth, now: &WriterHealth, rate: impl Fn(u64, u64) ->
         .map(|(now, before)| now.saturating_sub(before))
         .collect();
     Writer {
-        ok: now.ok && !now.out_of_space,
+        ok: now.ok,
         commits_per_second: rate(now.batches, before.batches),
         rows_per_commit: if commits == 0 { 0.0 } else { rows as f64 / commits as f64 },
         commit_p99_seconds: quantile_us(&COMMIT_BUCKETS_US, &times, 0.99).map(in_seconds),

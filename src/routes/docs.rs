@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 use crate::{http::conditional::IfNoneMatch, pages::packed::Packed, state::AppState};
 
 const HTML: &str = "text/html; charset=utf-8";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
 static STYLE: LazyLock<Packed> =
     LazyLock::new(|| Packed::new(include_str!("../../templates/reference/style.css")));
 
@@ -24,6 +25,26 @@ pub async fn api(State(state): State<AppState>, headers: HeaderMap) -> Response 
 /// The error reference.
 pub async fn errors(State(state): State<AppState>, headers: HeaderMap) -> Response {
     answer(HTML, &state.reference.errors, &headers)
+}
+
+/// The guide to the manifest, as a page.
+pub async fn manifest(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(HTML, &state.reference.manifest.page, &headers)
+}
+
+/// The same as it is written.
+pub async fn manifest_markdown(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(MARKDOWN, &state.reference.manifest.markdown, &headers)
+}
+
+/// The guide to the script of apps' pages, as a page.
+pub async fn sdk(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(HTML, &state.reference.sdk.page, &headers)
+}
+
+/// The same as it is written.
+pub async fn sdk_markdown(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(MARKDOWN, &state.reference.sdk.markdown, &headers)
 }
 
 /// The shortest way from nothing to a deployed app, for agents.

@@ -228,7 +228,7 @@ impl Server {
         let patience = Duration::from_secs(self.state.config.server.drain_timeout_s);
         let deadline = Instant::now() + patience;
         self.state.drain.cancel();
-        self.state.rooms.runtime.refuse();
+        self.state.rooms.runtime.end_polls();
         // A listener that panicked has nothing left to drain.
         let _ = self.site_listener.await;
         self.state.mailer.close(deadline).await;

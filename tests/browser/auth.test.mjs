@@ -124,7 +124,16 @@ test('signIn leaves for the sign-in and names where to come back to', () => with
     await Promise.all([page.waitForURL(/\/s\/sign-in/),
       page.evaluate(() => { app.signIn({ returnTo: '/inbox' }); })]);
     const back = service.seen('GET', 'sign-in').map(({ query }) => query.get('return_to'));
-    assert.deepEqual(back, ['/board?tab=2', '/inbox']);
+    assert.deepEqual(back, ['/board?tab=2#top', '/inbox']);
+  }));
+
+test('signIn leads back to nothing but a path of the app', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const code = await page.evaluate(() => app.signIn({ returnTo: 'https://x.example/' }).catch((e) => e.code));
+    assert.equal(code, 'invalid_request');
+    await Promise.all([page.waitForURL(/\/s\/sign-in/), page.evaluate(() => { app.signIn({ returnTo: '/ü' }); })]);
+    const back = service.seen('GET', 'sign-in').map(({ query }) => query.get('return_to'));
+    assert.deepEqual(back, ['/%C3%BC']);
   }));
 
 const sandboxed = (attribute) => (service) => {

@@ -160,6 +160,20 @@ test('an update whose answer was lost is not sent again', () => withPage(browser
     assert.equal(service.seen('PATCH', 'collections/n/k').length, 1);
   }));
 
+test('what cannot be sent is an error and is not sent', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const codes = await page.evaluate(async () => {
+      await app.me;
+      const notes = app.collection('notes');
+      const calls = [notes.create({ n: 10n }), notes.create({}, { idempotencyKey: 'ключ' }),
+        notes.get(), notes.delete(''), notes.get('count'), notes.update('..', {})];
+      return Promise.all(calls.map((made) => made.catch((e) => e instanceof app.AppError && e.code)));
+    });
+    const unsent = 'invalid_request';
+    assert.deepEqual(codes, [unsent, unsent, unsent, unsent, 'row_not_found', 'row_not_found']);
+    assert.equal(service.requests.filter(({ path }) => path.startsWith('collections')).length, 0);
+  }));
+
 test('an answer that is not the service\'s own is an error with its status', () => withPage(browser,
   (service) => service.faults.push((r) => (r.path === 'collections/n/k' ? [418, 'tea'] : undefined)),
   async ({ page }) => {

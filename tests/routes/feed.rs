@@ -154,6 +154,8 @@ async fn parameters_are_checked() {
     for query in ["?since=x", "?wait=61", "?wait=-1", "?limit=0", "?limit=201", "?sicne=x"] {
         rows.feed(query).await.error(ErrorCode::InvalidRequest);
     }
+    let refusal = rows.feed("?wait=1.5").await.error(ErrorCode::InvalidRequest);
+    assert_eq!(refusal["message"], "query parameter wait: must be 0 to 60 seconds");
     rows.feed("?collection=none").await.error(ErrorCode::CollectionNotFound);
 }
 

@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 use rookery_storage::{offload::Place, trace};
 use serde::Serialize;
-use tokio::time::Instant;
+use tokio::{sync::TryAcquireError, time::Instant};
 
 use super::{
     Apps, SlotState,
@@ -196,15 +196,15 @@ impl AppHandle {
 
     /// A place in the app's queue and its share of the global byte budget.
     fn admit(&self, bytes: usize) -> Result<Permits> {
-        if self.apps.is_stopping() {
-            return Err(Error::unavailable("the service is shutting down"));
-        }
         let mailbox = self.slot.mailbox.clone().try_acquire_owned();
         let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
         let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
         match (mailbox, bytes) {
             (Ok(mailbox), Ok(bytes)) => {
                 Ok(Permits { _mailbox: mailbox, _bytes: bytes, _queued: Queued::new(&self.slot) })
+            }
+            (_, Err(TryAcquireError::Closed)) => {
+                Err(Error::unavailable("the service is shutting down"))
             }
             (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
             (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),

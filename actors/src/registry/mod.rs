@@ -171,17 +171,19 @@ impl Apps {
         }
     }
 
-    /// Takes no new work from now on and ends waiting polls; returns when what was admitted has
-    /// been answered, or `within` has passed (then false).
+    /// Ends waiting polls; returns when what was admitted has been answered, or `within` has passed
+    /// (then false). Nothing is admitted after that.
     pub(crate) async fn drain(&self, within: Duration) -> bool {
         self.inner.stopping.cancel();
         let all = u32::try_from(self.inner.env.options.inflight_bytes_max).unwrap_or(u32::MAX);
         // Every admitted request holds a share of these until it is answered.
         let idle = self.inner.inflight_bytes.acquire_many(all);
-        tokio::time::timeout(within, idle).await.is_ok()
+        let is_idle = tokio::time::timeout(within, idle).await.is_ok();
+        self.inner.inflight_bytes.close();
+        is_idle
     }
 
-    /// Whether the process is about to end: nothing new is taken, and long work ends early.
+    /// Whether the process is about to end: no poll waits, and long work ends early.
     pub(crate) fn is_stopping(&self) -> bool {
         self.inner.stopping.is_cancelled()
     }

@@ -52,6 +52,11 @@ pub(super) struct Members<'a, 'v> {
     pub(super) violations: &'v mut Violations,
 }
 
+/// What is said of a member that is not among `known`.
+pub(super) fn unknown(known: &[&str]) -> String {
+    format!("unknown member; known: {}", known.join(", "))
+}
+
 impl<'a, 'v> Members<'a, 'v> {
     /// The object at `path`; a violation and `None` if it is something else, or has a member that
     /// is not in `known`.
@@ -66,8 +71,7 @@ impl<'a, 'v> Members<'a, 'v> {
             return None;
         };
         for name in map.keys().filter(|name| !known.contains(&name.as_str())) {
-            violations
-                .push(at(&path, name), format!("unknown member; known: {}", known.join(", ")));
+            violations.push(at(&path, name), unknown(known));
         }
         Some(Self { map, path, violations })
     }

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{
+    members::unknown,
     model::{Capability, Visibility},
     violations::{Violations, at, one, quoted},
 };
@@ -111,7 +112,8 @@ pub(super) fn top_level(value: &Value) -> Result<TopLevel<'_>> {
                 visibility.is_none().then_some("private, link or public")
             }
             _ => {
-                violations.push(at("", name), "unknown member");
+                let known = [&OBJECTS[..], &ARRAYS, &["cdn", "visibility"]].concat();
+                violations.push(at("", name), unknown(&known));
                 None
             }
         };

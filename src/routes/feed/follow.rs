@@ -46,8 +46,8 @@ pub(crate) struct FeedParams {
     /// it the answer is the newest cursor, at once.
     since: Option<String>,
     /// Seconds to wait for an event, 0 to 60; 25 unless given.
-    #[param(minimum = 0, maximum = 60)]
-    wait: Option<u64>,
+    #[param(value_type = Option<u64>, minimum = 0, maximum = 60)]
+    wait: Option<String>,
     /// Events in the answer at most, 1 to 200; 50 unless given. Large events make it fewer.
     #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     limit: Option<String>,
@@ -148,17 +148,18 @@ pub(crate) async fn follow(
 }
 
 fn query(params: FeedParams) -> Result<FeedQuery> {
-    let wait = params.wait.map_or(WAIT_DEFAULT, Duration::from_secs);
-    if wait > WAIT_MAX {
-        let max = WAIT_MAX.as_secs();
-        return Err(Error::invalid(format!("query parameter wait: must be 0 to {max} seconds")));
-    }
     Ok(FeedQuery {
         since: params.since,
-        wait,
+        wait: params.wait.map_or(Ok(WAIT_DEFAULT), |text| wait(&text))?,
         limit: PageLimit::parse(params.limit.as_deref())?.get(),
         collection: params.collection,
     })
+}
+
+fn wait(text: &str) -> Result<Duration> {
+    let wait = text.parse().map(Duration::from_secs).ok().filter(|wait| *wait <= WAIT_MAX);
+    let max = WAIT_MAX.as_secs();
+    wait.ok_or_else(|| Error::invalid(format!("query parameter wait: must be 0 to {max} seconds")))
 }
 
 /// One long poll. When the server drains, it ends with what is there.

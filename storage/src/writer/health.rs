@@ -21,12 +21,14 @@ pub const BATCH_BUCKETS_ROWS: [u64; 12] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 
 /// A snapshot of the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WriterHealth {
-    /// Every lane runs and the store is sound.
+    /// It commits: every lane runs, the store is sound, there is room and the database is there.
     pub ok: bool,
     /// An fsync failed: no more writes, the process must end.
     pub broken: bool,
     /// The disk is full: nothing is committed until space returns (SQLite).
     pub out_of_space: bool,
+    /// The database did not answer the last time that something was to be committed (PostgreSQL).
+    pub unreachable: bool,
     /// Lanes whose thread or task has died and waits to be restarted.
     pub dead_lanes: usize,
     /// Lanes in all: 1 on SQLite.
@@ -89,6 +91,7 @@ pub(super) struct Counters {
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
     out_of_space: AtomicBool,
+    unreachable: AtomicBool,
 }
 
 impl Counters {
@@ -131,6 +134,11 @@ impl Counters {
         self.out_of_space.store(!has_room, Relaxed);
     }
 
+    /// Notes whether the database answered.
+    pub(super) fn has_answered(&self, has_answered: bool) {
+        self.unreachable.store(!has_answered, Relaxed);
+    }
+
     /// Counts a restarted lane.
     pub(super) fn restarted(&self) {
         self.restarts.fetch_add(1, Relaxed);
@@ -145,10 +153,14 @@ impl Counters {
         let broken = lanes.iter().any(|lane| matches!(lane, LaneStatus::Broken(_)));
         let dead_lanes = lanes.iter().filter(|lane| matches!(lane, LaneStatus::Dead(_))).count();
         let wal_bytes = self.wal_bytes.load(Relaxed);
+        let out_of_space = self.out_of_space.load(Relaxed);
+        let unreachable = self.unreachable.load(Relaxed);
+        let runs = lanes.iter().all(|lane| *lane == LaneStatus::Running);
         WriterHealth {
-            ok: lanes.iter().all(|lane| *lane == LaneStatus::Running),
+            ok: runs && !out_of_space && !unreachable,
             broken,
-            out_of_space: self.out_of_space.load(Relaxed),
+            out_of_space,
+            unreachable,
             dead_lanes,
             lanes: lanes.len(),
             restarts: self.restarts.load(Relaxed),

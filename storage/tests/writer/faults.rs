@@ -3,7 +3,7 @@
 
 use rookery_domain::{event::EventType, id::AppId, idempotency::KEPT_FOR_S};
 use rookery_storage::{
-    LaneStatus, StorageError, Writer, WriterOptions,
+    Db, LaneStatus, StorageError, Writer, WriterOptions,
     commit::{Abort, AppWrite, Outcome, RowState},
     faults::{self, Fault, Faults, Point},
     idempotency,
@@ -53,10 +53,14 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
         Outcome::Aborted(_) => assert!(!applied, "{point:?} {fault:?}: refused and there"),
         Outcome::Unknown | Outcome::StoreBroken => {}
     }
+    let is_lost = matches!((&test.db, fault), (Db::Postgres(_), Fault::Lose))
+        && outcome != Outcome::Committed;
+    assert_eq!(writer.health().unreachable, is_lost, "{point:?} {fault:?}");
     if outcome != Outcome::StoreBroken {
         // The writer works on.
         let next = Draft::new(app, after.head.last_seq).create(row("z", "{}")).commit(&writer);
         assert_eq!(next.await, Outcome::Committed, "{point:?} {fault:?}");
+        assert!(!writer.health().unreachable, "{point:?} {fault:?}");
         forget_answers(test).await;
     }
     outcome

@@ -27,7 +27,7 @@ use crate::{commit::Abort, db::PostgresDb};
 
 /// A connection that was idle this long is asked whether it still lives before it gets a batch:
 /// to lose it then costs nothing, to lose it around a commit leaves an unknown outcome.
-const PROBE_AFTER: Duration = Duration::from_secs(10);
+const PROBE_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -101,6 +101,7 @@ impl Lane {
             Ok(connection) => connection,
             Err(error) => {
                 tracing::warn!(%error, "the database cannot be reached");
+                self.shared.counters.has_answered(false);
                 batch.stage = Stage::Aborted(Abort::Refused(error.to_string()));
                 return Ok(());
             }
@@ -109,11 +110,13 @@ impl Lane {
         let mut session = Session { connection, answer_timeout, shared: &self.shared };
         match session.commit(batch).await {
             Ok(()) => {
+                self.shared.counters.has_answered(true);
                 self.connection = Some(session.connection);
                 Ok(())
             }
             Err(Ended::ConnectionLost(why)) => {
                 tracing::warn!(why, "a writer connection was lost");
+                self.shared.counters.has_answered(false);
                 Ok(())
             }
             Err(Ended::Broken(why)) => {
