@@ -172,7 +172,9 @@ async fn guides_are_pages_and_markdown() {
     for name in ["manifest", "sdk"] {
         let page = server.get(&format!("/reference/{name}")).await;
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-        for part in ["<h1>", "<table>", "<pre tabindex=\"0\"><code>"] {
+        for part in
+            ["<h1>", "<div class=\"wide\" tabindex=\"0\"><table>", "<pre tabindex=\"0\"><code>"]
+        {
             assert!(page.text.contains(part), "{name}: {part}");
         }
         let written = server.get(&format!("/reference/{name}.md")).await;

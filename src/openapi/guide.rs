@@ -1,7 +1,7 @@
 //! The guides of `docs/` as pages and as they are written: agents read Markdown, people pages.
 
 use askama::Template;
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
 use crate::pages::packed::Packed;
 
@@ -26,21 +26,24 @@ impl Guide {
     pub(super) fn of(markdown: &'static str) -> Self {
         let title = markdown.lines().next().unwrap_or_default().trim_start_matches("# ");
         let mut content = String::with_capacity(markdown.len() * 2);
-        html::push_html(
-            &mut content,
-            Parser::new_ext(markdown, Options::ENABLE_TABLES).map(reachable),
-        );
+        let events = Parser::new_ext(markdown, Options::ENABLE_TABLES);
+        html::push_html(&mut content, events.flat_map(reachable));
         let page = GuidePage { title, content };
         Self { page: super::reference::rendered(&page), markdown: Packed::new(markdown.to_owned()) }
     }
 }
 
-/// Whoever has no mouse can scroll what is wider than a phone.
-fn reachable(event: Event<'_>) -> Event<'_> {
-    match event {
-        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented)) => {
-            Event::Html("<pre tabindex=\"0\"><code>".into())
+/// What is wider than a phone can be scrolled, also without a mouse.
+fn reachable(event: Event<'_>) -> impl Iterator<Item = Event<'_>> {
+    let (before, event, after) = match event {
+        Event::Start(Tag::CodeBlock(_)) => {
+            (None, Event::Html("<pre tabindex=\"0\"><code>".into()), None)
         }
-        event => event,
-    }
+        Event::Start(Tag::Table(_)) => {
+            (Some(Event::Html("<div class=\"wide\" tabindex=\"0\">".into())), event, None)
+        }
+        Event::End(TagEnd::Table) => (None, event, Some(Event::Html("</div>".into()))),
+        event => (None, event, None),
+    };
+    before.into_iter().chain([event]).chain(after)
 }
