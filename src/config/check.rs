@@ -126,14 +126,19 @@ fn database(url: &str) -> Result<(), ConfigError> {
     let Ok(url) = Url::parse(url) else {
         return fail(
             "storage.database_url: cannot be read; in a password, percent-encode what is special \
-             in an address (# is %23, / is %2F)",
+             in an address (# is %23, / is %2F, ? is %3F)",
         );
     };
     let is_known = |name: &str| DATABASE_PARAMETERS.contains(&name) || name.starts_with("options[");
-    match url.query_pairs().find(|(name, _)| !is_known(name)) {
-        Some((name, _)) => fail(&format!("storage.database_url: unknown parameter {name:?}")),
-        None => Ok(()),
-    }
+    let Some((name, _)) = url.query_pairs().find(|(name, _)| !is_known(name)) else {
+        return Ok(());
+    };
+    // What follows a question mark in a password looks like one.
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte));
+    fail(&match is_word {
+        true => format!("storage.database_url: unknown parameter {name:?}"),
+        false => "storage.database_url: unknown parameter; in a password, ? is %3F".to_owned(),
+    })
 }
 
 fn limits(limits: &Limits) -> Result<(), ConfigError> {

@@ -106,8 +106,8 @@ impl Rows {
         self.places.get(*self.index.get(&digest)? as usize)
     }
 
-    /// Puts `row` at its key: in the place of the row that is there, which is returned, or in
-    /// creation order.
+    /// Puts `row` at its key: in the place of the row that is there, which is returned, or behind the
+    /// rows before it.
     pub(crate) fn put(&mut self, row: Arc<Row>) -> Option<Arc<Row>> {
         let digest = Digest::of(row.key());
         if let Some(place) = self.index.get(&digest) {
