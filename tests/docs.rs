@@ -187,22 +187,51 @@ async fn guides_are_pages_and_markdown() {
 }
 
 #[tokio::test]
-async fn the_manifests_guide_names_every_member() {
+async fn the_manifests_guide_names_every_member_and_its_example_deploys() {
     let server = TestServer::start().await;
     let owner = server.owner("owner").await;
     let guide = server.get("/reference/manifest.md").await.text;
-    for (place, manifest) in [
-        ("the manifest", json!({"zzz": 1})),
-        ("a collection", json!({"collections": {"x": {"zzz": 1}}})),
-        ("permissions", json!({"collections": {"x": {"permissions": {"zzz": 1}}}})),
-    ] {
+    let deploy = async |manifest: Value| {
         let body = json!({"html": "<p>app</p>", "manifest": manifest});
-        let refusal = server.send(Method::POST, &owner, "/v1/apps", &body).await;
-        let refusal = refusal.error(ErrorCode::ManifestInvalid);
-        let message = refusal["details"]["violations"][0]["message"].as_str().unwrap();
-        let known = message.strip_prefix("unknown member; known: ").expect(place);
-        for member in known.split(", ") {
-            assert!(guide.contains(&format!("`{member}`")), "{place}: {member}");
+        server.send(Method::POST, &owner, "/v1/apps", &body).await
+    };
+    let example = guide.split("```").nth(1).and_then(|block| block.strip_prefix("json"));
+    deploy(serde_json::from_str(example.expect("an example")).unwrap()).await.expect(201);
+
+    let stray = json!({"zzz": 1});
+    let with = |member: &str, value: Value| {
+        let mut collection = json!({"permissions": {"read": ["owner"], "write": ["owner"],
+            "delete": ["owner"]}});
+        collection[member] = value;
+        json!({"collections": {"x": collection}})
+    };
+    let rule = |kind: &str| {
+        let mut manifest = with("appendOnly", json!(false));
+        manifest[kind] = json!([stray]);
+        manifest
+    };
+    for manifest in [
+        stray.clone(),
+        json!({"roles": {"r": stray}}),
+        json!({"events": {"e": stray}}),
+        json!({"collections": {"x": stray}}),
+        with("permissions", stray.clone()),
+        with("anonWriteBudget", stray.clone()),
+        with("retention", stray.clone()),
+        with("relations", json!({"f": stray})),
+        rule("notify"),
+        rule("schedules"),
+        rule("webhooks"),
+        rule("ingest"),
+        rule("agentTasks"),
+    ] {
+        let refusal = deploy(manifest.clone()).await.json();
+        let violations = refusal["error"]["details"]["violations"].as_array();
+        let known = violations.into_iter().flatten().find_map(|violation| {
+            violation["message"].as_str()?.strip_prefix("unknown member; known: ")
+        });
+        for member in known.unwrap_or_else(|| panic!("{manifest}: {refusal}")).split(", ") {
+            assert!(guide.contains(&format!("`{member}`")), "{manifest}: {member}");
         }
     }
 }
