@@ -15,6 +15,8 @@ use rookery_domain::{
 enum Step {
     /// A new row, newer than all others.
     Append(u8),
+    /// A new row of the same millisecond as the newest, or nearly.
+    AppendAtOnce(u8),
     /// A row at an old place in the order of creation: a restore.
     Restore(u8, i64),
     /// A new version of the row at the key.
@@ -29,7 +31,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => any::<u8>().prop_map(Step::Append),
+        4 => any::<u8>().prop_map(Step::Append),
+        4 => any::<u8>().prop_map(Step::AppendAtOnce),
         3 => (any::<u8>(), 0..40_000i64).prop_map(|(key, at)| Step::Restore(key, at)),
         2 => any::<u8>().prop_map(Step::Update),
         4 => any::<u8>().prop_map(Step::Remove),
@@ -77,8 +80,8 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     for step in steps {
         let (before, kept) = (rows.clone(), rows.all());
         match *step {
-            Step::Append(key) if !model.0.contains_key(&key) => {
-                newest += 90;
+            Step::Append(key) | Step::AppendAtOnce(key) if !model.0.contains_key(&key) => {
+                newest += if matches!(step, Step::Append(_)) { 90 } else { 1 };
                 let new = row(key, newest, 1);
                 prop_assert!(rows.put(new.clone()).is_none());
                 model.0.insert(key, new);
@@ -107,7 +110,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
                 rows.settle();
                 prop_assert_eq!(rows.all(), model.sorted());
             }
-            Step::Append(_) | Step::Restore(..) => {}
+            Step::Append(_) | Step::AppendAtOnce(_) | Step::Restore(..) => {}
         }
         prop_assert_eq!(before.all(), kept, "a clone changed");
         prop_assert_eq!(rows.count(), model.0.len());
@@ -130,7 +133,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_container_holds_what_a_sorted_map_holds(
@@ -147,6 +150,24 @@ fn holes_are_squeezed_out_and_order_stays() {
         .chain([Step::RemoveMany])
         .chain((0..50).map(|key| Step::Restore(key, i64::from(key))))
         .chain([Step::RemoveMany])
+        .collect();
+    run(&steps).expect("both hold the same");
+}
+
+#[test]
+fn rows_that_came_before_removed_ones_are_put_into_order() {
+    use Step::{Append, AppendAtOnce, Remove, Restore, Settle};
+    let later = [Append(19), AppendAtOnce(100), Remove(19), Remove(100)];
+    let earlier = [Restore(2, 12_000), Restore(100, 12_000), Settle];
+    run(&[&later[..], &earlier].concat()).expect("both hold the same");
+}
+
+#[test]
+fn rows_that_were_not_put_into_order_yet_are_when_holes_are_squeezed_out() {
+    let steps: Vec<Step> = (0..=u8::MAX)
+        .filter(|key| key % 8 != 0)
+        .map(Step::Append)
+        .chain([Step::Settle, Step::AppendAtOnce(200), Step::AppendAtOnce(192), Step::RemoveMany])
         .collect();
     run(&steps).expect("both hold the same");
 }

@@ -119,7 +119,8 @@ impl Rows {
             return None;
         }
         if last.is_some_and(|last| creation(&row) < last) {
-            self.unsettled.get_or_insert(at);
+            // Later ones may have been removed since.
+            self.unsettled = Some(self.unsettled.map_or(at, |since| since.min(at)));
         }
         self.index.insert(digest, self.places.len() as u32);
         self.places.push(Some(row));
@@ -154,6 +155,8 @@ impl Rows {
         }
         let holes = self.places.len() - self.index.len();
         if holes > HOLES_MIN && holes > self.index.len() {
+            // Laid anew, rows count as settled.
+            self.settle();
             let rows: Vec<_> = self.iter().cloned().collect();
             *self = rows.into_iter().collect();
         }
