@@ -9,7 +9,9 @@ use rookery_domain::{
 use rookery_storage::offload::Offload;
 use tokio::{sync::Semaphore, time::Instant};
 
-use crate::{accounts::Accounts, observe::Observer, orgs::OrgAdmins, store::AppStore};
+use crate::{
+    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgAdmins, store::AppStore,
+};
 
 /// Settings of the runtime. Units are in the names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +104,8 @@ pub(crate) struct Env {
     pub(crate) trash_places: Semaphore,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
+    /// What apps were used for and is not rolled up yet.
+    pub(crate) collector: Collector,
     /// When the process started: idle times and crash streaks count from here.
     pub(crate) started: Instant,
 }

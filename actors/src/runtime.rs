@@ -14,7 +14,7 @@ use crate::{
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
-    meters::Whose,
+    meters::{Collector, Whose},
     observe::Observer,
     orgs::OrgAdmins,
     registry::Apps,
@@ -165,6 +165,7 @@ pub(crate) async fn start_apps(
         deciding: Offload::default(),
         trash_places: Semaphore::new(TRASH_PLACES),
         observer,
+        collector: Collector::default(),
         started: Instant::now(),
     });
     let apps = Apps::new(env, tree.shards.clone());
@@ -176,7 +177,7 @@ async fn watch_meters(workers: Arc<Workers>, apps: Apps) {
     let stopping = &apps.inner.stopping;
     loop {
         tokio::select! {
-            () = apps.inner.collector.full.notified() => {}
+            () = apps.inner.env.collector.full.notified() => {}
             () = stopping.cancelled() => return,
         }
         // A failure is logged there; the next full app, or the next round, tries again.

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use rookery_actors::{RuntimeOptions, SlotState, feed::FeedQuery};
-use rookery_domain::{ErrorCode, app::AppRecord, id::AppId};
+use rookery_actors::{
+    RuntimeOptions, SlotState,
+    app::message::{AppOp, Op},
+    feed::FeedQuery,
+};
+use rookery_domain::{ErrorCode, app::AppRecord, id::AppId, manifest::Visibility};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, MANIFEST, expect_panics, paused, record};
@@ -131,6 +135,29 @@ fn a_follower_hears_of_what_a_lost_outcome_turns_out_to_have_been() {
         assert_eq!(page.unwrap().events.len(), 1);
         assert!(began.elapsed() < Duration::from_secs(1), "it waited for its time to pass");
     });
+}
+
+#[test]
+fn whoever_finds_an_app_after_a_lost_outcome_finds_what_it_turned_out_to_be() {
+    for applied in [true, false] {
+        for fate in [Fate::Unknown { applied }, Fate::Die { applied }] {
+            paused().block_on(async {
+                let bench = Bench::start().await;
+                let app = bench.app().await;
+                let (visibility, share) = (Some(Visibility::Public), None);
+                let op = AppOp::Settings { visibility, share, timezone: None, org: None };
+                bench.store.hold();
+                let (unknown, ()) =
+                    tokio::join!(app.apply(bench.caller.clone(), Op::App(op), None, 0), async {
+                        until("a commit to end", || bench.store.end(fate)).await;
+                    });
+                assert!(unknown.is_err());
+                let found = bench.rig.apps.by_id(app.id()).await.expect("storage answers");
+                let is_public = found.record().visibility == Visibility::Public;
+                assert_eq!(is_public, applied, "{fate:?}");
+            });
+        }
+    }
 }
 
 #[test]

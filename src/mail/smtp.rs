@@ -36,7 +36,9 @@ use crate::{boot::BootError, config::Mail};
 
 /// Mails that may wait.
 const QUEUED_MAX: usize = 1_000;
-/// Mails that are sent at a time.
+/// Mails that are under way at a time, those that wait for another try included.
+const UNDER_WAY_MAX: usize = 256;
+/// Mails that are sent at a time. One that waits for another try takes no place among them.
 const SENDING_MAX: usize = 4;
 /// Tries of one mail.
 const TRIES_MAX: u32 = 4;
@@ -60,6 +62,8 @@ struct Sender {
     transport: Transport,
     from: Mailbox,
     clock: Clock,
+    /// Held for each try.
+    sending: Semaphore,
     /// No mail is tried again once this is cancelled.
     closing: CancellationToken,
 }
@@ -75,7 +79,8 @@ impl Smtp {
         let from =
             settings.from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
         let closing = CancellationToken::new();
-        let sender = Sender { transport, from, clock, closing: closing.clone() };
+        let sending = Semaphore::new(SENDING_MAX);
+        let sender = Sender { transport, from, clock, sending, closing: closing.clone() };
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);
         let tasks = TaskTracker::new();
         tasks.spawn(Arc::new(sender).run(waiting, tasks.clone()));
@@ -103,7 +108,7 @@ impl Sender {
         mut waiting: mpsc::Receiver<(Email, Letter)>,
         tasks: TaskTracker,
     ) {
-        let slots = Arc::new(Semaphore::new(SENDING_MAX));
+        let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
         loop {
             let next = tokio::select! {
                 biased;
@@ -114,7 +119,7 @@ impl Sender {
                 next = waiting.recv() => next,
             };
             let Some((to, letter)) = next else { return };
-            let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+            let Ok(place) = Arc::clone(&under_way).acquire_owned().await else { return };
             let Some(message) = self.compose(&to, letter) else {
                 tracing::error!("a mail could not be composed");
                 continue;
@@ -122,7 +127,7 @@ impl Sender {
             let this = Arc::clone(&self);
             tasks.spawn(async move {
                 this.deliver(&message).await;
-                drop(slot);
+                drop(place);
             });
         }
     }
@@ -155,7 +160,10 @@ impl Sender {
     async fn deliver(&self, message: &Message) {
         let mut pause = PAUSE;
         for attempt in 1..=TRIES_MAX {
-            match self.transport.send(message.clone()).await {
+            let Ok(slot) = self.sending.acquire().await else { return };
+            let sent = self.transport.send(message.clone()).await;
+            drop(slot);
+            match sent {
                 Ok(_) => return,
                 Err(error)
                     if error.is_permanent()

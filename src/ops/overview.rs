@@ -17,6 +17,8 @@ pub struct Overview {
     pub version: String,
     /// Whether it drains: no new work is taken.
     pub draining: bool,
+    /// Whether accounts are known; not while they are loaded anew.
+    pub accounts_ok: bool,
     /// What is wrong, worst first.
     #[serde(default)]
     pub problems: Vec<Problem>,

@@ -1,4 +1,4 @@
-//! Whether the service can do its work: whether a commit can be made.
+//! Whether the service can do its work: whether a commit can be made, and accounts are known.
 //!
 //! Commits that succeed are the proof. Where none has since the last look, or that is too long ago,
 //! a small one is made to find out, at most one a second however many ask.
@@ -49,6 +49,12 @@ impl Readiness {
         }
         if writer.out_of_space {
             return Err(Error::unavailable("no space is left to write to"));
+        }
+        if writer.stuck {
+            return Err(Error::unavailable("a commit takes too long"));
+        }
+        if !rooms.directory.is_up() {
+            return Err(Error::unavailable("accounts are being loaded"));
         }
         let mut last = self.0.lock().await;
         if let Some((at, found)) = &last.looked

@@ -76,12 +76,12 @@ type Key = (AppId, u32, Size);
 
 /// All pictures, and who takes them.
 pub struct Screenshots {
-    browser: Option<Arc<Browser>>,
+    browser: Option<Browser>,
     taken: moka::sync::Cache<Key, Bytes>,
     failed: moka::sync::Cache<Key, ()>,
     /// Those that wait and those that are being taken.
     admitted: Semaphore,
-    running: Semaphore,
+    running: Arc<Semaphore>,
 }
 
 impl Screenshots {
@@ -90,7 +90,7 @@ impl Screenshots {
     pub fn new(config: &config::Screenshot) -> Self {
         let weight = |_: &Key, png: &Bytes| u32::try_from(png.len()).unwrap_or(u32::MAX);
         Self {
-            browser: Browser::of(config).map(Arc::new),
+            browser: Browser::of(config),
             taken: moka::sync::Cache::builder()
                 .max_capacity(CACHE_BYTES_MAX)
                 .weigher(weight)
@@ -100,7 +100,7 @@ impl Screenshots {
                 .time_to_live(FAILED_FOR)
                 .build(),
             admitted: Semaphore::new(config.concurrency + WAITING_MAX),
-            running: Semaphore::new(config.concurrency),
+            running: Arc::new(Semaphore::new(config.concurrency)),
         }
     }
 
@@ -119,29 +119,44 @@ impl Screenshots {
     }
 
     async fn take(&self, state: &AppState, app: &Arc<AppRecord>, size: Size) -> Option<Bytes> {
-        let browser = self.browser.as_ref()?;
+        self.browser.as_ref()?;
         let key = (app.id, app.version, size);
-        if let Some(png) = self.taken.get(&key) {
-            return Some(png);
+        if let Some(known) = self.known(&key) {
+            return known;
         }
         let _admitted = self.admitted.try_acquire().ok()?;
-        let turn = tokio::time::timeout(WAIT_MAX, self.running.acquire()).await;
-        let _running = turn.ok()?.ok()?;
+        let turn = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.running).acquire_owned()).await;
+        let turn = turn.ok()?.ok()?;
         // Whoever was before may have taken it, or tried to.
-        if let Some(png) = self.taken.get(&key) {
-            return Some(png);
+        if let Some(known) = self.known(&key) {
+            return known;
         }
-        if self.failed.contains_key(&key) {
-            return None;
+        let (state, source) = (state.clone(), AppSource::new(state, Arc::clone(app)));
+        // To its end: where who asked has left, the next one would begin anew.
+        let picture = tokio::spawn(async move {
+            let _turn = turn;
+            state.screenshots.look(source, key).await
+        });
+        picture.await.ok()?
+    }
+
+    /// The picture that was taken, or `None` where that failed lately; nothing where neither is so.
+    fn known(&self, key: &Key) -> Option<Option<Bytes>> {
+        match self.taken.get(key) {
+            Some(png) => Some(Some(png)),
+            None => self.failed.contains_key(key).then_some(None),
         }
-        let source = AppSource::new(state, Arc::clone(app));
-        match browser.picture(source, size).await {
+    }
+
+    async fn look(&self, source: AppSource, key: Key) -> Option<Bytes> {
+        let (app, _, size) = key;
+        match self.browser.as_ref()?.picture(source, size).await {
             Ok(png) => {
                 self.taken.insert(key, png.clone());
                 Some(png)
             }
             Err(error) => {
-                tracing::warn!(app.id = %app.id, %error, "no screenshot was taken");
+                tracing::warn!(app.id = %app, %error, "no screenshot was taken");
                 self.failed.insert(key, ());
                 None
             }

@@ -10,7 +10,11 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use rookery_domain::time::Clock;
 use rookery_storage::{faults::Faults, offload::Offload};
-use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+use tokio::{
+    net::TcpListener,
+    task::JoinHandle,
+    time::{Instant, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -96,6 +100,8 @@ pub struct Server {
     ops_drain: CancellationToken,
 }
 
+/// The part of `server.drain_timeout_s` that running requests get.
+const REQUESTS_SHARE: f64 = 0.8;
 /// For running requests on the operators' listener, once everything else has drained.
 const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -177,7 +183,7 @@ fn limits(config: &config::Server) -> accept::Limits {
         connections_max: files::connections_max(config.connections_max),
         header_timeout: Duration::from_secs(config.header_timeout_s),
         write_timeout: Duration::from_secs(config.write_timeout_s),
-        drain_timeout: Duration::from_secs(config.drain_timeout_s),
+        drain_timeout: Duration::from_secs(config.drain_timeout_s).mul_f64(REQUESTS_SHARE),
     }
 }
 
@@ -222,22 +228,30 @@ impl Server {
         self.ops
     }
 
-    /// Drains: no new connections, long-polls end, running requests and mail that waits get
-    /// `server.drain_timeout_s`. The operators' listener answers until the rest has drained.
+    /// Drains: no new connections, long-polls end, running requests and mail that waits get most of
+    /// `server.drain_timeout_s`, and what they began the rest of it. The operators' listener answers
+    /// until the public one has drained. Returns within that time whatever does not answer: what was
+    /// acknowledged is durable.
     pub async fn stop(self) {
-        let patience = Duration::from_secs(self.state.config.server.drain_timeout_s);
-        let deadline = Instant::now() + patience;
+        let (now, patience) = (Instant::now(), self.state.config.server.drain_timeout_s);
+        let patience = Duration::from_secs(patience);
+        let end = now + patience;
         self.state.drain.cancel();
         self.state.rooms.runtime.end_polls();
         // A listener that panicked has nothing left to drain.
         let _ = self.site_listener.await;
-        self.state.mailer.close(deadline).await;
+        self.state.mailer.close(now + patience.mul_f64(REQUESTS_SHARE)).await;
         // Until now it said "not ready" to whoever asked.
         self.ops_drain.cancel();
-        let _ = self.ops_listener.await;
-        self.state.rooms.close().await;
-        if let Some(traces) = &self.state.traces {
-            traces.close().await;
+        let rest = async {
+            let _ = self.ops_listener.await;
+            self.state.rooms.close().await;
+            if let Some(traces) = &self.state.traces {
+                traces.close().await;
+            }
+        };
+        if timeout_at(end, rest).await.is_err() {
+            tracing::warn!("not everything was closed at the end of server.drain_timeout_s");
         }
     }
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use rookery_domain::id::{AgentId, KeyId};
 use rookery_storage::{
-    Db, StorageError, StorageOptions, agents,
+    Db, StorageError, StorageOptions, agents, apps,
     backup::{backup, restore},
     db::PostgresDb,
     directory::{self, Entry},
     load::{LoadOptions, load_app},
     meta,
 };
-use rookery_testkit::until_async;
+use rookery_testkit::{postgres, until_async};
 
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 
 use crate::{
     support::{NOW, TestDb, at_once, human, new_key, number, on_postgres},
@@ -46,7 +46,7 @@ fn a_load_waits_until_a_commit_that_was_given_up_has_ended() {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };
         let app = deploy(test, "notes").await;
         // What a writer has sent that nobody waits for any more.
-        let mut late = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        let mut late = postgres.connect().await.unwrap();
         late.execute("begin").await.unwrap();
         sqlx::query("update app_head set last_seq = 9 where app_id = $1")
             .bind(app.uuid().as_bytes().to_vec())
@@ -73,7 +73,7 @@ fn the_directory_waits_until_a_commit_that_was_given_up_has_ended() {
     on_postgres(async |test: &TestDb| {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };
         human(&test.db, "ann@example.org").await;
-        let mut late = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        let mut late = postgres.connect().await.unwrap();
         late.execute("begin; update humans set name = 'Ann'").await.unwrap();
         let db = test.db.clone();
         let loading = tokio::spawn(async move {
@@ -102,7 +102,7 @@ fn a_load_that_does_not_get_its_turn_ends_and_leaves_its_connection_sound() {
     on_postgres(async |test: &TestDb| {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };
         let app = deploy(test, "notes").await;
-        let mut hangs = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        let mut hangs = postgres.connect().await.unwrap();
         hangs.execute("begin; lock table app_head in access exclusive mode").await.unwrap();
         let options = StorageOptions {
             postgres_connections_max: 1,
@@ -150,7 +150,7 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
                 .unwrap();
         };
         // Somebody locks the keys in the other order, and never notices a deadlock itself.
-        let mut other = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        let mut other = postgres.connect().await.unwrap();
         other.execute("set deadlock_timeout = '60s'; set lock_timeout = 0").await.unwrap();
         other.execute("begin").await.unwrap();
         lock(&mut other, keys[1]).await;
@@ -237,7 +237,7 @@ fn a_server_that_falls_silent_keeps_nobody_waiting() {
         };
         let hasty = Db::connect(&options).await.unwrap();
         let load = || load_app(&hasty, app, LoadOptions { now: NOW, tail_events: 0 });
-        let mut hangs = PgConnection::connect_with(postgres.connect_options()).await.unwrap();
+        let mut hangs = postgres.connect().await.unwrap();
 
         hangs.execute("begin; lock table meta, app_head in access exclusive mode").await.unwrap();
         for error in [
@@ -344,12 +344,34 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
             let show = "select current_setting('synchronous_commit') || ', ' ||
                         current_setting('default_transaction_isolation')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
-            let lane = PgConnection::connect_with(postgres.connect_options());
-            let lane = sqlx::query_scalar(show).fetch_one(&mut lane.await.unwrap()).await;
+            let mut lane = postgres.connect().await.unwrap();
+            let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
             let found = format!("{found}, read committed");
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }
+    });
+}
+
+#[test]
+fn feeds_begin_a_new_history_in_a_copy_and_only_there() {
+    on_postgres(async |test: &TestDb| {
+        let app = deploy(test, "notes").await;
+        let history = async |options: &StorageOptions| {
+            let db = Db::connect(options).await.unwrap();
+            let record = apps::by_id(&db, app).await.unwrap().expect("the app");
+            db.close().await;
+            record.history
+        };
+        let before = history(&test.options).await;
+        assert_eq!(history(&test.options).await, before, "it was only started again");
+        test.db.close().await;
+        let original = test.database.as_ref().expect("PostgreSQL");
+        let copy = postgres().expect("PostgreSQL").copy_of(original).await;
+        let options = StorageOptions::postgres(&copy.url, "unused");
+        let copied = history(&options).await;
+        assert_ne!(copied, before, "what came after the copy was made is not in it");
+        assert_eq!(history(&options).await, copied, "once is enough");
     });
 }
 

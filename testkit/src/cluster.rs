@@ -121,6 +121,14 @@ impl Cluster {
         self.database_with("").await
     }
 
+    /// A copy of a database, to which nobody may be connected.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn copy_of(&self, database: &Database) -> Database {
+        self.database_with(&format!("template {}", database.name)).await
+    }
+
     /// A new database with nothing in it, made with these options of `create database`.
     ///
     /// # Panics

@@ -74,6 +74,22 @@ async fn a_mail_that_is_put_off_is_tried_again() {
 }
 
 #[tokio::test]
+async fn mails_that_are_put_off_hold_no_other_up() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().start().await;
+    let never: Vec<_> = (0..8).map(|n| format!("never{n}@example.org")).collect();
+    for email in &never {
+        ask_for_link(&server, email).await.expect(202);
+    }
+    ask_for_link(&server, "ada@example.org").await.expect(202);
+    post.next("ada@example.org").await;
+    // She did not wait until the last try of those that came first.
+    for email in &never {
+        assert!(post.tries(email).await.as_u64() < Some(4), "{email}");
+    }
+}
+
+#[tokio::test]
 async fn what_waits_when_the_server_ends_is_sent_before() {
     let Some(post) = Post::start().await else { return };
     let server = post.server().start().await;
@@ -176,7 +192,7 @@ async fn a_mail_that_failed_is_logged_without_its_address_and_its_link() {
     server.terminate();
     let log = std::fs::read_to_string(log).unwrap();
     let line = log.lines().find(|line| line.contains("a mail was not sent")).expect("a line");
-    assert!(line.contains("550"), "{line}");
+    assert!(line.contains("550") && line.contains("it refused"), "{line}");
     for secret in ["canary@example.org", token.as_str()] {
         let hit = log.lines().find(|line| line.contains(secret));
         assert!(hit.is_none(), "{hit:?}");

@@ -55,6 +55,11 @@ impl Post {
         ask(&self.service, &format!("/next?to={}", encoded(to))).await
     }
 
+    /// How often an address was asked to take one.
+    async fn tries(&self, to: &str) -> Value {
+        ask(&self.service, &format!("/tries?to={}", encoded(to))).await
+    }
+
     /// How many mails came to an address.
     async fn count(&self, to: &str) -> Value {
         ask(&self.service, &format!("/count?to={}", encoded(to))).await

@@ -3,8 +3,10 @@
 //   GET /servers       where the mail servers are, and the certificate that they have
 //   GET /next?to=A     the next mail to A, read as a mail program does, when there is one
 //   GET /count?to=A    how many mails to A there were
+//   GET /tries?to=A    how often A was to take one
 // The servers with TLS want the user "rookery" with the password "a secret: of/the tests". An
-// address that begins with "refused" has no mailbox, one with "later" takes mail the second time.
+// address that begins with "refused" has no mailbox, one with "later" takes mail the second time,
+// and one with "never" puts it off each time.
 import { createServer } from "node:http";
 import PostalMime from "postal-mime";
 import selfsigned from "selfsigned";
@@ -15,10 +17,9 @@ console.info = console.warn = () => {};
 
 const host = "127.0.0.1";
 const mailboxes = new Map();
-const putOff = new Set();
 
 function mailbox(address) {
-  if (!mailboxes.has(address)) mailboxes.set(address, { count: 0, mails: [], waiting: [] });
+  if (!mailboxes.has(address)) mailboxes.set(address, { count: 0, tries: 0, mails: [], waiting: [] });
   return mailboxes.get(address);
 }
 
@@ -64,11 +65,9 @@ async function serve(options) {
     },
     onRcptTo: ({ address }, session, done) => {
       if (address.startsWith("refused")) return done(refuse(550, "no such mailbox"));
-      if (address.startsWith("later") && !putOff.has(address)) {
-        putOff.add(address);
-        return done(refuse(451, "try again"));
-      }
-      done();
+      const tries = ++mailbox(address).tries;
+      const putOff = address.startsWith("never") || (address.startsWith("later") && tries === 1);
+      done(putOff ? refuse(451, "try again") : null);
     },
     onData: (stream, session, done) => read(stream, session).then(() => done(), done),
     ...options,
@@ -101,6 +100,7 @@ const control = createServer(async (request, response) => {
     "/servers": () => servers,
     "/next": () => next(to),
     "/count": () => mailbox(to).count,
+    "/tries": () => mailbox(to).tries,
   }[url.pathname];
   response.end(JSON.stringify(await body()));
 });

@@ -7,14 +7,15 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
-    Error, Result, app::AppStatus, idempotency::KeptAnswer, principal::Caller, timezone::Zone,
-    transfers,
+    Error, Result, app::AppStatus, idempotency::KeptAnswer, meters::Flow, principal::Caller,
+    timezone::Zone, transfers,
 };
 use rookery_storage::commit::{Abort, IdempotencyWrite, Outcome};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use super::{
+    answers::Known,
     aside,
     decide::decide,
     group::{InFlight, Open, seal},
@@ -185,10 +186,12 @@ impl App {
         if ask.deadline <= now {
             return Err(Error::unavailable("the request waited too long to be begun"));
         }
-        if let Some(asked) = &ask.idempotency
-            && let Some(reply) = self.working.private.answers.again(asked, self.env.clock.now())?
-        {
-            return Ok(reply);
+        if let Some(asked) = &ask.idempotency {
+            match self.working.private.answers.again(asked, self.env.clock.now())? {
+                Known::First(answer) => return Ok(Reply::Replayed(answer)),
+                Known::Forgotten => return Ok(Reply::LookAgain(Box::new(ask.op))),
+                Known::New => {}
+            }
         }
         let reply = decide(&self.env, &mut self.working, &ask.caller, ask.op)?;
         if let Some(asked) = ask.idempotency
@@ -252,6 +255,7 @@ impl App {
         let prev = self.published_seq();
         let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
+        self.slot.set_unsettled(true);
         self.env.store.submit(group);
     }
 
@@ -267,6 +271,7 @@ impl App {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
                 self.fail(in_flight, || Error::unavailable("the app moved; try again"));
+                self.slot.set_unsettled(true);
                 self.leave(myself, StopCause::CommitLost);
             }
             Outcome::Aborted(abort) => {
@@ -299,6 +304,8 @@ impl App {
             let before = live.root.swap(root);
             self.env.observer.published(self.slot.id, Some(&before), Some(&live.root.load()));
         }
+        self.slot.set_unsettled(false);
+        self.count_writes(&replies);
         release(replies);
         self.slot.hub.wake();
         if destroyed {
@@ -314,6 +321,16 @@ impl App {
         self.unstash(myself);
     }
 
+    /// Counts the rows that are durable now, whether or not anybody still waits for the answer.
+    fn count_writes(&self, replies: &[(ReplyPort, Result<Reply>)]) {
+        let of = |reply: &Result<Reply>| reply.as_ref().map_or(0, Reply::row_writes);
+        let writes: u64 = replies.iter().map(|(_, reply)| of(reply)).sum();
+        if writes > 0 {
+            let now = self.env.clock.now();
+            self.env.collector.count(&self.slot, now, Flow::RowWrites, writes);
+        }
+    }
+
     /// Nothing of the group in flight nor of the open one was applied: back to what is published.
     fn fail(&mut self, in_flight: InFlight, why: impl Fn() -> Error) {
         let open = std::mem::take(&mut self.working.open);
@@ -326,6 +343,7 @@ impl App {
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // Whatever is durable can be looked up: nothing of what is not may raise the floor.
         self.working.private.answers.forget_all(self.working.root.seq);
+        self.slot.set_unsettled(false);
         for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
             port.send(Err(why()));
         }
@@ -393,7 +411,7 @@ impl App {
 fn is_kept(caller: &Caller, reply: &Reply) -> bool {
     let by_key = matches!(caller, Caller::Agent { .. } | Caller::Credential { .. });
     match reply {
-        Reply::Stale => false,
+        Reply::Stale | Reply::LookAgain(_) => false,
         Reply::Row(_) | Reply::Batch(_) => by_key || reply.row_writes() > 0,
         _ => true,
     }

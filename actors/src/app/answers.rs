@@ -11,7 +11,7 @@ use rookery_domain::{
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 
-use super::message::{Reply, Unanswered};
+use super::message::Unanswered;
 
 /// Answers kept in memory.
 const ANSWERS_MAX: usize = 256;
@@ -29,6 +29,16 @@ pub(crate) struct Answers {
     floor: u64,
 }
 
+/// What this memory knows of a request.
+pub(crate) enum Known {
+    /// Its first answer.
+    First(KeptAnswer),
+    /// That it was not answered before.
+    New,
+    /// Nothing: storage must be asked again.
+    Forgotten,
+}
+
 struct Remembered {
     given_at: Timestamp,
     first: FirstAnswer,
@@ -40,18 +50,17 @@ impl Answers {
         Self { floor: seq, ..Self::default() }
     }
 
-    /// The answer to give again, if it was given in the last 24 hours; [`Reply::Stale`] when this
-    /// memory cannot tell and storage must be asked again.
+    /// Whether this request was answered in the last 24 hours, and how.
     ///
     /// # Errors
     /// `conflict` when the key came with another body.
-    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Option<Reply>> {
+    pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Known> {
         let once = &asked.request.once;
         let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
         match self.by_scope.get(&once.scope).filter(kept) {
-            Some(known) => Ok(Some(Reply::Replayed(known.first.clone().again(once)?))),
-            None if asked.checked_at_seq < self.floor => Ok(Some(Reply::Stale)),
-            None => Ok(None),
+            Some(known) => Ok(Known::First(known.first.clone().again(once)?)),
+            None if asked.checked_at_seq < self.floor => Ok(Known::Forgotten),
+            None => Ok(Known::New),
         }
     }
 

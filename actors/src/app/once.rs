@@ -52,23 +52,20 @@ impl AppHandle {
     pub async fn apply_once(
         &self,
         caller: Caller,
-        op: Op,
+        mut op: Op,
         request: OnceInApp,
         bytes: usize,
     ) -> Result<Reply> {
-        let mut tried = 1;
-        loop {
+        for _ in 0..LOOK_UPS_MAX {
             let asked = match self.look_up(&request).await? {
                 LookedUp::First(answer) => return Ok(Reply::Replayed(answer)),
                 LookedUp::New(asked) => asked,
             };
-            match self.apply(caller.clone(), op.clone(), Some(asked), bytes).await {
-                Ok(Reply::Stale) if tried < LOOK_UPS_MAX => tried += 1,
-                Ok(Reply::Stale) => {
-                    return Err(Error::unavailable("too many answers are being kept"));
-                }
-                answer => return answer,
+            match self.apply(caller.clone(), op, Some(asked), bytes).await? {
+                Reply::LookAgain(back) => op = *back,
+                reply => return Ok(reply),
             }
         }
+        Err(Error::unavailable("too many answers are being kept"))
     }
 }

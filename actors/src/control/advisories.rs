@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use rookery_domain::{
-    Result,
+    Error, Result,
     advisory::{Difference, Evidence, Report},
     app::AppRecord,
     id::{AppId, HumanId},
@@ -86,10 +86,11 @@ impl Control {
         {
             return Ok(report.clone());
         }
-        let report = Arc::new(match root {
-            Some(root) => of_root(&root),
-            None => self.of_storage(&record).await?,
-        });
+        let report = match root {
+            Some(root) => self.aside(move || of_root(&root)).await?,
+            None => self.of_storage(record.clone()).await?,
+        };
+        let report = Arc::new(report);
         let mut cache = self.advisories.0.lock();
         if cache.len() >= REPORTS_MAX {
             cache.clear();
@@ -98,7 +99,7 @@ impl Control {
         Ok(report)
     }
 
-    async fn of_storage(&self, record: &AppRecord) -> Result<Report> {
+    async fn of_storage(&self, record: Arc<AppRecord>) -> Result<Report> {
         let text = versions::manifest(&self.db, record.id, record.version).await?;
         let manifest = read_manifest(text.as_deref().unwrap_or("{}"))?;
         let counts = apps::collection_counts(&self.db, record.id).await?;
@@ -106,20 +107,32 @@ impl Control {
         for count in counts.into_iter().filter(|count| count.live > 0) {
             let sample =
                 apps::sample(&self.db, record.id, &count.collection, SAMPLE_ROWS_MAX).await?;
-            let values: Vec<Value> =
-                sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
-            evidence.insert(count.collection.into(), Evidence::gather(count.live, &values));
+            let gather = move || {
+                let rows: Vec<Value> =
+                    sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
+                Evidence::gather(count.live, &rows)
+            };
+            evidence.insert(count.collection.into(), self.aside(gather).await?);
         }
         Ok(Report::new(&manifest, record.visibility, &evidence))
+    }
+
+    /// Looks through rows beside the event loop: those of one app may be tens of MiB.
+    async fn aside<T: Send + 'static>(
+        &self,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.env().scanning.run(look).await.map_err(|_| Error::internal())
     }
 
     /// What `manifest` exposes, or would, with the rows that the app has now.
     ///
     /// # Errors
     /// Those of a read of the app.
-    pub async fn report_on(&self, app: &AppHandle, manifest: &Manifest) -> Result<Report> {
+    pub async fn report_on(&self, app: &AppHandle, manifest: Arc<Manifest>) -> Result<Report> {
         let root = app.root().await?;
-        Ok(Report::new(manifest, root.record.visibility, &evidence(&root.collections)))
+        let visibility = root.record.visibility;
+        self.aside(move || Report::new(&manifest, visibility, &evidence(&root.collections))).await
     }
 }
 

@@ -127,7 +127,7 @@ impl Control {
                 Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
                 // Answers were forgotten between the look-up and the actor's turn, or another
                 // version came first: prepare anew on that one.
-                Ok(Reply::Stale) => {}
+                Ok(Reply::LookAgain(_)) => {}
                 Err(error)
                     if error.code == ErrorCode::Unavailable && app.record().version != base => {}
                 Err(error) => return Err(error),

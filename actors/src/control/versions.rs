@@ -18,7 +18,7 @@ pub struct VersionContent {
     /// The manifest, as it was sent.
     pub manifest_text: Arc<str>,
     /// The manifest, read.
-    pub manifest: Manifest,
+    pub manifest: Arc<Manifest>,
     /// The assets, in the order of their paths.
     pub assets: Vec<AssetInfo>,
 }
@@ -57,7 +57,7 @@ impl Control {
         let (Some(info), Some(html), Some(manifest_text)) = (info, html, text) else {
             return Err(not_kept(number));
         };
-        let manifest = read_manifest(&manifest_text)?;
+        let manifest = Arc::new(read_manifest(&manifest_text)?);
         let assets = versions::assets(&self.db, app, number).await?;
         Ok(VersionContent { info, html, manifest_text, manifest, assets })
     }

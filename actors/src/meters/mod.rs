@@ -20,6 +20,7 @@ use std::sync::{
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use rookery_domain::{
+    Timestamp,
     id::{AppId, HumanId},
     meters::{
         Flow, Flows, hour_of,
@@ -216,6 +217,13 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
+    /// Counts `count` of `flow` now. Waits for nothing.
+    pub(crate) fn count(&self, slot: &Arc<Slot>, now: Timestamp, flow: Flow, count: u64) {
+        if slot.meters.add(hour_of(now), flow, count) {
+            self.list(slot.clone());
+        }
+    }
+
     fn list(&self, slot: Arc<Slot>) {
         self.listed.lock().push(slot);
     }
@@ -240,14 +248,12 @@ pub struct PageView<'a> {
 impl AppHandle {
     /// Counts `count` of `flow`. Wakes nothing and waits for nothing.
     pub fn meter(&self, flow: Flow, count: u64) {
-        let hour = hour_of(self.env().clock.now());
-        if self.slot.meters.add(hour, flow, count) {
-            self.apps.inner.collector.list(self.slot.clone());
-        }
+        let env = self.env();
+        env.collector.count(&self.slot, env.clock.now(), flow, count);
     }
 
     pub(crate) fn count_view(&self, hour: i32, visitor: Option<u64>, source: Source) {
-        let collector = &self.apps.inner.collector;
+        let collector = &self.env().collector;
         let (unlisted, full) = self.slot.meters.view(hour, visitor, source);
         if unlisted {
             collector.list(self.slot.clone());

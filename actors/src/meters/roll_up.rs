@@ -58,7 +58,7 @@ impl Whose {
 /// # Errors
 /// `unavailable` when storage does not answer: what was counted waits for the next time.
 pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
-    let collector = &apps.inner.collector;
+    let collector = &apps.inner.env.collector;
     let _rolling = collector.rolling.lock().await;
     let listed: Vec<Arc<Slot>> = {
         let mut listed = collector.listed.lock();
@@ -109,7 +109,7 @@ fn tally(slot: &Slot) -> Option<Tally> {
 /// `unavailable` when storage does not answer.
 pub(crate) async fn forget(apps: &Apps, db: &Db) -> Result<bool> {
     let env = &apps.inner.env;
-    let forgotten = &apps.inner.collector.forgotten;
+    let forgotten = &apps.inner.env.collector.forgotten;
     let today = day_of_hour(hour_of(env.clock.now()));
     if forgotten.load(Ordering::Relaxed) == today {
         return Ok(true);
@@ -144,7 +144,7 @@ impl Control {
     }
 
     async fn salt(&self, day: i32) -> Result<[u8; SALT_BYTES], StorageError> {
-        let held = &self.apps.inner.collector.salt;
+        let held = &self.apps.inner.env.collector.salt;
         if let Some(salt) = held.load().as_ref().filter(|salt| salt.0 == day) {
             return Ok(salt.1);
         }

@@ -5,9 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rookery_domain::{
-    Error, Result, app::AppRecord, id::AppId, meters::Flow, principal::Caller, trace::Trace,
-};
+use rookery_domain::{Error, Result, app::AppRecord, id::AppId, principal::Caller, trace::Trace};
 use rookery_storage::{offload::Place, trace};
 use serde::Serialize;
 use tokio::{sync::TryAcquireError, time::Instant};
@@ -158,13 +156,7 @@ impl AppHandle {
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
             match tokio::time::timeout_at(deadline + COMMIT_GRACE, answer).await {
-                Ok(Ok(Answer::Done(reply))) => {
-                    let writes = reply.as_ref().map_or(0, Reply::row_writes);
-                    if writes > 0 {
-                        self.meter(Flow::RowWrites, writes);
-                    }
-                    return reply;
-                }
+                Ok(Ok(Answer::Done(reply))) => return reply,
                 Ok(Ok(Answer::Bounced(back, kept))) => {
                     (ask, permits) = (back, kept);
                     let gone = self.slot.gone(live.incarnation);

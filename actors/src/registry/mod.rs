@@ -30,7 +30,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{env::Env, meters::Collector};
+use crate::env::Env;
 pub use handle::{AppHandle, Observation};
 use shards::Shards;
 use slot::Slot;
@@ -50,7 +50,6 @@ pub(crate) struct Inner {
     parts: [RwLock<HashMap<AppId, Arc<Slot>>>; PARTS],
     slugs: RwLock<HashMap<Arc<str>, AppId>>,
     pub(crate) shards: Arc<Shards>,
-    pub(crate) collector: Collector,
     wakes: Arc<Semaphore>,
     inflight_bytes: Arc<Semaphore>,
     incarnations: AtomicU64,
@@ -68,7 +67,6 @@ impl Apps {
                 parts: Default::default(),
                 slugs: RwLock::default(),
                 shards,
-                collector: Collector::default(),
                 wakes,
                 inflight_bytes,
                 incarnations: AtomicU64::new(1),
@@ -77,7 +75,8 @@ impl Apps {
         }
     }
 
-    /// The app with this id or slug, whatever its status. Wakes nothing.
+    /// The app with this id or slug, whatever its status. Wakes nothing, but an app of which it is
+    /// not known how its last commit ended.
     ///
     /// # Errors
     /// `app_not_found`; `unavailable` when storage does not answer.
@@ -108,6 +107,9 @@ impl Apps {
     pub async fn by_id(&self, id: AppId) -> Result<AppHandle> {
         let known = self.part(id).read().get(&id).cloned();
         if let Some(slot) = known {
+            if slot.is_in_doubt() {
+                self.handle(slot.clone()).live().await?;
+            }
             return self.present(slot);
         }
         let record = self.inner.env.store.record(id).await?;

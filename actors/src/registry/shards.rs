@@ -116,7 +116,6 @@ impl Shards {
                     child.slot.retire(child.incarnation, StopCause::Ended);
                 }
             }
-            // At shutdown the root takes no children any more.
             Err(error) => error!(%error, "a shard could not be replaced"),
         }
     }

@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -72,6 +72,9 @@ pub(crate) struct Slot {
     used_ms: AtomicU64,
     /// Milliseconds since process start until which its decisions are made aside.
     slow_until_ms: AtomicU64,
+    /// A group is with the writer, or was when its incarnation ended: what storage holds of the app
+    /// may be newer than `record`.
+    unsettled: AtomicBool,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
@@ -104,6 +107,7 @@ impl Slot {
             left: Notify::new(),
             used_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
+            unsettled: AtomicBool::new(false),
             floor: AtomicU64::new(0),
             settled: Mutex::default(),
         }
@@ -305,6 +309,17 @@ impl Slot {
     /// Notes which account counts how many rows of this app.
     pub(crate) fn settle(&self, settled: Settled) {
         *self.settled.lock() = Some(settled);
+    }
+
+    /// Notes that a group is with the writer, or that it is known how the last one ended.
+    pub(crate) fn set_unsettled(&self, unsettled: bool) {
+        self.unsettled.store(unsettled, Ordering::Release);
+    }
+
+    /// Whether its record may be older than what storage holds: an incarnation ended before it was
+    /// known how its last commit did. The next one reads the truth.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.unsettled.load(Ordering::Acquire) && self.live.load().is_none()
     }
 
     /// Messages queued or uncommitted: permits in use.

@@ -99,6 +99,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     };
     let root = Arc::new(working.root.clone());
     slot.record.store(root.record.clone());
+    slot.set_unsettled(false);
 
     let incarnation = apps.next_incarnation();
     let (tell, live) = tokio::sync::oneshot::channel();

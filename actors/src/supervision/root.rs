@@ -1,7 +1,10 @@
 //! The root of the tree: supervises the shards and the directory's and workers' actors. A child
 //! that crashes is replaced where it can be; the root itself never stops but at shutdown.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use rookery_domain::time::Clock;
@@ -21,6 +24,8 @@ struct Replaceable {
     workers: Arc<OnceLock<Arc<Workers>>>,
     observer: Arc<Observer>,
     clock: Clock,
+    /// Set at shutdown: what ends then is not replaced.
+    is_stopping: Arc<AtomicBool>,
 }
 
 impl Actor for Root {
@@ -59,6 +64,9 @@ impl Actor for Root {
 }
 
 async fn replace(children: &Replaceable, child: &ActorCell, root: &ActorRef<Never>) {
+    if children.is_stopping.load(Ordering::Relaxed) {
+        return;
+    }
     if let Some(shards) = children.shards.get() {
         shards.replace(child.get_id(), &root.get_cell()).await;
     }
@@ -94,8 +102,13 @@ impl Tree {
     /// # Errors
     /// When ractor cannot spawn.
     pub(crate) async fn start(observer: Arc<Observer>, clock: Clock) -> Result<Self, SpawnErr> {
-        let children =
-            Replaceable { shards: Arc::default(), workers: Arc::default(), observer, clock };
+        let children = Replaceable {
+            shards: Arc::default(),
+            workers: Arc::default(),
+            observer,
+            clock,
+            is_stopping: Arc::default(),
+        };
         let (root, _) = Actor::spawn(None, Root, children.clone()).await?;
         let shards = Arc::new(Shards::start(&root.get_cell()).await?);
         // Set once, here.
@@ -124,6 +137,7 @@ impl Tree {
 
     /// Stops the tree, children first.
     pub(crate) async fn stop(&self) {
+        self.children.is_stopping.store(true, Ordering::Relaxed);
         self.root.stop_children_and_wait(None, None).await;
         self.root.stop(None);
     }

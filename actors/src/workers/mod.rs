@@ -278,7 +278,6 @@ impl Workers {
                 place.status.lock().restarts += 1;
                 info!(worker = ?place.kind, "restarted");
             }
-            // At shutdown the root takes no children any more.
             Err(error) => error!(worker = ?place.kind, %error, "a worker could not be replaced"),
         }
     }

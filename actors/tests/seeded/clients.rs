@@ -163,7 +163,7 @@ impl Client {
             }
             Ok(Reply::Replayed(_)) => assert!(scope.is_some()),
             // Of a key, or of a row in the trash.
-            Ok(Reply::Stale) => {}
+            Ok(Reply::Stale | Reply::LookAgain(_)) => {}
             Ok(other) => panic!("an answer to another question: {other:?}"),
             Err(error) => self.refused(&error, &marks),
         }

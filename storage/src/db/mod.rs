@@ -7,6 +7,7 @@
 
 mod answer;
 mod args;
+mod origin;
 mod postgres;
 mod soundness;
 mod sqlite;

@@ -3,7 +3,7 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions, PgPool,
+    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool,
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -11,7 +11,8 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
-    AnswerTimeout, Arg, Attempt, Body, DatabaseUrl, Record, Soundness, StorageOptions, Tx, tx,
+    AnswerTimeout, Arg, Attempt, Body, DatabaseUrl, Record, Soundness, StorageOptions, Tx, origin,
+    tx,
 };
 use crate::error::{Result, StorageError};
 
@@ -20,6 +21,21 @@ static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// How long a request waits for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How a session is set, whatever the database, the role or a pooler in between would have it be. By
+/// statements, because poolers refuse or ignore options of the connection's start.
+const SESSION: &str = "
+    -- What else waits for a lock or forgets a transaction must not stop everyone. A transaction that
+    -- is given up because nobody answers has ended here before that.
+    set lock_timeout = '10s';
+    set idle_in_transaction_session_timeout = '20s';
+    -- The statements are written for it: they lock what they decide on.
+    set default_transaction_isolation = 'read committed';
+    -- That a table is there already is no news at each start.
+    set client_min_messages = 'warning';
+    -- What is acknowledged is durable. Anything else than off is the operator's choice.
+    select set_config('synchronous_commit', 'on', false)
+        where current_setting('synchronous_commit') = 'off'";
 
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
@@ -45,24 +61,21 @@ impl PostgresDb {
             // The cause may quote the address, and that may hold a password.
             .ok_or_else(|| StorageError::Open("the database URL is no postgres://...".into()))?
             .application_name("rookery")
-            .options([
-                // What else waits for a lock or forgets a transaction must not stop everyone.
-                ("lock_timeout", "10s"),
-                ("idle_in_transaction_session_timeout", "60s"),
-                // The statements are written for it: they lock what they decide on.
-                ("default_transaction_isolation", "read committed"),
-                // That a table is there already is no news at each start.
-                ("client_min_messages", "warning"),
-            ])
+            // Numbers come in binary; poolers refuse the option.
+            .extra_float_digits(None)
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
-        let (connect, pool) = trustworthy(connect, options.postgres_connections_max).await?;
+        let pool = pool(&connect, options.postgres_connections_max).await?;
+        check(&pool).await?;
         let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
         // Takes an advisory lock, so nodes that start together migrate once.
         let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
         // Not back to the pool: the session may still hold the lock of a failed migration.
         drop(conn.detach());
         migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
+        origin::note(&mut conn).await.map_err(|error| unreachable(&error))?;
+        drop(conn);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
@@ -82,10 +95,14 @@ impl PostgresDb {
         &self.0.soundness
     }
 
-    /// How to open a connection outside of the pool, as the writer's lanes do.
-    #[must_use]
-    pub fn connect_options(&self) -> &PgConnectOptions {
-        &self.0.options
+    /// A connection outside of the pool, as the writer's lanes have.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub async fn connect(&self) -> sqlx::Result<PgConnection> {
+        let mut connection = PgConnection::connect_with(&self.0.options).await?;
+        connection.execute(SESSION).await?;
+        Ok(connection)
     }
 
     /// How long the server may take to answer.
@@ -149,17 +166,13 @@ impl PostgresDb {
     }
 }
 
-/// A pool whose commits are durable when they are acknowledged, and how it connects.
-async fn trustworthy(
-    connect: PgConnectOptions,
-    connections_max: u32,
-) -> Result<(PgConnectOptions, PgPool)> {
-    let pool = pool(&connect, connections_max).await?;
+/// Checks what a session cannot set for itself.
+async fn check(pool: &PgPool) -> Result<()> {
     let settings = "select current_setting('server_encoding'), current_setting('fsync'),
-                           current_setting('full_page_writes'), current_setting('synchronous_commit')";
-    let settings: (String, String, String, String) =
-        sqlx::query_as(settings).fetch_one(&pool).await.map_err(|error| unreachable(&error))?;
-    let (encoding, fsync, full_page_writes, synchronous_commit) = settings;
+                           current_setting('full_page_writes')";
+    let settings: (String, String, String) =
+        sqlx::query_as(settings).fetch_one(pool).await.map_err(|error| unreachable(&error))?;
+    let (encoding, fsync, full_page_writes) = settings;
     // SQL_ASCII, what `initdb` chooses without a locale, keeps bytes as they come.
     if encoding != "UTF8" && encoding != "SQL_ASCII" {
         let why = format!(
@@ -173,20 +186,16 @@ async fn trustworthy(
             warn!("PostgreSQL runs with {name} = off: a power loss can take acknowledged writes");
         }
     }
-    if synchronous_commit != "off" {
-        return Ok((connect, pool));
-    }
-    // Only this one is a connection's own to say. Anything else than off is the operator's choice.
-    pool.close().await;
-    let connect = connect.options([("synchronous_commit", "on")]);
-    let pool = self::pool(&connect, connections_max).await?;
-    Ok((connect, pool))
+    Ok(())
 }
 
 async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool> {
     let pool = PgPoolOptions::new()
         .max_connections(connections_max)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+        })
         .connect_with(connect.clone());
     match pool.await {
         // It goes on trying, for a server that starts beside us, and then tells of that only.

@@ -72,6 +72,12 @@ impl<'q> Batch<'q> {
         self.entries.iter().all(|entry| entry.outcome.is_some())
     }
 
+    /// Whether a group was refused because the disk is full.
+    pub(super) fn found_no_room(&self) -> bool {
+        let full = Outcome::Aborted(Abort::Full);
+        self.entries.iter().any(|entry| entry.outcome.as_ref() == Some(&full))
+    }
+
     /// Rows of the groups that nothing speaks against.
     pub(super) fn rows(&self) -> usize {
         let stands = self.entries.iter().filter(|entry| entry.outcome.is_none());

@@ -3,17 +3,24 @@
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::queue::LaneStatus;
+use super::queue::{LaneStatus, Load};
 use crate::commit::{Abort, Group, Outcome};
 
 /// Upper bounds of the commit-time buckets, in microseconds; a last bucket takes the rest.
 pub const COMMIT_BUCKETS_US: [u64; 11] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 250_000, 1_000_000];
+
+/// How long a commit may be under way before its lane counts as stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a commit that found no room says that the disk is full.
+const FULL_FOR: Duration = Duration::from_secs(5);
 
 /// Upper bounds of the batch-size buckets, in rows; a last bucket takes the rest.
 pub const BATCH_BUCKETS_ROWS: [u64; 12] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 4_096];
@@ -21,14 +28,18 @@ pub const BATCH_BUCKETS_ROWS: [u64; 12] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 
 /// A snapshot of the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WriterHealth {
-    /// It commits: every lane runs, the store is sound, there is room and the database is there.
+    /// It commits: every lane runs and none is stuck, the store is sound, there is room and the
+    /// database is there.
     pub ok: bool,
     /// An fsync failed: no more writes, the process must end.
     pub broken: bool,
-    /// The disk is full: nothing is committed until space returns (SQLite).
+    /// The disk is full: nothing is committed until space returns (SQLite), or something was refused
+    /// for it within the last five seconds (PostgreSQL, where some commits still find room).
     pub out_of_space: bool,
     /// The database did not answer the last time that something was to be committed (PostgreSQL).
     pub unreachable: bool,
+    /// Something has been with the database for more than five seconds.
+    pub stuck: bool,
     /// Lanes whose thread or task has died and waits to be restarted.
     pub dead_lanes: usize,
     /// Lanes in all: 1 on SQLite.
@@ -91,6 +102,8 @@ pub(super) struct Counters {
     checkpoints: AtomicU64,
     wal_bytes: AtomicU64,
     out_of_space: AtomicBool,
+    /// When a commit last found no room (PostgreSQL).
+    full_at: Mutex<Option<Instant>>,
     unreachable: AtomicBool,
 }
 
@@ -134,6 +147,11 @@ impl Counters {
         self.out_of_space.store(!has_room, Relaxed);
     }
 
+    /// Notes that a commit found no room, where nothing else looks after it.
+    pub(super) fn found_no_room(&self) {
+        *self.full_at.lock() = Some(Instant::now());
+    }
+
     /// Notes whether the database answered.
     pub(super) fn has_answered(&self, has_answered: bool) {
         self.unreachable.store(!has_answered, Relaxed);
@@ -144,28 +162,26 @@ impl Counters {
         self.restarts.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn snapshot(
-        &self,
-        lanes: &[LaneStatus],
-        (queued, in_flight): (usize, usize),
-        alarm: u64,
-    ) -> WriterHealth {
+    pub(super) fn snapshot(&self, lanes: &[LaneStatus], load: Load, alarm: u64) -> WriterHealth {
         let broken = lanes.iter().any(|lane| matches!(lane, LaneStatus::Broken(_)));
         let dead_lanes = lanes.iter().filter(|lane| matches!(lane, LaneStatus::Dead(_))).count();
         let wal_bytes = self.wal_bytes.load(Relaxed);
-        let out_of_space = self.out_of_space.load(Relaxed);
+        let was_full = self.full_at.lock().is_some_and(|at| at.elapsed() < FULL_FOR);
+        let out_of_space = self.out_of_space.load(Relaxed) || was_full;
         let unreachable = self.unreachable.load(Relaxed);
+        let stuck = load.since > STUCK_AFTER;
         let runs = lanes.iter().all(|lane| *lane == LaneStatus::Running);
         WriterHealth {
-            ok: runs && !out_of_space && !unreachable,
+            ok: runs && !out_of_space && !unreachable && !stuck,
             broken,
             out_of_space,
             unreachable,
+            stuck,
             dead_lanes,
             lanes: lanes.len(),
             restarts: self.restarts.load(Relaxed),
-            queued,
-            in_flight,
+            queued: load.waiting,
+            in_flight: load.in_flight,
             batches: self.batches.load(Relaxed),
             groups: self.groups.load(Relaxed),
             rows: self.rows.load(Relaxed),

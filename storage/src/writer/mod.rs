@@ -18,7 +18,10 @@ mod sqlite;
 
 use std::sync::Arc;
 
-use self::{health::Counters, queue::Queue};
+use self::{
+    health::Counters,
+    queue::{Load, Queue},
+};
 use crate::{
     commit::{Epoch, Group},
     db::Db,
@@ -192,12 +195,8 @@ impl Writer {
         let shared = &self.0.shared;
         let lanes: Vec<_> =
             shared.queues.iter().map(|queue| queue.status().borrow().clone()).collect();
-        let lengths = shared
-            .queues
-            .iter()
-            .map(Queue::lengths)
-            .fold((0, 0), |sum, (queued, in_flight)| (sum.0 + queued, sum.1 + in_flight));
-        let mut health = shared.counters.snapshot(&lanes, lengths, shared.options.wal_alarm_bytes);
+        let load = shared.queues.iter().map(Queue::load).fold(Load::default(), Load::and);
+        let mut health = shared.counters.snapshot(&lanes, load, shared.options.wal_alarm_bytes);
         if self.0.db.soundness().broken().is_some() {
             (health.ok, health.broken) = (false, true);
         }

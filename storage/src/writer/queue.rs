@@ -41,10 +41,34 @@ pub enum LaneStatus {
     Stopped,
 }
 
+/// What one lane, or all of them together, have to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Load {
+    /// Groups that wait.
+    pub(super) waiting: usize,
+    /// Groups that are being committed.
+    pub(super) in_flight: usize,
+    /// How long the oldest of these have been.
+    pub(super) since: Duration,
+}
+
+impl Load {
+    /// That of two lanes.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            waiting: self.waiting + other.waiting,
+            in_flight: self.in_flight + other.in_flight,
+            since: self.since.max(other.since),
+        }
+    }
+}
+
 struct State {
     jobs: VecDeque<Job>,
     waiting: usize,
     in_flight: usize,
+    /// When the groups in flight were taken.
+    taken: Instant,
     draining: bool,
     broken: bool,
 }
@@ -75,6 +99,7 @@ impl Queue {
                 jobs: VecDeque::new(),
                 waiting: 0,
                 in_flight: 0,
+                taken: Instant::now(),
                 draining: false,
                 broken: false,
             }),
@@ -99,10 +124,11 @@ impl Queue {
         })
     }
 
-    /// Groups that wait, and groups that are being committed.
-    pub(super) fn lengths(&self) -> (usize, usize) {
+    /// What it has to do.
+    pub(super) fn load(&self) -> Load {
         let state = self.state.lock();
-        (state.waiting, state.in_flight)
+        let since = if state.in_flight > 0 { state.taken.elapsed() } else { Duration::ZERO };
+        Load { waiting: state.waiting, in_flight: state.in_flight, since }
     }
 
     /// Never blocks. A group that cannot be accepted is settled here.
@@ -225,6 +251,7 @@ impl Queue {
         }
         state.waiting -= groups.len();
         state.in_flight = groups.len();
+        state.taken = Instant::now();
         drop(state);
         Batch::new(self, counters, groups, barriers)
     }

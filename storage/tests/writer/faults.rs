@@ -56,6 +56,10 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     let is_lost = matches!((&test.db, fault), (Db::Postgres(_), Fault::Lose))
         && outcome != Outcome::Committed;
     assert_eq!(writer.health().unreachable, is_lost, "{point:?} {fault:?}");
+    if matches!(test.db, Db::Postgres(_)) {
+        let is_full = outcome == Outcome::Aborted(Abort::Full);
+        assert_eq!(writer.health().out_of_space, is_full, "{point:?} {fault:?}");
+    }
     if outcome != Outcome::StoreBroken {
         // The writer works on.
         let next = Draft::new(app, after.head.last_seq).create(row("z", "{}")).commit(&writer);

@@ -19,7 +19,7 @@ use rookery_storage::{
     faults::Faults,
     load::{LoadOptions, LoadedApp, load_app},
 };
-use sqlx::{Connection as _, Executor as _, PgConnection};
+use sqlx::{Executor as _, PgConnection};
 use tokio::sync::{OwnedMutexGuard, oneshot};
 
 use crate::support::{NOW, TestDb, human, new_app, writer};
@@ -233,7 +233,7 @@ impl Hold {
         match &test.db {
             Db::Sqlite(db) => Self::Sqlite { _baton: db.baton().lock_owned().await },
             Db::Postgres(db) => {
-                let mut locks = PgConnection::connect_with(db.connect_options()).await.unwrap();
+                let mut locks = db.connect().await.unwrap();
                 locks.execute("begin").await.unwrap();
                 sqlx::query("select 1 from app_head where app_id = $1 for update")
                     .bind(&app.uuid().as_bytes()[..])

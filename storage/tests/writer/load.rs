@@ -11,7 +11,6 @@ use rookery_storage::{
     commit::{AppWrite, Outcome, RowState, Totals},
     load::{LoadOptions, load_app},
 };
-use sqlx::{Connection as _, PgConnection};
 
 use super::kit::{Draft, ENTRIES, deploy, deploy_with, keys, load, mark, start};
 use crate::support::{NOW, TestDb, contract, row, writer};
@@ -34,7 +33,7 @@ async fn damage(test: &TestDb, key: &str) {
             assert_eq!(file.execute(sql, [key]).unwrap(), 1);
         }
         Db::Postgres(db) => {
-            let mut server = PgConnection::connect_with(db.connect_options()).await.unwrap();
+            let mut server = db.connect().await.unwrap();
             let done = sqlx::query("update rows set creator = '\\x00' where key = $1")
                 .bind(key)
                 .execute(&mut server)

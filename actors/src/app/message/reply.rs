@@ -6,7 +6,10 @@ use rookery_domain::{
     Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, row::Row,
 };
 
-use super::super::{access_ops::AccessReply, deploy::DeployReport};
+use super::{
+    super::{access_ops::AccessReply, deploy::DeployReport},
+    op::Op,
+};
 
 /// What an operation answers.
 #[derive(Debug, Clone)]
@@ -31,10 +34,13 @@ pub enum Reply {
     Count(u64),
     /// A first answer, replayed for its idempotency key.
     Replayed(KeptAnswer),
-    /// Nothing was done: what the sender had looked up in storage has changed meanwhile. It looks
-    /// again and comes back. Like every answer, this one waits for what it was computed from, so
-    /// the next look sees that.
+    /// Nothing was done: the row that the sender had read in the trash is another one by now. It
+    /// reads again and comes back. Like every answer, this one waits for what it was computed from,
+    /// so the next look sees that.
     Stale,
+    /// As [`Self::Stale`], where storage may know a first answer to the request by now. The
+    /// operation comes back undone: it may be large, and the sender kept no copy.
+    LookAgain(Box<Op>),
 }
 
 impl Reply {

@@ -82,6 +82,9 @@ impl Lane {
             let mut batch = queue.take(&shared.counters);
             let result = self.commit(&mut batch).await;
             self.used = Instant::now();
+            if batch.found_no_room() {
+                shared.counters.found_no_room();
+            }
             batch.finish();
             result?;
         }
@@ -133,8 +136,6 @@ impl Lane {
         {
             return Ok(idle);
         }
-        timeout(CONNECT_TIMEOUT, PgConnection::connect_with(self.db.connect_options()))
-            .await
-            .map_err(|_| sqlx::Error::PoolTimedOut)?
+        timeout(CONNECT_TIMEOUT, self.db.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)?
     }
 }

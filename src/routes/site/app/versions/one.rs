@@ -122,7 +122,7 @@ pub(super) async fn view(
     let record = app.record();
     let current = number == record.version;
     let rehearsal = if current { None } else { Some(rehearse(desk, &app, number).await?) };
-    let report = control.report_on(&app, &version.manifest).await?;
+    let report = control.report_on(&app, version.manifest.clone()).await?;
     let page = VersionPage {
         frame,
         number,
