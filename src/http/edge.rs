@@ -15,7 +15,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts};
@@ -105,7 +105,7 @@ impl Edge {
     /// Answers one request of `peer`.
     pub async fn handle<B>(&self, request: Request<B>, peer: SocketAddr) -> Response
     where
-        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B: http_body::Body<Data = bytes::Bytes> + Send + Unpin + 'static,
         B::Error: Into<axum::BoxError>,
     {
         let began = Instant::now();
@@ -113,20 +113,20 @@ impl Edge {
         let host = origin::settle_host(&mut parts);
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
+        let (body, leftover) = linger::watch(&parts.headers, body);
         let (response, app) = match self.refusal(&parts.headers, &passing) {
-            _ if let Err(wrong) = host => {
-                (ApiError::from(Error::invalid(wrong)).into_response(), None)
-            }
+            _ if let Err(wrong) = host => without(body, ApiError::from(Error::invalid(wrong))),
             Some(refusal) if routes.has(&passing.method, passing.uri.path()) => {
-                (refusal.into_response(), None)
+                without(body, refusal)
             }
             _ if let Origin::Alias { serving } = &origin => {
-                (origin::to_serving(serving, &passing.uri, &self.state), None)
+                without(body, origin::to_serving(serving, &passing.uri, &self.state))
             }
-            _ if passing.is_app && self.is_preflight(&passing) => (preflight(), None),
+            _ if passing.is_app && self.is_preflight(&passing) => without(body, preflight()),
             // Nothing refuses it; or no such route, which the router says better.
-            _ => self.answer(&passing, origin, Request::from_parts(parts, Body::new(body))).await,
+            _ => self.answer(&passing, origin, Request::from_parts(parts, body)).await,
         };
+        leftover.drain().await;
         self.leave(passing, response, app)
     }
 
@@ -193,12 +193,9 @@ impl Edge {
             // A page asks the API what it shows.
             parts.extensions.insert(InnerRoutes(routes.handlers()));
         }
-        let (body, leftover) = linger::watch(&parts.headers, body);
         let request = Request::from_parts(parts, body);
         let work = trace::within(passing.trace.clone(), route(routes.handlers(), request));
-        let answered = metering::run(work).await;
-        leftover.drain().await;
-        answered
+        metering::run(work).await
     }
 
     /// Gives an answer what every answer has, and counts it.
@@ -321,6 +318,12 @@ impl Edge {
             && self.state.origins.is_path_mode()
             && passing.uri.path().starts_with(PARTICIPANT_PREFIX)
     }
+}
+
+/// An answer for which nobody looks at the body.
+fn without(body: Body, answer: impl IntoResponse) -> (Response, Option<AppHandle>) {
+    drop(body);
+    (answer.into_response(), None)
 }
 
 /// A request on its way through: what the way out has to know of it.

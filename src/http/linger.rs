@@ -2,82 +2,99 @@
 //!
 //! A connection that is closed with bytes unread is reset, and a reset takes the answer with it
 //! that the client has not read yet: it would see a broken connection instead of `unauthorized` or
-//! `payload_too_large`. So the rest is read and thrown away first, within bounds. What is not here:
+//! `payload_too_large`. And where the body comes a moment after its head, a client that keeps its
+//! connection would not learn that it is closed. So the rest is read and thrown away first, within
+//! bounds, and the connection goes on. What is not here:
 //! how large a body may be ([`body`](super::body)); how the connection is closed, which is hyper's.
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::body::Body;
+use axum::{BoxError, body::Body};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt as _, Limited};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// A body up to this size is in the connection's buffers anyway.
-const SMALL_BYTES_MAX: u64 = 16 << 10;
 /// Bytes that are read only to be thrown away.
 const LINGER_BYTES_MAX: usize = 64 << 20;
 /// How long they are waited for.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
+/// How many bytes a client has sent at once, if it sends them at all.
+const SMALL_BYTES_MAX: u64 = 16 << 10;
+/// How long these are waited for.
+const SMALL_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Where a body goes that a handler drops before its end.
-#[derive(Debug, Default)]
-pub struct Leftover(Option<Place>);
+/// What a handler leaves of a body that it drops before its end.
+#[derive(Debug)]
+pub struct Leftover<B>(Option<Left<B>>);
 
-type Place = Arc<Mutex<Option<Body>>>;
+type Left<B> = Arc<Mutex<Option<B>>>;
 
-/// `body`, watched if it may be long enough to matter.
-pub fn watch(headers: &HeaderMap, body: Body) -> (Body, Leftover) {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let length = length.and_then(|text| text.parse::<u64>().ok());
-    let is_long = match length {
-        Some(length) => length > SMALL_BYTES_MAX,
-        None => headers.contains_key(header::TRANSFER_ENCODING),
-    };
+/// `body`, watched unless nothing of it can be left.
+pub fn watch<B>(headers: &HeaderMap, body: B) -> (Body, Leftover<B>)
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
     // Whoever asks before it sends has sent nothing yet, and will not when it is refused.
-    if !is_long || headers.contains_key(header::EXPECT) {
-        return (body, Leftover(None));
+    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+        return (Body::new(body), Leftover(None));
     }
-    let place = Place::default();
-    let watched = Watched { body: Some(body), ended: false, place: Arc::clone(&place) };
-    (Body::new(watched), Leftover(Some(place)))
+    let left = Left::default();
+    let watched = Watched { body: Some(body), ended: false, left: Arc::clone(&left) };
+    (Body::new(watched), Leftover(Some(left)))
 }
 
-impl Leftover {
+impl<B> Leftover<B>
+where
+    B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
     /// Reads what nobody has read.
     pub async fn drain(self) {
-        let Some(place) = self.0 else { return };
-        let body = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(left) = self.0 else { return };
+        let body = left.lock().take();
         let Some(body) = body else { return };
-        let mut rest = Limited::new(body, LINGER_BYTES_MAX);
-        // Too long, too slow or broken off: then the connection is reset after all.
-        let _ =
-            timeout(LINGER_TIME_MAX, async { while let Some(Ok(_)) = rest.frame().await {} }).await;
+        // Boxed: nearly every body was read to its end.
+        Box::pin(throw_away(body)).await;
     }
+}
+
+/// Reads a body to its end. Too long, too slow or broken off: then the connection is reset after all.
+async fn throw_away<B>(body: B)
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    let is_small = body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
+    let time_max = if is_small { SMALL_TIME_MAX } else { LINGER_TIME_MAX };
+    let mut rest = Limited::new(body, LINGER_BYTES_MAX);
+    let _ = timeout(time_max, async { while let Some(Ok(_)) = rest.frame().await {} }).await;
 }
 
 /// A body that hands itself back when it is dropped before its end.
-struct Watched {
+struct Watched<B: http_body::Body> {
     /// There until it is dropped.
-    body: Option<Body>,
+    body: Option<B>,
     ended: bool,
-    place: Place,
+    left: Left<B>,
 }
 
-impl http_body::Body for Watched {
-    type Data = Bytes;
-    type Error = axum::Error;
+impl<B: http_body::Body + Unpin> http_body::Body for Watched<B> {
+    type Data = B::Data;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
         // After an error there is nothing left to read either.
@@ -94,11 +111,11 @@ impl http_body::Body for Watched {
     }
 }
 
-impl Drop for Watched {
+impl<B: http_body::Body> Drop for Watched<B> {
     fn drop(&mut self) {
-        let ended = self.ended || http_body::Body::is_end_stream(self);
-        if let Some(body) = self.body.take().filter(|_| !ended) {
-            *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        let left = self.body.take().filter(|body| !self.ended && !body.is_end_stream());
+        if left.is_some() {
+            *self.left.lock() = left;
         }
     }
 }

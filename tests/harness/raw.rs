@@ -32,12 +32,13 @@ impl RawConnection {
         self.0.shutdown().await.expect("the server is there");
     }
 
-    /// Reads until the server has sent `end`.
-    pub async fn read_until(&mut self, end: &str) {
+    /// Reads until the server has sent `end`; all of it.
+    pub async fn read_until(&mut self, end: &str) -> String {
         let mut text = Vec::new();
         while !text.ends_with(end.as_bytes()) {
             text.push(self.0.read_u8().await.expect("the server sends more"));
         }
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Reads at most so many bytes; how many came, 0 when the server has closed.

@@ -139,6 +139,34 @@ async fn a_body_that_does_not_come_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__MIN_CLI_VERSION", "1.4.0");
+    let server = builder.start().await;
+    let refused = [
+        ("POST /v1/apps", "", 401),
+        ("POST /v1/keys", "authorization: Bearer none\r\n", 401),
+        ("POST /v1/register", "x-service-cli-version: 1.3.9\r\n", 426),
+        ("POST /v1/nothing", "", 404),
+    ];
+    let mut raw = server.raw().await;
+    for (request, header, status) in refused {
+        raw.send(&format!(
+            "{request} HTTP/1.1\r\nhost: localhost\r\n{header}content-length: 13\r\n\r\n"
+        ))
+        .await;
+        // The head has been dealt with by now.
+        for _ in 0..3 {
+            server.get("/alive").await.expect(200);
+        }
+        raw.send(r#"{"name": "x"}"#).await;
+        let answer = raw.read_until("}}").await;
+        // The answer before may have ended in one bracket more.
+        let answer = answer.trim_start_matches('}');
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_form_that_does_not_come_is_refused() {
     let server = TestServer::builder().set("ROOKERY__SERVER__BODY_TIMEOUT_S", "1").start().await;
     for path in ["/sign-in", "/device"] {

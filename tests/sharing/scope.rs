@@ -163,6 +163,12 @@ async fn who_may_not_read_is_shown_no_more_of_a_row_than_it_sent() {
     };
     assert_eq!(patch(json!({})).await, json!({}));
     assert_eq!(patch(json!({"x": 2})).await, json!({"x": 2}));
+    // Nor what is inside of an object that it only named.
+    let nested = json!({"data": {"o": {"secret": 1, "in": {"secret": 2}}}});
+    site.patch("/collections/safe/k", nested).await.expect(200);
+    assert_eq!(patch(json!({"o": {}})).await, json!({"o": {}}));
+    let named = json!({"o": {"in": {"mine": 3, "gone": null}}});
+    assert_eq!(patch(named).await, json!({"o": {"in": {"mine": 3}}}));
     let whole = json!({"data": {"y": 3}, "replace": true});
     let replaced = service.send(Method::PATCH, "safe/k", whole).await.expect(200);
     assert_eq!(replaced["data"], json!({"y": 3}));

@@ -13,7 +13,7 @@ use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
     Decision, sighted,
-    write::{append_only, check_version},
+    write::{NOTHING, append_only, check_version},
 };
 use crate::app::{
     message::{DeleteRow, Reply, RowFate, RowReply, Tombstone},
@@ -36,7 +36,7 @@ impl Decision<'_> {
         }
         check_version(&access, &row, target.if_match.as_ref())?;
         let RowReply { row, fate } = self.trash(shelf, &row);
-        Ok(RowReply { row: self.told(&decl, row, &[]), fate })
+        Ok(RowReply { row: self.told(&decl, row, NOTHING), fate })
     }
 
     /// Moves a live row to the trash, whoever asks.

@@ -26,6 +26,9 @@ use crate::app::{
     working::{TombKind, Undo},
 };
 
+/// The data of a row of which nothing is told.
+pub(super) const NOTHING: &str = "{}";
+
 impl Decision<'_> {
     /// Creates a row, or answers with the visible one at its key.
     pub(super) fn create(&mut self, shelf: usize, item: NewRow) -> Result<RowReply> {
@@ -44,7 +47,7 @@ impl Decision<'_> {
         self.pass_challenge(&decl)?;
         match existing {
             Some(row) => {
-                let row = self.told(&decl, row, &[]);
+                let row = self.told(&decl, row, NOTHING);
                 Ok(RowReply { row, fate: RowFate::Existed })
             }
             None => self.insert(shelf, &decl, item),
@@ -153,7 +156,11 @@ impl Decision<'_> {
         check_version(&access, &row, if_match)?;
         let needs_before = !decl.unique.is_empty() || !decl.relations.is_empty();
         let before = if needs_before { Self::value_of(&row) } else { Value::Null };
-        let sent = self.members_to_tell(&data);
+        let sent = match self.standing.allowlist {
+            // What the request would have made of an empty row.
+            Some(_) => patch::apply(NOTHING, data.clone(), replace)?.into_parts().0,
+            None => NOTHING.into(),
+        };
         let data = patch::apply(row.data(), data, replace)?;
         let who = self.standing.principal;
         patch::check_relations(decl, &before, data.value(), row.creator, who)?;
@@ -188,30 +195,15 @@ impl Decision<'_> {
         Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
     }
 
-    /// The members that [`Self::told`] may need of what was sent.
-    fn members_to_tell(&self, data: &Object) -> Vec<String> {
-        match data.value() {
-            Value::Object(members) if self.standing.allowlist.is_some() => {
-                members.keys().cloned().collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The row of an answer: to a credential that may not read it, only the members that it sent.
-    /// Whoever else writes a row sees it.
-    pub(super) fn told(&self, decl: &Collection, row: Arc<Row>, sent: &[String]) -> Arc<Row> {
+    /// The row of an answer: to a credential that may not read it, with the data that it `sent` in
+    /// place of the row's. Whoever else writes a row sees it.
+    pub(super) fn told(&self, decl: &Collection, row: Arc<Row>, sent: &str) -> Arc<Row> {
         let may_read =
             || Access::new(&self.standing, decl).read(Some(Authorship::from(&*row))).is_ok();
         if self.standing.allowlist.is_none() || may_read() {
             return row;
         }
-        let mut data = Self::value_of(&row);
-        if let Value::Object(members) = &mut data {
-            members.retain(|name, _| sent.contains(name));
-        }
-        let text = RowText::new(row.key(), &data.to_string());
-        Arc::new(Row { text, ..Row::clone(&row) })
+        Arc::new(Row { text: RowText::new(row.key(), sent), ..Row::clone(&row) })
     }
 
     /// Spends one anonymous write of the collection's budget, if it has one and the caller is
