@@ -96,8 +96,7 @@ impl Rooms {
             db.clone(),
             clock.clone(),
             key.clone(),
-            runtime.root(),
-            runtime.org_admins(),
+            &runtime,
             DirectoryOptions::default(),
         )
         .await

@@ -4,12 +4,12 @@
 //! `error-codes`.
 //!
 //! What is not here: which writes need a challenge, and in which order a refusal is told. Those are
-//! the app's; it hears what was found here ([`Evidence`]).
+//! the app's; it hears what was found here ([`ChallengeAnswer`]).
 
 use std::net::IpAddr;
 
 use reqwest::Client;
-use rookery_domain::{Error, Result, Timestamp, challenge::Evidence};
+use rookery_domain::{Error, Result, Timestamp, challenge::ChallengeAnswer};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use url::Url;
@@ -107,9 +107,9 @@ impl Siteverify {
         address: IpAddr,
         is_own: impl Fn(&str) -> bool,
         now: Timestamp,
-    ) -> Result<Evidence> {
+    ) -> Result<ChallengeAnswer> {
         if token.is_empty() || token.len() > TOKEN_CHARS_MAX {
-            return Ok(Evidence::Refused("is malformed"));
+            return Ok(ChallengeAnswer::Refused("is malformed"));
         }
         let address = address.to_string();
         let form = [
@@ -129,12 +129,12 @@ impl Siteverify {
         }
         Ok(match verdict {
             Verdict { success: false, .. } => {
-                Evidence::Refused("has expired, was used before, or is of another site key")
+                ChallengeAnswer::Refused("has expired, was used before, or is of another site key")
             }
             Verdict { hostname: Some(host), .. } if !is_own(&host) => {
-                Evidence::Refused("was given out on another host")
+                ChallengeAnswer::Refused("was given out on another host")
             }
-            Verdict { .. } => Evidence::vouched(token, now),
+            Verdict { .. } => ChallengeAnswer::vouched(token, now),
         })
     }
 }

@@ -86,7 +86,7 @@ impl Account {
 /// One app's rows in its account, for the life of one incarnation. Closing it takes back what was
 /// reserved and never became durable; from then on it changes nothing, so an incarnation that is
 /// still winding down cannot disturb its successor.
-pub(crate) struct Share(Mutex<Counted>);
+pub(crate) struct CountedRows(Mutex<Counted>);
 
 struct Counted {
     account: Arc<Account>,
@@ -103,8 +103,8 @@ pub(crate) struct Settled {
     pub(crate) rows: i64,
 }
 
-impl Share {
-    /// The share of an app that storage holds `rows` of. `settled` is what is counted of it since
+impl CountedRows {
+    /// Those of an app that storage holds `rows` of. `settled` is what is counted of it since
     /// its last incarnation, by this account or, when its owner has changed in a commit whose end
     /// nobody heard, by another; `None` when this is the first one, and then the account was
     /// seeded with what storage holds.

@@ -6,8 +6,11 @@ use rookery_domain::{
     Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
     sealed::ServerKey, time::Clock,
 };
-use rookery_storage::offload::Offload;
-use tokio::{sync::Semaphore, time::Instant};
+use rookery_storage::offload::{Offload, run_in};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 
 use crate::{
     accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgAdmins, store::AppStore,
@@ -111,6 +114,21 @@ pub(crate) struct Env {
 }
 
 impl Env {
+    /// Runs `job` beside the event loop, in one of these places.
+    ///
+    /// # Errors
+    /// `unavailable` when none is free within the time that a request has; `internal` when the job
+    /// panicked.
+    pub(crate) async fn beside<T: Send + 'static>(
+        &self,
+        places: &Offload,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let place = timeout(self.options.request_timeout, places.place()).await;
+        let place = place.map_err(|_| Error::unavailable("too many long jobs wait"))?;
+        run_in(place, job).await.map_err(|_| Error::internal())
+    }
+
     /// Time since the process started.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()

@@ -97,14 +97,17 @@ impl Runtime {
     }
 
     /// The table of organizations' admins, for the directory to keep.
-    #[must_use]
-    pub fn org_admins(&self) -> OrgAdmins {
+    pub(crate) fn org_admins(&self) -> OrgAdmins {
         self.apps.inner.env.orgs.clone()
     }
 
+    /// Who hears of crashes.
+    pub(crate) fn observer(&self) -> Arc<Observer> {
+        self.apps.inner.env.observer.clone()
+    }
+
     /// What other subsystems' actors are linked to.
-    #[must_use]
-    pub fn root(&self) -> ractor::ActorCell {
+    pub(crate) fn root(&self) -> ractor::ActorCell {
         self.tree.cell()
     }
 

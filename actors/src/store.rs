@@ -46,7 +46,7 @@ pub trait AppStore: Send + Sync + 'static {
     /// The record of an app by its slug.
     fn record_by_slug(&self, slug: &str) -> Stored<Option<AppRecord>>;
 
-    /// Rows of all apps of an account: live, trashed and detached.
+    /// Rows of an account's live and closed apps: live ones and detached ones (decision 23).
     fn account_rows(&self, owner: HumanId) -> Stored<u64>;
 
     /// Events with `after < seq <= through`, in order, at most `limit`.

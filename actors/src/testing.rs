@@ -19,7 +19,7 @@ use crate::{
     accounts::Account,
     app::{message::Message, places::Places, rows::Rows, tail::Tail},
     feed::hub::Hub,
-    meters::Meters,
+    meters::Usage,
     store::AppStore,
     supervision::root::Tree,
 };
@@ -205,7 +205,7 @@ impl PlacesBox {
 
 /// The meters of one app.
 #[derive(Default)]
-pub struct MetersBox(Meters);
+pub struct MetersBox(Usage);
 
 impl MetersBox {
     /// Counts a page view by this visitor, from this place.

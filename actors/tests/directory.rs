@@ -29,7 +29,7 @@ struct House {
     directory: Directory,
     db: Db,
     clock: Clock,
-    _runtime: Runtime,
+    runtime: Runtime,
     _data: TempDir,
 }
 
@@ -50,9 +50,8 @@ async fn house_with(directory: DirectoryOptions) -> House {
     let runtime =
         Runtime::start(db.clone(), store, limits, options, clock.clone(), key.clone()).await;
     let runtime = runtime.unwrap();
-    let (root, admins) = (runtime.root(), runtime.org_admins());
-    let directory = Directory::start(db.clone(), clock.clone(), key, root, admins, directory).await;
-    House { directory: directory.unwrap(), db, clock, _runtime: runtime, _data: data }
+    let directory = Directory::start(db.clone(), clock.clone(), key, &runtime, directory).await;
+    House { directory: directory.unwrap(), db, clock, runtime, _data: data }
 }
 
 impl House {
@@ -82,6 +81,9 @@ async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
         assert_eq!(holder.agent, agent.agent.id);
         house.agent().await;
     }
+    let told = house.runtime.apps().restarts(None, 10);
+    assert_eq!(told.len(), 3);
+    assert!(told.iter().all(|crash| crash.subject == "directory"), "{told:?}");
 }
 
 #[tokio::test]

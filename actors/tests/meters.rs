@@ -31,8 +31,8 @@ async fn what_is_counted_while_it_is_rolled_up_is_never_lost() {
         let (app, clock) = (app.clone(), house.clock.clone());
         tasks.push(tokio::spawn(async move {
             for i in 0..EACH {
-                app.meter(Flow::Requests, 1);
-                app.meter(Flow::BytesOut, 3);
+                app.count_use(Flow::Requests, 1);
+                app.count_use(Flow::BytesOut, 3);
                 if task == 0 && i % 5_000 == 0 {
                     // The turn of an hour meets additions and roll-ups.
                     clock.set(clock.now().plus_seconds(3_600));

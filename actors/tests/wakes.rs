@@ -71,6 +71,35 @@ fn a_full_mailbox_refuses_and_says_so() {
 }
 
 #[test]
+fn one_apps_requests_hold_a_part_of_the_bytes_that_all_may() {
+    paused().block_on(async {
+        // Room for 32 small requests, of which an app gets an eighth.
+        let options = RuntimeOptions { inflight_bytes_max: 32 * 512, ..RuntimeOptions::default() };
+        let bench = Bench::start_with(options).await;
+        let (crowded, other) = (bench.app().await, bench.app().await);
+        bench.store.hold();
+        let requests = async {
+            let keys: Vec<String> = (0..20).map(|i| format!("k{i}")).collect();
+            futures::future::join_all(keys.iter().map(|key| bench.create(&crowded, key))).await
+        };
+        let writer = async {
+            until("a full queue", || crowded.observe().queued == 4).await;
+            let (written, ()) = tokio::join!(bench.create(&other, "k"), async {
+                let queued = || crowded.observe().queued + other.observe().queued;
+                let all_committed = || queued() == 0 || !bench.store.end(Fate::Commit);
+                until("somebody waits", || queued() == 5).await;
+                until("an empty queue", || all_committed() && queued() == 0).await;
+            });
+            written.expect("another app has room");
+        };
+        let (answers, ()) = tokio::join!(requests, writer);
+        let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+        assert_eq!(refused.len(), 16);
+        assert!(refused.iter().all(|error| error.message.contains("for this app")));
+    });
+}
+
+#[test]
 fn ten_thousand_dormant_apps_have_no_actor_and_no_load() {
     paused().block_on(async {
         let bench = Bench::start().await;

@@ -4,7 +4,7 @@
 //! The server keeps nothing to check an answer: the task is signed, and its salt says for what
 //! and until when. That an answer is taken once only is remembered elsewhere, under
 //! [`Solved::id`] until [`Solved::expires_at`]. Answers of another provider come in judged
-//! ([`Evidence`]).
+//! ([`ChallengeAnswer`]).
 
 use base64::{
     Engine as _,
@@ -98,7 +98,7 @@ impl Challenge {
 
 /// What came with a write as the answer to a challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Evidence {
+pub enum ChallengeAnswer {
     /// The answer to a proof of work, not looked at yet.
     Work(Box<str>),
     /// A provider's token, which the provider has found good.
@@ -107,7 +107,7 @@ pub enum Evidence {
     Refused(&'static str),
 }
 
-impl Evidence {
+impl ChallengeAnswer {
     /// A token that its provider found good at `now`. The provider takes it once; it is remembered
     /// here as well, for as long as an answer of our own.
     #[must_use]
@@ -147,7 +147,7 @@ pub fn verify(
     app: AppId,
     collection: &str,
     now: Timestamp,
-    answer: Option<&Evidence>,
+    answer: Option<&ChallengeAnswer>,
 ) -> Result<Solved> {
     let Some(answer) = answer else {
         return Err(Error::new(
@@ -156,9 +156,9 @@ pub fn verify(
         ));
     };
     let solved = match answer {
-        Evidence::Work(answer) => check(key, app, collection, now, answer),
-        Evidence::Vouched(solved) => Ok(*solved),
-        Evidence::Refused(reason) => Err(*reason),
+        ChallengeAnswer::Work(answer) => check(key, app, collection, now, answer),
+        ChallengeAnswer::Vouched(solved) => Ok(*solved),
+        ChallengeAnswer::Refused(reason) => Err(*reason),
     };
     solved.map_err(|reason| {
         Error::new(

@@ -75,6 +75,13 @@ impl Error {
         Self::new(ErrorCode::AppNotFound, "no such app")
     }
 
+    /// `collection_not_found`.
+    #[must_use]
+    pub fn collection_not_found(name: &str) -> Self {
+        let message = format!("the manifest declares no collection {name:?}");
+        Self::new(ErrorCode::CollectionNotFound, message)
+    }
+
     /// `unavailable`: certainly not applied, may be sent again.
     #[must_use]
     pub fn unavailable(message: impl Into<String>) -> Self {

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rand::{SeedableRng, rngs::StdRng};
 use rookery_domain::{
     ErrorCode, Result, Timestamp,
-    challenge::{self, Challenge, Evidence, Solved},
+    challenge::{self, Challenge, ChallengeAnswer, Solved},
     id::AppId,
     sealed::ServerKey,
 };
@@ -26,7 +26,7 @@ fn task() -> Challenge {
 }
 
 fn verify(answer: &str) -> Result<Solved> {
-    challenge::verify(&key(), app(), "entries", NOW, Some(&Evidence::Work(answer.into())))
+    challenge::verify(&key(), app(), "entries", NOW, Some(&ChallengeAnswer::Work(answer.into())))
 }
 
 fn edited(edit: impl FnOnce(&mut Value)) -> String {
@@ -93,7 +93,7 @@ fn every_other_answer_is_refused() {
             app,
             collection,
             now,
-            Some(&Evidence::Work(answer.as_str().into())),
+            Some(&ChallengeAnswer::Work(answer.as_str().into())),
         )
         .expect_err(words);
         assert_eq!(error.code, ErrorCode::ChallengeVerificationFailed);
@@ -119,11 +119,11 @@ fn digits_cannot_move_between_salt_and_number() {
 #[test]
 fn a_providers_word_is_taken_and_names_its_token() {
     let judge = |evidence| challenge::verify(&key(), app(), "entries", NOW, Some(&evidence));
-    let solved = judge(Evidence::vouched("a", NOW)).expect("good");
+    let solved = judge(ChallengeAnswer::vouched("a", NOW)).expect("good");
     assert_eq!(solved.expires_at, NOW.plus_seconds(challenge::LIFETIME_S));
-    assert_eq!(judge(Evidence::vouched("a", NOW)).expect("good").id, solved.id);
-    assert_ne!(judge(Evidence::vouched("b", NOW)).expect("good").id, solved.id);
-    let error = judge(Evidence::Refused("was used before")).expect_err("bad");
+    assert_eq!(judge(ChallengeAnswer::vouched("a", NOW)).expect("good").id, solved.id);
+    assert_ne!(judge(ChallengeAnswer::vouched("b", NOW)).expect("good").id, solved.id);
+    let error = judge(ChallengeAnswer::Refused("was used before")).expect_err("bad");
     assert_eq!(error.code, ErrorCode::ChallengeVerificationFailed);
     assert!(error.message.ends_with("was used before"), "{}", error.message);
 }

@@ -34,7 +34,7 @@ use super::{
     headers, linger, metering,
     operators::{self, Operators},
     origin::{self, Origin},
-    rate_limit::{Limiter, Standing},
+    rate_limit::{Allowance, Limiter},
     refused,
     request_id::{self, RequestIds},
     request_log::{Line, RequestLog},
@@ -151,7 +151,7 @@ impl Edge {
             address,
             by_proxy: client::is_trusted(peer, proxies),
             request_id: self.request_ids.of(&parts.headers),
-            standing: self.limiter.as_ref().map(|limiter| limiter.count(address)),
+            allowance: self.limiter.as_ref().map(|limiter| limiter.count(address)),
             method,
             uri,
             routes,
@@ -225,8 +225,8 @@ impl Edge {
         if let Some(operators) = &self.operators {
             operators.write_headers(response);
         }
-        if let (Some(limiter), Some(standing)) = (&self.limiter, passing.standing) {
-            limiter.write_headers(standing, response.headers_mut());
+        if let (Some(limiter), Some(allowance)) = (&self.limiter, passing.allowance) {
+            limiter.write_headers(allowance, response.headers_mut());
         }
         if let Some(request) = &passing.cookies {
             session_cookie::renew(request, response.headers_mut(), &self.state);
@@ -300,7 +300,7 @@ impl Edge {
         if operators::is_health(path) {
             return None;
         }
-        passing.standing.and_then(Standing::refusal)
+        passing.allowance.and_then(Allowance::refusal)
     }
 
     /// Whose origin the request is for, and the routes there.
@@ -333,7 +333,7 @@ struct Passing<'a> {
     by_proxy: bool,
     request_id: HeaderValue,
     /// Where its address stands with the rate limit.
-    standing: Option<Standing>,
+    allowance: Option<Allowance>,
     method: Method,
     uri: Uri,
     routes: &'a RouteTable,

@@ -20,7 +20,7 @@ tokio::task_local! {
 
 /// Counts a request for `app`, and has the boundary count its answer.
 pub fn credit(app: &AppHandle) {
-    app.meter(Flow::Requests, 1);
+    app.count_use(Flow::Requests, 1);
     // Only the boundary's requests have a place for it: not those of a test without one.
     let _ = APP.try_with(|place| place.replace(Some(app.clone())));
 }
@@ -39,13 +39,13 @@ pub fn count_bytes(response: Response, app: AppHandle) -> Response {
     match response.body().size_hint().exact() {
         Some(0) => response,
         Some(bytes) => {
-            app.meter(Flow::BytesOut, bytes);
+            app.count_use(Flow::BytesOut, bytes);
             response
         }
         None => response.map(|body| {
             Body::new(body.map_frame(move |frame| {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
-                app.meter(Flow::BytesOut, bytes as u64);
+                app.count_use(Flow::BytesOut, bytes as u64);
                 frame
             }))
         }),

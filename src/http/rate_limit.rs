@@ -44,7 +44,7 @@ pub struct Limiter<C: Clock = MonotonicClock> {
 
 /// What the limiter says of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct Allowance {
     /// Requests that may follow at once.
     pub remaining: u32,
     /// Seconds until the whole burst is free again.
@@ -86,7 +86,7 @@ impl<C: Clock + Clone> Limiter<C> {
 
     /// Counts one request of `address`.
     #[must_use]
-    pub fn count(&self, address: IpAddr) -> Standing {
+    pub fn count(&self, address: IpAddr) -> Allowance {
         let hash = self.hasher.hash_one(Network::from(address));
         // The mask keeps the low bits only, so truncation loses nothing that counts.
         #[expect(clippy::cast_possible_truncation, reason = "masked to the number of counters")]
@@ -94,21 +94,21 @@ impl<C: Clock + Clone> Limiter<C> {
         match self.limiter.check_key(&counter) {
             Ok(snapshot) => {
                 let remaining = snapshot.remaining_burst_capacity();
-                Standing { remaining, reset_s: self.reset_s(remaining), retry_after_s: None }
+                Allowance { remaining, reset_s: self.reset_s(remaining), retry_after_s: None }
             }
             Err(refusal) => {
                 let wait = ceil_s(refusal.wait_time_from(self.clock.now())).max(1);
-                Standing { remaining: 0, reset_s: self.reset_s(0), retry_after_s: Some(wait) }
+                Allowance { remaining: 0, reset_s: self.reset_s(0), retry_after_s: Some(wait) }
             }
         }
     }
 
     /// Writes `RateLimit-Policy` and `RateLimit`.
-    pub fn write_headers(&self, standing: Standing, headers: &mut HeaderMap) {
+    pub fn write_headers(&self, allowance: Allowance, headers: &mut HeaderMap) {
         headers.insert(POLICY, self.policy.clone());
         let mut text = String::with_capacity(32);
         // Writing to a String cannot fail.
-        let _ = write!(text, "\"default\";r={};t={}", standing.remaining, standing.reset_s);
+        let _ = write!(text, "\"default\";r={};t={}", allowance.remaining, allowance.reset_s);
         if let Ok(value) = HeaderValue::try_from(text) {
             headers.insert(STATE, value);
         }
@@ -119,7 +119,7 @@ impl<C: Clock + Clone> Limiter<C> {
     }
 }
 
-impl Standing {
+impl Allowance {
     /// The refusal, when this request is over the limit.
     #[must_use]
     pub fn refusal(self) -> Option<ApiError> {

@@ -206,7 +206,7 @@ impl Ops {
             uptime_s: self.uptime().as_secs(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             draining: state.drain.is_cancelled(),
-            accounts_ok: state.rooms.directory.is_up(),
+            accounts_loading: !state.rooms.directory.is_up(),
             problems: Vec::new(),
             apps: self.apps(last, runtime, rate),
             messages: messages(&last.runtime, runtime, rate),

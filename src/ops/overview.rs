@@ -17,8 +17,9 @@ pub struct Overview {
     pub version: String,
     /// Whether it drains: no new work is taken.
     pub draining: bool,
-    /// Whether accounts are known; not while they are loaded anew.
-    pub accounts_ok: bool,
+    /// Whether accounts are being loaded anew: nobody is known meanwhile.
+    #[serde(default)]
+    pub accounts_loading: bool,
     /// What is wrong, worst first.
     #[serde(default)]
     pub problems: Vec<Problem>,

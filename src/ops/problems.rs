@@ -43,7 +43,7 @@ pub fn problems(seen: &Overview) -> Vec<Problem> {
     let why = "nothing can be made durable; /ready says more".to_owned();
     add(!writer.ok && !seen.draining, "the writer does not commit", why, "/ops/tree");
     let why = "nobody who needs a key or a session is answered meanwhile".to_owned();
-    add(!seen.accounts_ok, "accounts are being loaded", why, "/ops/tree");
+    add(seen.accounts_loading, "accounts are being loaded", why, "/ops/tree");
     add(seen.draining, "draining", "no new work is taken".to_owned(), "/ops");
     let why = format!("{} down until somebody lifts it", number(apps.quarantined as f64));
     add(apps.quarantined > 0, "apps are quarantined", why, "/ops/restarts");

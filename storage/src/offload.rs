@@ -49,11 +49,21 @@ impl Offload {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, JoinError> {
-        let place = self.place().await;
-        spawn_blocking(move || {
-            let _place = place;
-            job()
-        })
-        .await
+        run_in(self.place().await, job).await
     }
+}
+
+/// Runs `job` in its place. A job that has begun ends, also when nobody waits any more.
+///
+/// # Errors
+/// When it panicked, or the runtime ends.
+pub async fn run_in<T: Send + 'static>(
+    place: Place,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    spawn_blocking(move || {
+        let _place = place;
+        job()
+    })
+    .await
 }

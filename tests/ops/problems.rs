@@ -31,6 +31,7 @@ fn nothing_is_wrong_with_a_quiet_and_with_a_busy_server() {
 fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     let mut seen = well();
     seen.writer.ok = false;
+    seen.accounts_loading = true;
     seen.apps.quarantined = 3;
     seen.apps.restarting = 1;
     seen.http.failed_per_second = 2.0;
@@ -41,9 +42,10 @@ fn each_trouble_is_said_with_its_figure_and_a_page_that_is_there_worst_first() {
     seen.writer.wal_alarm = true;
     seen.memory.resident_bytes = 1 << 30;
     let found = problems(&seen);
-    assert_eq!(found.len(), 10);
+    assert_eq!(found.len(), 11);
     assert!(found[0].what.contains("writer"), "{found:?}");
-    assert!(found[1].what.contains("quarantined") && found[1].why.starts_with('3'), "{found:?}");
+    assert!(found[1].what.contains("accounts"), "{found:?}");
+    assert!(found[2].what.contains("quarantined") && found[2].why.starts_with('3'), "{found:?}");
     assert!(found.iter().any(|problem| problem.why.contains("1.5 s")), "{found:?}");
     for problem in found {
         let page = problem.page.split('?').next().unwrap();

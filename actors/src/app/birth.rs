@@ -24,12 +24,12 @@ use super::{
     answers::Answers,
     deploy::{EventSchemas, index},
     group::Open,
-    root::{Aside, Root, Shelf},
+    root::{Root, Shelf, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
     working::{Private, PrivateShelf, Tomb, TombKind, Working},
 };
-use crate::{accounts::Share, env::Env};
+use crate::{accounts::CountedRows, env::Env};
 
 /// Bytes of a manifest from which on its schemas may take long to compile.
 const LONG_MANIFEST_BYTES: usize = 8 << 10;
@@ -45,7 +45,7 @@ pub(crate) fn may_take_long(loaded: &LoadedApp) -> bool {
 ///
 /// # Errors
 /// `internal` when the stored manifest is none: the app cannot be served, its neighbours can.
-pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Result<Working> {
+pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -> Result<Working> {
     for poison in &loaded.poison {
         tracing::error!(
             app.id = %loaded.record.id,
@@ -74,7 +74,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         collections.push(Shelf { decl: decl.clone(), rows });
         shelves.push(PrivateShelf { schema, unique });
     }
-    let aside = aside(&loaded.tombstones);
+    let withheld = withheld(&loaded.tombstones);
     let mut tail = Tail::default();
     for event in loaded.tail {
         tail.push(sharing(event, &collections));
@@ -97,12 +97,12 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, account: Arc<Share>) -> Resu
         record: Arc::new(loaded.record),
         manifest,
         totals: loaded.head.totals,
-        aside: Arc::new(aside),
+        withheld: Arc::new(withheld),
         collections,
         access: Arc::new(AccessTables::of_loaded(loaded.access)),
         tail,
     };
-    Ok(Working { root, private, open: Open::default(), account, last_at })
+    Ok(Working { root, private, open: Open::default(), counted, last_at })
 }
 
 /// Reads a manifest that was checked when it was deployed.
@@ -124,29 +124,25 @@ fn events(env: &Env, manifest: &Manifest) -> Result<EventSchemas> {
         .collect()
 }
 
-fn aside(tombstones: &[Tombstone]) -> BTreeMap<Arc<str>, Aside> {
-    let mut aside: BTreeMap<Arc<str>, Aside> = BTreeMap::new();
+fn withheld(tombstones: &[Tombstone]) -> BTreeMap<Arc<str>, Withheld> {
+    let mut withheld: BTreeMap<Arc<str>, Withheld> = BTreeMap::new();
     for one in tombstones {
         let (trashed, detached) = match one.state {
             RowState::Trashed(_) => (1, 0),
             RowState::Detached => (0, 1),
             RowState::Purged(_) | RowState::Live => continue,
         };
-        let of_collection = aside.entry(one.collection.clone()).or_default();
+        let of_collection = withheld.entry(one.collection.clone()).or_default();
         of_collection.trashed += trashed;
         of_collection.detached += detached;
     }
-    aside
+    withheld
 }
 
 fn tombs(stored: Vec<Tombstone>, poison: &[PoisonRow]) -> HashMap<Arc<str>, DigestMap<Tomb>> {
     let mut tombs: HashMap<Arc<str>, DigestMap<Tomb>> = HashMap::new();
     for one in stored {
-        let kind = match one.state {
-            RowState::Trashed(_) => TombKind::Trashed,
-            RowState::Purged(_) => TombKind::Purged,
-            RowState::Detached | RowState::Live => TombKind::Detached,
-        };
+        let Some(kind) = TombKind::of(one.state) else { continue };
         let bytes = u32::try_from(one.bytes).unwrap_or(u32::MAX);
         let tomb = Tomb { version: one.version, kind, bytes };
         tombs.entry(one.collection).or_default().insert(Digest::of(&one.key), tomb);

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use super::{
     aside::Limit,
     decide::Decision,
-    root::{Aside, Root, Shelf},
+    root::{Root, Shelf, Withheld},
     rows::{Digest, DigestMap, Rows},
     working::{PrivateShelf, TombKind, Undo},
 };
@@ -65,7 +65,7 @@ pub struct DeployPlan {
 }
 
 /// What a deploy did, or would do.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DeployReport {
     /// The version's number.
     pub version: u32,
@@ -75,14 +75,31 @@ pub struct DeployReport {
     pub detached: u64,
     /// Rows that were detached and are served again.
     pub reattached: u64,
+    /// Rows that fit and stay detached, because others hold their unique values: how many, by
+    /// collection.
+    pub crowded_out: BTreeMap<Arc<str>, u64>,
 }
 
 /// How the rows come over: made without changing anything.
+#[derive(Default)]
 struct Carry {
     shelves: Vec<Shelf>,
     private: Vec<PrivateShelf>,
     detach: Vec<(Arc<str>, Arc<Row>)>,
     reattach: Vec<(Arc<str>, Arc<Row>)>,
+    crowded_out: BTreeMap<Arc<str>, u64>,
+}
+
+impl Carry {
+    fn report(&self, version: u32, breaks: Vec<Break>) -> DeployReport {
+        DeployReport {
+            version,
+            breaks,
+            detached: self.detach.len() as u64,
+            reattached: self.reattach.len() as u64,
+            crowded_out: self.crowded_out.clone(),
+        }
+    }
 }
 
 /// Rows that do not fit the new schema of their collection, by collection: of those whose schema
@@ -96,7 +113,7 @@ struct Gate<'a> {
 
 impl LiveRows for Gate<'_> {
     fn count(&self, collection: &str) -> u64 {
-        let coming_back = || self.root.aside(collection).detached;
+        let coming_back = || self.root.withheld(collection).detached;
         self.root.live_rows(collection).unwrap_or_else(coming_back)
     }
 
@@ -115,13 +132,7 @@ pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, V
     let unfit = unfit(root, plan, limit)?;
     let breaks = breaks(root, plan, &unfit)?;
     let carry = carry(root, plan, &unfit, limit, |_, _| true)?;
-    let report = DeployReport {
-        version: root.record.version + 1,
-        breaks,
-        detached: carry.detach.len() as u64,
-        reattached: carry.reattach.len() as u64,
-    };
-    Ok((report, carry.shelves))
+    Ok((carry.report(root.record.version + 1, breaks), carry.shelves))
 }
 
 /// What `plan` breaks.
@@ -167,7 +178,7 @@ fn unfit(root: &Root, plan: &DeployPlan, limit: Limit) -> Result<Unfit> {
 fn before(root: &Root, plan: &DeployPlan) -> Manifest {
     let mut before = (*root.manifest).clone();
     for (name, decl) in &plan.manifest.collections {
-        if before.collections.contains_key(name) || root.aside(name) == Aside::default() {
+        if before.collections.contains_key(name) || root.withheld(name) == Withheld::default() {
             continue;
         }
         let last = plan.last_declared.get(name).cloned();
@@ -195,7 +206,7 @@ fn carry(
     limit: Limit,
     is_detached: impl Fn(&str, &Row) -> bool,
 ) -> Result<Carry> {
-    let mut carry = Carry { shelves: vec![], private: vec![], detach: vec![], reattach: vec![] };
+    let mut carry = Carry::default();
     for shelf in &root.collections {
         if !plan.manifest.collections.contains_key(&shelf.decl.name) {
             let name = &shelf.decl.name;
@@ -219,11 +230,16 @@ fn carry(
         for row in plan.detached.get(name).into_iter().flatten() {
             limit.check()?;
             let fits = schema.is_none_or(|schema| fits(schema, row));
-            if fits && is_detached(name, row) && enter(&decl.unique, &mut unique, row) {
-                let row = next_version(row);
-                rows.put(row.clone());
-                carry.reattach.push((name.clone(), row));
+            if !fits || !is_detached(name, row) {
+                continue;
             }
+            if !enter(&decl.unique, &mut unique, row) {
+                *carry.crowded_out.entry(name.clone()).or_default() += 1;
+                continue;
+            }
+            let row = next_version(row);
+            rows.put(row.clone());
+            carry.reattach.push((name.clone(), row));
         }
         carry.shelves.push(Shelf { decl: decl.clone(), rows });
         carry.private.push(PrivateShelf { schema: schema.cloned(), unique });
@@ -298,12 +314,7 @@ impl Decision<'_> {
                 .tomb(collection, Digest::of(row.key()))
                 .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
         })?;
-        let report = DeployReport {
-            version: root.record.version + 1,
-            breaks,
-            detached: carry.detach.len() as u64,
-            reattached: carry.reattach.len() as u64,
-        };
+        let report = carry.report(root.record.version + 1, breaks);
         self.apply(plan, carry);
         Ok(report)
     }

@@ -6,7 +6,7 @@
 use std::{hash::Hasher as _, sync::Arc};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    Error, Result, Timestamp,
     access::{Abilities, Access, Authorship, RowScope, Standing, read_rights},
     principal::Caller,
     query::{FeedCursor, PageBinding, PageCursor, PageLimit, RowQuery},
@@ -14,6 +14,7 @@ use rookery_domain::{
     row_key,
 };
 use rookery_storage::trash::TrashedRow;
+use tokio::time::timeout;
 
 use super::{
     page::PageText,
@@ -94,12 +95,7 @@ impl View {
     /// # Errors
     /// `collection_not_found`.
     pub(crate) fn shelf(&self, collection: &str) -> Result<&Shelf> {
-        self.root.shelf(collection).ok_or_else(|| {
-            Error::new(
-                ErrorCode::CollectionNotFound,
-                format!("the manifest declares no collection {collection:?}"),
-            )
-        })
+        self.root.shelf(collection).ok_or_else(|| Error::collection_not_found(collection))
     }
 }
 
@@ -207,7 +203,10 @@ impl AppHandle {
         access.trash()?;
         drop(view);
         // Held until the page is chosen: then only its rows are left of the whole trash.
-        let _place = self.env().trash_places.acquire().await;
+        let place = self.env().trash_places.acquire();
+        let _place = timeout(self.env().options.request_timeout, place)
+            .await
+            .map_err(|_| Error::unavailable("too many lists of a trash are being made"))?;
         let (view, trash) = self.with_trash(caller, collection).await?;
         self.rows_of(view, collection, query, trash).await
     }
@@ -248,8 +247,8 @@ impl AppHandle {
             limit: query.limit.get(),
         };
         let (rows, more) = if scan.is_long() {
-            let scanned = self.env().scanning.run(move || scan.run()).await;
-            scanned.map_err(|_| Error::internal())?
+            let env = self.env();
+            env.beside(&env.scanning, move || scan.run()).await?
         } else {
             scan.run()
         };

@@ -10,7 +10,7 @@ use rookery_domain::{
     app::{AppRecord, AppStatus},
     manifest::{Collection, Manifest},
 };
-use rookery_storage::commit::Totals;
+use rookery_storage::{apps::CollectionCounts, commit::Totals};
 
 use super::{access::AccessTables, rows::Rows, tail::Tail};
 
@@ -33,8 +33,8 @@ pub struct Root {
     /// What it holds.
     pub totals: Totals,
     /// Rows kept but not served, by collection; declared ones and removed ones. None is empty.
-    pub(crate) aside: Arc<BTreeMap<Arc<str>, Aside>>,
-    /// Purged rows whose keys are remembered, at about: what memory they take.
+    pub(crate) withheld: Arc<BTreeMap<Arc<str>, Withheld>>,
+    /// About how many purged rows' keys are remembered.
     pub(crate) purged: u64,
     pub(crate) collections: Vec<Shelf>,
     /// Who may do what besides the owner.
@@ -59,7 +59,7 @@ pub(crate) struct Shelf {
 
 /// How many rows of a collection are kept but not served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Aside {
+pub(crate) struct Withheld {
     /// Rows in the trash.
     pub(crate) trashed: u64,
     /// Rows that a forced deploy detached.
@@ -115,8 +115,8 @@ impl Root {
     }
 
     /// How many rows of a collection, declared or not, are kept but not served.
-    pub(crate) fn aside(&self, collection: &str) -> Aside {
-        self.aside.get(collection).copied().unwrap_or_default()
+    pub(crate) fn withheld(&self, collection: &str) -> Withheld {
+        self.withheld.get(collection).copied().unwrap_or_default()
     }
 
     /// What the app's record lists of each collection, the declared ones and those that are removed
@@ -124,25 +124,12 @@ impl Root {
     #[must_use]
     pub fn collection_counts(&self) -> Vec<CollectionCounts> {
         let counts = |name: &Arc<str>, live| {
-            let Aside { trashed: deleted, detached } = self.aside(name);
-            CollectionCounts { name: name.clone(), live, deleted, detached }
+            let Withheld { trashed, detached } = self.withheld(name);
+            CollectionCounts { name: name.clone(), live, trashed, detached }
         };
         let declared = self.collections.iter();
         let declared = declared.map(|shelf| counts(&shelf.decl.name, shelf.rows.len() as u64));
-        let removed = self.aside.keys().filter(|name| self.position(name).is_none());
+        let removed = self.withheld.keys().filter(|name| self.position(name).is_none());
         declared.chain(removed.map(|name| counts(name, 0))).collect()
     }
-}
-
-/// Numbers of one collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectionCounts {
-    /// The collection.
-    pub name: Arc<str>,
-    /// Rows served.
-    pub live: u64,
-    /// Rows in the trash.
-    pub deleted: u64,
-    /// Rows kept but not served.
-    pub detached: u64,
 }

@@ -23,11 +23,11 @@ use super::{
     answers::Answers,
     deploy::EventSchemas,
     group::Open,
-    root::{Aside, Root},
+    root::{Root, Withheld},
     rows::{Digest, DigestMap},
     spent::Spent,
 };
-use crate::accounts::{Account, Share};
+use crate::accounts::{Account, CountedRows};
 
 /// What an actor knows and is about to make durable.
 pub(crate) struct Working {
@@ -38,7 +38,7 @@ pub(crate) struct Working {
     /// What is decided and not yet with the writer.
     pub(crate) open: Open,
     /// The account the rows count towards.
-    pub(crate) account: Arc<Share>,
+    pub(crate) counted: Arc<CountedRows>,
     /// The latest time given to anything: rows of one app never share a creation time.
     pub(crate) last_at: Timestamp,
 }
@@ -127,6 +127,18 @@ pub(crate) enum TombKind {
     Poison,
 }
 
+impl TombKind {
+    /// That of a row in this state, unless it is live.
+    pub(crate) const fn of(state: RowState) -> Option<Self> {
+        match state {
+            RowState::Trashed(_) => Some(Self::Trashed),
+            RowState::Purged(_) => Some(Self::Purged),
+            RowState::Detached => Some(Self::Detached),
+            RowState::Live => None,
+        }
+    }
+}
+
 /// One step back.
 pub(crate) enum Undo {
     Unique {
@@ -203,8 +215,8 @@ impl Working {
                 }
                 Undo::Answer(scope) => self.private.answers.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
-                Undo::Rows(delta) => self.account.add(-delta),
-                Undo::Account(before) => self.account.move_back(before),
+                Undo::Rows(delta) => self.counted.add(-delta),
+                Undo::Account(before) => self.counted.move_back(before),
                 Undo::Shelves(before) => {
                     (self.private.shelves, self.private.events) = *before;
                 }
@@ -278,11 +290,7 @@ impl Working {
     /// Remembers that no live row stands at the key of `left`, and writes so.
     pub(crate) fn bury(&mut self, collection: &Arc<str>, left: Arc<Row>, state: RowState) {
         let key = Digest::of(left.key());
-        let kind = match state {
-            RowState::Trashed(_) => TombKind::Trashed,
-            RowState::Purged(_) => TombKind::Purged,
-            RowState::Detached | RowState::Live => TombKind::Detached,
-        };
+        let Some(kind) = TombKind::of(state) else { return };
         let bytes = if kind == TombKind::Purged { 0 } else { left.stored_bytes() };
         match kind {
             TombKind::Trashed => self.count_trashed(collection, 1),
@@ -327,25 +335,25 @@ impl Working {
     fn count_trashed(&mut self, collection: &Arc<str>, delta: i64) {
         let totals = &mut self.root.totals;
         totals.trashed = totals.trashed.saturating_add_signed(delta);
-        self.count_aside(collection, |aside| {
-            aside.trashed = aside.trashed.saturating_add_signed(delta);
+        self.count_withheld(collection, |counts| {
+            counts.trashed = counts.trashed.saturating_add_signed(delta);
         });
     }
 
     fn count_detached(&mut self, collection: &Arc<str>, delta: i64) {
         let totals = &mut self.root.totals;
         totals.detached = totals.detached.saturating_add_signed(delta);
-        self.count_aside(collection, |aside| {
-            aside.detached = aside.detached.saturating_add_signed(delta);
+        self.count_withheld(collection, |counts| {
+            counts.detached = counts.detached.saturating_add_signed(delta);
         });
     }
 
-    fn count_aside(&mut self, collection: &Arc<str>, change: impl FnOnce(&mut Aside)) {
-        let counts = Arc::make_mut(&mut self.root.aside);
-        let aside = counts.entry(collection.clone()).or_default();
-        change(aside);
-        if *aside == Aside::default() {
-            counts.remove(collection);
+    fn count_withheld(&mut self, collection: &Arc<str>, change: impl FnOnce(&mut Withheld)) {
+        let all = Arc::make_mut(&mut self.root.withheld);
+        let counts = all.entry(collection.clone()).or_default();
+        change(counts);
+        if *counts == Withheld::default() {
+            all.remove(collection);
         }
     }
 

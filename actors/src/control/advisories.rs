@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use rookery_domain::{
-    Error, Result,
+    Result,
     advisory::{Difference, Evidence, Report},
     app::AppRecord,
     id::{AppId, HumanId},
@@ -105,14 +105,13 @@ impl Control {
         let counts = apps::collection_counts(&self.db, record.id).await?;
         let mut evidence = BTreeMap::new();
         for count in counts.into_iter().filter(|count| count.live > 0) {
-            let sample =
-                apps::sample(&self.db, record.id, &count.collection, SAMPLE_ROWS_MAX).await?;
+            let sample = apps::sample(&self.db, record.id, &count.name, SAMPLE_ROWS_MAX).await?;
             let gather = move || {
                 let rows: Vec<Value> =
                     sample.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
                 Evidence::gather(count.live, &rows)
             };
-            evidence.insert(count.collection.into(), self.aside(gather).await?);
+            evidence.insert(count.name.clone(), self.aside(gather).await?);
         }
         Ok(Report::new(&manifest, record.visibility, &evidence))
     }
@@ -122,7 +121,7 @@ impl Control {
         &self,
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        self.env().scanning.run(look).await.map_err(|_| Error::internal())
+        self.env().beside(&self.env().scanning, look).await
     }
 
     /// What `manifest` exposes, or would, with the rows that the app has now.

@@ -16,7 +16,7 @@ use rookery_domain::{
 use rookery_storage::{
     StorageError,
     apps::{
-        self,
+        self, CollectionCounts,
         create::{self, CreateOutcome, NewApp},
     },
     commit::{NewVersion, Totals},
@@ -30,7 +30,6 @@ use super::{
     seed::Seeds,
     to_the_end,
 };
-use crate::app::root::CollectionCounts;
 
 /// Slugs that are drawn before a request without one is refused.
 const SLUGS_TRIED_MAX: usize = 8;

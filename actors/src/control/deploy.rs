@@ -62,6 +62,8 @@ pub struct Deployed {
     pub detached: u64,
     /// Rows that are served again.
     pub reattached: u64,
+    /// Rows that fit and stay detached, because others hold their unique values, by collection.
+    pub crowded_out: BTreeMap<Arc<str>, u64>,
     /// JSON pointers of manifest rules that are valid but not active yet.
     pub inactive: Vec<String>,
     /// For a dry run: what it changes in who can see and do what.
@@ -77,6 +79,7 @@ impl Deployed {
             breaks: report.breaks,
             detached: report.detached,
             reattached: report.reattached,
+            crowded_out: report.crowded_out,
             inactive: plan.manifest.inactive.clone(),
             exposure: None,
         }
@@ -211,11 +214,11 @@ impl Control {
     async fn rehearse(&self, app: &AppHandle, plan: &Arc<DeployPlan>) -> Result<Deployed> {
         let root = app.root().await?;
         let plan = plan.clone();
-        let rehearsed = self.env().deciding.run(move || {
+        let rehearse = move || {
             let (report, served) = deploy::dry_run(&root, &plan)?;
             let exposure = Some(advisories::change(&root, &plan, &served));
             Ok(Deployed { exposure, ..Deployed::new(root.record.clone(), &plan, report) })
-        });
-        rehearsed.await.map_err(|_| Error::internal())?
+        };
+        self.env().beside(&self.env().deciding, rehearse).await?
     }
 }

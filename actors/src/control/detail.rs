@@ -4,14 +4,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Manifest};
-use rookery_storage::{apps, commit::Totals, versions};
+use rookery_storage::{
+    apps::{self, CollectionCounts},
+    commit::Totals,
+    versions,
+};
 
 use super::{Control, Created, Shown};
 use crate::{
-    app::{
-        birth::read_manifest,
-        root::{CollectionCounts, Root},
-    },
+    app::{birth::read_manifest, root::Root},
     registry::{AppHandle, SlotState},
 };
 
@@ -88,22 +89,12 @@ impl Control {
         let (totals, _) =
             apps::head(&self.db, record.id).await?.ok_or_else(Error::app_not_found)?;
         let stored = apps::collection_counts(&self.db, record.id).await?;
-        let mut counts: BTreeMap<Arc<str>, CollectionCounts> = stored
-            .into_iter()
-            .map(|one| {
-                let name: Arc<str> = one.collection.into();
-                let (live, deleted, detached) = (one.live, one.trashed, one.detached);
-                (name.clone(), CollectionCounts { name, live, deleted, detached })
-            })
-            .collect();
+        let mut counts: BTreeMap<Arc<str>, CollectionCounts> =
+            stored.into_iter().map(|one| (one.name.clone(), one)).collect();
         let mut collections = Vec::new();
         for name in read_manifest(&text)?.collections.keys() {
-            collections.push(counts.remove(name).unwrap_or_else(|| CollectionCounts {
-                name: name.clone(),
-                live: 0,
-                deleted: 0,
-                detached: 0,
-            }));
+            let none = || CollectionCounts::of_live(name.clone(), 0);
+            collections.push(counts.remove(name).unwrap_or_else(none));
         }
         collections.extend(counts.into_values());
         Ok(AppDetail { record, dormant, collections, totals })

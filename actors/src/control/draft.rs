@@ -113,8 +113,7 @@ pub(super) async fn draft(
     let zone = bundle.timezone.as_deref().map(Zone::parse).transpose()?;
     // Compiling what a stranger wrote may take a while: not on a thread that serves requests.
     let work = move || compile(&shared, text, asked, &host, current.as_ref(), carried);
-    let compiled = env.compiling.run(work).await;
-    let draft = compiled.map_err(|_| Error::internal())??;
+    let draft = env.beside(&env.compiling, work).await??;
     Ok(Draft { timezone: zone.map(|zone| zone.name().into()), ..draft })
 }
 

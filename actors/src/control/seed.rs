@@ -16,11 +16,14 @@ use rookery_domain::{
     schema::CompiledSchema,
     unique::UniqueKey,
 };
-use rookery_storage::commit::{RowState, RowWrite, Totals};
+use rookery_storage::{
+    apps::CollectionCounts,
+    commit::{RowState, RowWrite, Totals},
+};
 use serde_json::{Value, json};
 
 use super::{Control, CreateApp, SeedRow, advisories::SAMPLE_ROWS_MAX, draft};
-use crate::app::{decide::violated, root::CollectionCounts};
+use crate::app::decide::violated;
 
 impl Control {
     /// The first rows and events, checked like rows that are written later.
@@ -169,11 +172,8 @@ impl Seeds {
 
     /// The declared collections with their rows.
     pub(super) fn counts(&self, manifest: &Manifest) -> Vec<CollectionCounts> {
-        let of = |name: &Arc<str>| CollectionCounts {
-            name: name.clone(),
-            live: self.counts.get(name).copied().unwrap_or(0),
-            deleted: 0,
-            detached: 0,
+        let of = |name: &Arc<str>| {
+            CollectionCounts::of_live(name.clone(), self.counts.get(name).copied().unwrap_or(0))
         };
         manifest.collections.keys().map(of).collect()
     }

@@ -15,7 +15,7 @@ use super::{
     DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation,
     once::Gates, participants::Cache, touches::Touches,
 };
-use crate::orgs::OrgAdmins;
+use crate::{observe::Observer, orgs::OrgAdmins};
 
 /// Changes that may wait for the actor at a time.
 const MUTATIONS_MAX: usize = 1_024;
@@ -27,6 +27,8 @@ pub(super) struct Core {
     pub(super) key: ServerKey,
     /// Who administers which organization, for apps to ask.
     pub(super) admins: OrgAdmins,
+    /// Hears of crashes.
+    pub(super) observer: Arc<Observer>,
     pub(super) options: DirectoryOptions,
     memory: RwLock<Memory>,
     /// Whether memory is what storage holds. Cleared before anybody hears of a crash.
@@ -45,7 +47,7 @@ impl Core {
         db: Db,
         clock: Clock,
         key: ServerKey,
-        admins: OrgAdmins,
+        (admins, observer): (OrgAdmins, Arc<Observer>),
         options: DirectoryOptions,
     ) -> Self {
         Self {
@@ -53,6 +55,7 @@ impl Core {
             clock,
             key,
             admins,
+            observer,
             options,
             memory: RwLock::default(),
             sound: AtomicBool::new(false),
@@ -78,6 +81,12 @@ impl Core {
         } else {
             Err(Error::unavailable("accounts are being loaded"))
         }
+    }
+
+    /// As [`Self::read`], within a change: it alone knows what memory is about to hold, so doubt does
+    /// not matter.
+    pub(super) fn peek<T>(&self, look: impl FnOnce(&Memory) -> T) -> T {
+        look(&self.memory.read())
     }
 
     /// Records what a transaction has just committed.

@@ -17,6 +17,7 @@ use super::{
     claims::{CODE_TTL_S, DRAWS_MAX},
     core::Core,
     keys::MintedKey,
+    mutation::BesideMemory as _,
 };
 
 /// Seconds between polls at first (RFC 8628, section 3.2: the default).
@@ -73,7 +74,7 @@ impl Directory {
                 interval_s: INTERVAL_S,
                 expires_at: now.plus_seconds(CODE_TTL_S),
             };
-            if devices::create(&core.db, device, now).await? {
+            if devices::create(&core.db, device, now).await.beside_memory()? {
                 return Ok(DeviceStart {
                     device_code,
                     user_code,
@@ -110,7 +111,7 @@ impl Directory {
         self.mutate(async move |core: Arc<Core>| {
             let (hash, device) = find(&core, code, client).await?;
             let decided = devices::decide(&core.db, hash.0, human, approve, core.now()).await;
-            if !decided.map_err(Error::from)? {
+            if !decided.beside_memory()? {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }

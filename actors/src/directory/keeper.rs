@@ -89,6 +89,8 @@ impl Actor for Keeper {
             SupervisionEvent::ActorFailed(_, cause) => {
                 error!(%cause, "the directory's actor crashed");
                 watch.core.doubt();
+                let now = watch.core.now();
+                watch.core.observer.part_crashed(now, "directory".to_owned(), cause.to_string());
                 let pause = watch.next_pause();
                 tokio::spawn(reload(Arc::clone(&watch.core), myself, pause));
             }

@@ -63,7 +63,7 @@ pub use sign_in::{SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 
 use self::{core::Core, keeper::Keeper};
-use crate::orgs::OrgAdmins;
+use crate::Runtime;
 
 /// Settings of the directory.
 #[derive(Debug, Clone)]
@@ -93,8 +93,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Loads every account and starts the actor under `root`. `admins` is kept as organizations
-    /// change.
+    /// Loads every account and starts the actor below the runtime's root. The runtime's table of
+    /// organizations' admins is kept as they change.
     ///
     /// # Errors
     /// `unavailable` or `internal`, when storage cannot be read.
@@ -102,12 +102,12 @@ impl Directory {
         db: Db,
         clock: Clock,
         key: ServerKey,
-        root: ractor::ActorCell,
-        admins: OrgAdmins,
+        runtime: &Runtime,
         options: DirectoryOptions,
     ) -> Result<Self> {
-        let core = Arc::new(Core::new(db, clock, key, admins, options));
-        Keeper::start(&core, root).await?;
+        let (admins, observer) = (runtime.org_admins(), runtime.observer());
+        let core = Arc::new(Core::new(db, clock, key, (admins, observer), options));
+        Keeper::start(&core, runtime.root()).await?;
         Ok(Self { core })
     }
 

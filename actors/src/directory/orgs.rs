@@ -163,7 +163,7 @@ impl Directory {
             let email = email.as_str().to_owned();
             let reading = Arc::clone(&core);
             let keep = keep.of(move |member: &OrgMember| {
-                reading.write(|memory| OrgMemberRecord::read(memory, *member))
+                reading.peek(|memory| OrgMemberRecord::read(memory, *member))
             });
             let new = NewMember { org, by, email, role, members_max: MEMBERS_PER_ORG_MAX };
             let added = orgs::add_member(&core.db, new, core.now(), keep).await?;

@@ -17,7 +17,7 @@ use rookery_storage::{
     sessions,
 };
 
-use super::{Arrival, Directory, Visit, core::Core};
+use super::{Arrival, Directory, Visit, core::Core, mutation::BesideMemory as _};
 
 /// Seconds that a grant is good for.
 const GRANT_TTL_S: i64 = 60;
@@ -48,7 +48,7 @@ impl Directory {
                 core.draw(SecretKind::TestSession, TEST_SESSION_TTL_S, app, human, minted_by);
             let answered = made.clone();
             let keep = keep.of(move |()| answered.clone());
-            session_grants::create(&core.db, &grant, core.now(), keep).await?;
+            session_grants::create(&core.db, &grant, core.now(), keep).await.beside_memory()?;
             Ok(made)
         })
         .await
@@ -78,7 +78,8 @@ impl Directory {
             }
             let (grant, (secret, _)) =
                 core.draw(SecretKind::SessionGrant, GRANT_TTL_S, app, human, None);
-            session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await?;
+            let kept = session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await;
+            kept.beside_memory()?;
             Ok(secret)
         })
         .await
@@ -110,7 +111,8 @@ impl Directory {
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
             let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
-            let SessionGrant { human, minted_by, .. } = consumed?.ok_or_else(refused)?;
+            let SessionGrant { human, minted_by, .. } =
+                consumed.beside_memory()?.ok_or_else(refused)?;
             if !core.vouched(minted_by)? {
                 return Err(refused().into());
             }

@@ -54,7 +54,8 @@ impl Hub {
     pub(crate) fn next(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting.lock();
-        // Waiters whose client left stay until the next wake; never more of them than followers.
+        // Waiters whose client left stay until the next wake, no more of them than followers and a
+        // slice.
         if waiting.len() > 2 * self.present() + WAKE_SLICE {
             waiting.retain(|waiter| !waiter.is_closed());
         }

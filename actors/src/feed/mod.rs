@@ -84,13 +84,8 @@ impl AppHandle {
     pub async fn feed(&self, caller: &Caller, query: &FeedQuery) -> Result<FeedPage> {
         let key = &self.env().key;
         let view = self.view(caller).await?;
-        if let Some(name) = &query.collection
-            && view.root.shelf(name).is_none()
-        {
-            return Err(Error::new(
-                ErrorCode::CollectionNotFound,
-                format!("the manifest declares no collection {name:?}"),
-            ));
+        if let Some(name) = &query.collection {
+            view.shelf(name)?;
         }
         let Some(token) = &query.since else {
             let cursor = view.feed_cursor(view.root.seq).to_token(key, self.id());

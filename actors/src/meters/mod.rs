@@ -11,25 +11,23 @@
 
 mod report;
 mod roll_up;
+mod salt;
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
 };
 
-use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId},
-    meters::{
-        Flow, Flows, hour_of,
-        visit::{OTHER, SALT_BYTES},
-    },
+    meters::{Flow, Flows, hour_of, visit::OTHER},
 };
 use rookery_storage::meters::roll_up::{Source, Tally, Views, Visit};
 use rustc_hash::FxHashMap;
 
+use self::salt::DaySalt;
 use crate::registry::{AppHandle, slot::Slot};
 
 pub use report::{AccountMeters, Analytics, SourceShare};
@@ -44,7 +42,7 @@ const HOURS_MAX: usize = 48;
 
 /// The meters of one app, in its slot.
 #[derive(Default)]
-pub(crate) struct Meters {
+pub(crate) struct Usage {
     /// The hour that `flows` are of.
     hour: AtomicI32,
     requests: AtomicU64,
@@ -64,7 +62,7 @@ pub(crate) struct Pending {
     visits: FxHashMap<(i32, u64), Source>,
 }
 
-impl Meters {
+impl Usage {
     /// Adds to a flow of `hour`. True when the app has to be put on the collector's list.
     ///
     /// An addition that meets the turn of an hour may count for the neighbouring one, but is never
@@ -86,7 +84,7 @@ impl Meters {
     }
 
     /// Counts a page view; `visitor` is the day's hash of who looked. The first value is as
-    /// [`Meters::add`]'s, the second true when a roll-up should not wait.
+    /// [`Usage::add`]'s, the second true when a roll-up should not wait.
     pub(crate) fn view(&self, hour: i32, visitor: Option<u64>, source: Source) -> (bool, bool) {
         let mut pending = self.pending.lock();
         if pending.view((hour, source.clone()), 1)
@@ -133,7 +131,7 @@ impl Meters {
         std::mem::take(&mut pending)
     }
 
-    /// Puts back what was certainly not written. True as [`Meters::add`].
+    /// Puts back what was certainly not written. True as [`Usage::add`].
     pub(crate) fn give_back(&self, tally: Tally) -> bool {
         let mut pending = self.pending.lock();
         // What came in meanwhile goes behind it, as if it had never been taken out.
@@ -211,7 +209,7 @@ pub(crate) struct Collector {
     rolling: tokio::sync::Mutex<()>,
     /// Notified when an app's pending views are full.
     pub(crate) full: tokio::sync::Notify,
-    salt: ArcSwapOption<(i32, [u8; SALT_BYTES])>,
+    salt: DaySalt,
     /// The day for which old meters have been deleted.
     forgotten: AtomicI32,
 }
@@ -219,7 +217,7 @@ pub(crate) struct Collector {
 impl Collector {
     /// Counts `count` of `flow` now. Waits for nothing.
     pub(crate) fn count(&self, slot: &Arc<Slot>, now: Timestamp, flow: Flow, count: u64) {
-        if slot.meters.add(hour_of(now), flow, count) {
+        if slot.usage.add(hour_of(now), flow, count) {
             self.list(slot.clone());
         }
     }
@@ -247,14 +245,14 @@ pub struct PageView<'a> {
 
 impl AppHandle {
     /// Counts `count` of `flow`. Wakes nothing and waits for nothing.
-    pub fn meter(&self, flow: Flow, count: u64) {
+    pub fn count_use(&self, flow: Flow, count: u64) {
         let env = self.env();
         env.collector.count(&self.slot, env.clock.now(), flow, count);
     }
 
     pub(crate) fn count_view(&self, hour: i32, visitor: Option<u64>, source: Source) {
         let collector = &self.env().collector;
-        let (unlisted, full) = self.slot.meters.view(hour, visitor, source);
+        let (unlisted, full) = self.slot.usage.view(hour, visitor, source);
         if unlisted {
             collector.list(self.slot.clone());
         }

@@ -3,15 +3,11 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use rand::RngCore as _;
 use rookery_domain::{
     Result,
     app::AppStatus,
     id::{AppId, HumanId},
-    meters::{
-        day_of_hour, hour_of,
-        visit::{SALT_BYTES, visitor},
-    },
+    meters::{day_of_hour, hour_of, visit::visitor},
 };
 use rookery_storage::{
     Db, StorageError,
@@ -20,7 +16,6 @@ use rookery_storage::{
         roll_up::{APPS_MAX, Tally},
     },
 };
-use tracing::warn;
 
 use super::PageView;
 use crate::{
@@ -79,7 +74,7 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
             Err(error) => {
                 let mut listed = collector.listed.lock();
                 for (slot, tally) in slots.into_iter().zip(tallies) {
-                    if slot.meters.give_back(tally) {
+                    if slot.usage.give_back(tally) {
                         listed.push(slot.clone());
                     }
                 }
@@ -93,7 +88,7 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
 
 /// What a slot has counted; `None` when that is nothing, or the app is destroyed.
 fn tally(slot: &Slot) -> Option<Tally> {
-    let pending = slot.meters.take();
+    let pending = slot.usage.take();
     let record = slot.record.load();
     let is_gone = record.status == AppStatus::Purging || slot.is_gone();
     if is_gone || (pending.hours.is_empty() && pending.views.is_empty()) {
@@ -130,29 +125,12 @@ pub(crate) async fn forget(apps: &Apps, db: &Db) -> Result<bool> {
 }
 
 impl Control {
-    /// Counts a page view of `app`. Wakes nothing, writes nothing; once a day it fetches the salt.
+    /// Counts a page view of `app`. Wakes nothing; the first one of a day fetches the salt.
     pub async fn count_view(&self, app: &AppHandle, view: PageView<'_>) {
         let hour = hour_of(self.env().clock.now());
-        let visitor = match self.salt(day_of_hour(hour)).await {
-            Ok(salt) => Some(visitor(&salt, app.id(), view.network, view.user_agent)),
-            Err(error) => {
-                warn!(%error, "the day's salt is not to be had: a view counts without its visitor");
-                None
-            }
-        };
+        let salt = self.env().collector.salt.of(&self.db, day_of_hour(hour)).await;
+        let visitor = salt.map(|salt| visitor(&salt, app.id(), view.network, view.user_agent));
         app.count_view(hour, visitor, view.source);
-    }
-
-    async fn salt(&self, day: i32) -> Result<[u8; SALT_BYTES], StorageError> {
-        let held = &self.apps.inner.env.collector.salt;
-        if let Some(salt) = held.load().as_ref().filter(|salt| salt.0 == day) {
-            return Ok(salt.1);
-        }
-        let mut candidate = [0; SALT_BYTES];
-        rand::rng().fill_bytes(&mut candidate);
-        let salt = stored::salt(&self.db, day, candidate).await?;
-        held.store(Some(Arc::new((day, salt))));
-        Ok(salt)
     }
 
     /// Rolls up before a report, so that it shows what was counted until now.

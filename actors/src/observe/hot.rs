@@ -10,7 +10,7 @@ use rookery_domain::id::AppId;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use super::meter::Taken;
+use super::activity::Taken;
 use crate::registry::slot::Slot;
 
 /// Apps that are kept; the least busy ones go when there are more.

@@ -120,7 +120,7 @@ impl Decision {
 
 /// One crash and what followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restart {
+pub struct Crash {
     /// Its number since the process started, from 1.
     pub number: u64,
     /// When.
@@ -154,7 +154,7 @@ pub(crate) struct Lifecycle {
 #[derive(Default)]
 struct Ring {
     number: u64,
-    kept: VecDeque<Restart>,
+    kept: VecDeque<Crash>,
 }
 
 /// What [`Lifecycle`] counted.
@@ -210,7 +210,7 @@ impl Lifecycle {
     }
 
     /// Remembers a crash.
-    pub(crate) fn crashed(&self, mut crash: Restart) {
+    pub(crate) fn crashed(&self, mut crash: Crash) {
         self.restarts[crash.decision as usize].fetch_add(1, Relaxed);
         if crash.cause.len() > CAUSE_BYTES_MAX {
             let mut ends = (0..=CAUSE_BYTES_MAX).rev();
@@ -227,9 +227,9 @@ impl Lifecycle {
     }
 
     /// The last crashes, newest first, with numbers below `before`.
-    pub(crate) fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Restart> {
+    pub(crate) fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
         let ring = self.ring.lock();
-        let older = |crash: &&Restart| before.is_none_or(|before| crash.number < before);
+        let older = |crash: &&Crash| before.is_none_or(|before| crash.number < before);
         ring.kept.iter().rev().filter(older).take(limit).cloned().collect()
     }
 

@@ -4,11 +4,11 @@
 //! What is not here: rates over time for pages and how they are shown (the server's `ops`), the
 //! writer's own figures (`rookery_storage`), and HTTP.
 
+pub mod activity;
 pub mod counters;
 pub mod histogram;
 pub mod hot;
 pub mod lifecycle;
-pub mod meter;
 pub mod view;
 
 use std::{
@@ -21,10 +21,10 @@ use rookery_domain::{Timestamp, id::AppId};
 use serde::Serialize;
 
 use self::{
+    activity::SeenMessage,
     counters::{MessageKind, MessageOutcome, ShardCounters, ShardTotals},
     hot::HotApps,
-    lifecycle::{AppState, Decision, Lifecycle, LifecycleTotals, Restart, StopCause},
-    meter::SeenMessage,
+    lifecycle::{AppState, Crash, Decision, Lifecycle, LifecycleTotals, StopCause},
 };
 use crate::{
     app::root::Root,
@@ -64,15 +64,15 @@ impl Observer {
         let Ended { kind, outcome, bytes, took, at } = message;
         let shard = shard_of(slot.id);
         self.shards[shard].ended(kind, outcome);
-        if slot.meter.ended(outcome, bytes) {
+        if slot.activity.ended(outcome, bytes) {
             let mut active = self.active[shard].lock();
             if active.len() < ACTIVE_MAX {
                 active.push(slot.clone());
             } else {
-                slot.meter.unlist();
+                slot.activity.unlist();
             }
         }
-        if let Some(watch) = &*slot.meter.watch.load() {
+        if let Some(watch) = &*slot.activity.watch.load() {
             let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             watch.ended(SeenMessage { at, kind, outcome, took_us }, slot.queued());
         }
@@ -86,7 +86,7 @@ impl Observer {
     /// An actor has decided a message.
     pub(crate) fn handled(&self, slot: &Slot, waited: Duration, took: Duration) {
         self.shards[shard_of(slot.id)].handled(waited, took);
-        slot.meter.handled(waited, took);
+        slot.activity.handled(waited, took);
     }
 
     /// `after` is resident in the place of `before`.
@@ -104,17 +104,17 @@ impl Observer {
             }
             let mut hot = self.hot.lock();
             for slot in active {
-                let taken = slot.meter.take();
+                let taken = slot.activity.take();
                 hot.add(slot, taken, now);
             }
             hot.prune(now);
         }
         self.watched.lock().retain(|slot| {
             let Some(slot) = slot.upgrade() else { return false };
-            let Some(watch) = slot.meter.watch.load_full() else { return false };
+            let Some(watch) = slot.activity.watch.load_full() else { return false };
             let over = watch.is_over(uptime.as_secs());
             if over {
-                slot.meter.watch.store(None);
+                slot.activity.watch.store(None);
             } else {
                 watch.tick();
             }
@@ -123,15 +123,15 @@ impl Observer {
     }
 
     /// Somebody looks at this app.
-    pub(crate) fn watch(&self, slot: &Arc<Slot>, uptime: Duration) -> meter::Watched {
-        let (watch, new) = meter::watch_of(&slot.meter);
+    pub(crate) fn watch(&self, slot: &Arc<Slot>, uptime: Duration) -> activity::Watched {
+        let (watch, new) = activity::watch_of(&slot.activity);
         watch.asked(uptime.as_secs());
         if new {
             let mut watched = self.watched.lock();
             if watched.len() == WATCHED_MAX {
                 let oldest = watched.remove(0);
                 if let Some(slot) = oldest.upgrade() {
-                    slot.meter.watch.store(None);
+                    slot.activity.watch.store(None);
                 }
             }
             watched.push(Arc::downgrade(slot));
@@ -141,7 +141,7 @@ impl Observer {
 
     /// A part of the service, not an app, crashed and is replaced.
     pub(crate) fn part_crashed(&self, at: Timestamp, subject: String, cause: String) {
-        self.lifecycle.crashed(Restart {
+        self.lifecycle.crashed(Crash {
             number: 0,
             at,
             app: None,
@@ -165,8 +165,8 @@ impl Observer {
     /// An incarnation started.
     pub(crate) fn woke(&self, slot: &Slot, took: Duration, at: Timestamp) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        slot.meter.wake_us.store(micros, Relaxed);
-        slot.meter.woke_at.store(at.0, Relaxed);
+        slot.activity.wake_us.store(micros, Relaxed);
+        slot.activity.woke_at.store(at.0, Relaxed);
         self.lifecycle.woke(took);
     }
 

@@ -9,9 +9,9 @@ use tokio::time::timeout;
 
 use super::{
     RuntimeTotals,
+    activity::Watched,
     hot::{HOT_MAX, Measure, Rates, Window},
-    lifecycle::Restart,
-    meter::Watched,
+    lifecycle::Crash,
 };
 use crate::{
     app::message::Message,
@@ -73,7 +73,7 @@ impl Apps {
 
     /// The last crashes, newest first, with numbers below `before`.
     #[must_use]
-    pub fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Restart> {
+    pub fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
         self.inner.env.observer.lifecycle.restarts(before, limit)
     }
 
@@ -129,11 +129,11 @@ impl AppHandle {
     pub fn watch(&self) -> AppView {
         let env = self.env();
         let uptime = env.uptime();
-        let meter = &self.slot.meter;
-        let since = Duration::from_millis(meter.since_ms.load(Relaxed));
+        let activity = &self.slot.activity;
+        let since = Duration::from_millis(activity.since_ms.load(Relaxed));
         let watched = env.observer.watch(&self.slot, uptime);
-        let watch = meter.watch.load_full();
-        let woke_at = meter.woke_at.load(Relaxed);
+        let watch = activity.watch.load_full();
+        let woke_at = activity.woke_at.load(Relaxed);
         AppView {
             oldest_wait: watch.and_then(|watch| watch.oldest_wait(self.slot.queued())),
             observation: self.observe(),
@@ -141,7 +141,7 @@ impl AppHandle {
             state_age_ms: uptime.saturating_sub(since).as_millis() as u64,
             mailbox_limit: env.options.mailbox_limit,
             last_wake_at: Some(Timestamp(woke_at)).filter(|at| at.0 > 0),
-            last_wake_us: Some(meter.wake_us.load(Relaxed)).filter(|us| *us > 0),
+            last_wake_us: Some(activity.wake_us.load(Relaxed)).filter(|us| *us > 0),
             watched,
         }
     }

@@ -1,7 +1,7 @@
 //! A message from being sent to being answered: it is counted, and it is a span of its trace.
 //! While it is queued or uncommitted, it counts in its app's queue too.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use rookery_domain::{
     Error, Result,
@@ -16,8 +16,8 @@ use crate::{
     app::message::Reply,
     observe::{
         Ended,
+        activity::Watch,
         counters::{MessageKind, MessageOutcome},
-        meter::Watch,
     },
 };
 
@@ -95,21 +95,31 @@ pub(crate) fn end_span(
 /// A message that is queued or uncommitted, as it is counted.
 pub(crate) struct Queued {
     slot: Arc<Slot>,
+    bytes: usize,
     /// Who looks at the app, and the message's number there.
     seen: Option<(Arc<Watch>, u64)>,
 }
 
 impl Queued {
-    /// A message enters the queue of `slot`'s app; it leaves when this is dropped.
-    pub(crate) fn new(slot: &Arc<Slot>) -> Self {
+    /// A message of so many bytes enters the queue of `slot`'s app; it leaves when this is dropped.
+    /// `None` when the app's messages would weigh more than `bytes_max` together. One alone is let
+    /// in whatever it weighs.
+    pub(crate) fn new(slot: &Arc<Slot>, bytes: usize, bytes_max: usize) -> Option<Self> {
+        let before = slot.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if before > 0 && before + bytes > bytes_max {
+            slot.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return None;
+        }
         slot.observer.queued(slot.id, 1);
-        let seen = slot.meter.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
-        Self { slot: slot.clone(), seen }
+        let seen =
+            slot.activity.watch.load().as_ref().map(|watch| (watch.clone(), watch.entered()));
+        Some(Self { slot: slot.clone(), bytes, seen })
     }
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
+        self.slot.queued_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.slot.observer.queued(self.slot.id, -1);
         if let Some((watch, number)) = &self.seen {
             watch.left(*number);

@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use rookery_domain::{Error, Result, app::AppRecord, id::AppId, principal::Caller, trace::Trace};
 use rookery_storage::{offload::Place, trace};
 use serde::Serialize;
-use tokio::{sync::TryAcquireError, time::Instant};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     Apps, SlotState,
@@ -32,6 +32,8 @@ const INCARNATIONS_TRIED_MAX: usize = 4;
 const COMMIT_GRACE: Duration = Duration::from_secs(15);
 /// How long an incarnation that handed a request back may take to leave its slot.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
+/// The part of the global budget of bytes that one app's requests may take.
+const APP_SHARE: usize = 8;
 /// Bytes that one request costs at least, of the global budget.
 const REQUEST_BYTES_MIN: usize = 512;
 
@@ -89,7 +91,11 @@ impl AppHandle {
         self.slot.touch(self.env().uptime());
         match self.slot.root() {
             Some(root) => Ok(root),
-            None => Ok(self.live_in(trace::current().as_ref()).await?.root.load_full()),
+            None => {
+                let deadline = Instant::now() + self.env().options.request_timeout;
+                let trace = trace::current();
+                Ok(self.live_by(deadline, trace.as_ref()).await?.root.load_full())
+            }
         }
     }
 
@@ -144,23 +150,23 @@ impl AppHandle {
         let queued_at = message.began;
         let trace = message.trace.clone();
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
-        let place = self.place_of(&op, bytes, deadline).await?;
-        let mut ask = Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace, place });
+        let mut ask =
+            Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace, place: None });
         for _ in 0..INCARNATIONS_TRIED_MAX {
-            let live = self.live_in(message.trace.as_deref());
-            let live = tokio::time::timeout_at(deadline, live)
-                .await
-                .map_err(|_| Error::unavailable("the app took too long to wake"))??;
+            let live = self.live_by(deadline, message.trace.as_deref()).await?;
+            // Places are few: none is held while the app wakes.
+            ask.place = self.place_of(&ask.op, bytes, deadline).await?;
             ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
-            match tokio::time::timeout_at(deadline + COMMIT_GRACE, answer).await {
+            match timeout_at(deadline + COMMIT_GRACE, answer).await {
                 Ok(Ok(Answer::Done(reply))) => return reply,
                 Ok(Ok(Answer::Bounced(back, kept))) => {
                     (ask, permits) = (back, kept);
+                    ask.place = None;
                     let gone = self.slot.gone(live.incarnation);
-                    if tokio::time::timeout(LEAVE_MAX, gone).await.is_err() {
+                    if timeout(LEAVE_MAX, gone).await.is_err() {
                         // Its supervisor died with it.
                         self.slot.retire(live.incarnation, StopCause::Ended);
                     }
@@ -181,26 +187,30 @@ impl AppHandle {
         if !aside::may_take_long(op, bytes) && !self.slot.is_slow(self.env().uptime()) {
             return Ok(None);
         }
-        let place = tokio::time::timeout_at(deadline, self.env().deciding.place()).await;
+        let place = timeout_at(deadline, self.env().deciding.place()).await;
         let busy = |_| Error::unavailable("too many requests of this kind are being decided");
         place.map(Some).map_err(busy)
     }
 
-    /// A place in the app's queue and its share of the global byte budget.
+    /// A place in the app's queue, and its bytes of the global budget and of the app's part of it.
     fn admit(&self, bytes: usize) -> Result<Permits> {
-        let mailbox = self.slot.mailbox.clone().try_acquire_owned();
-        let share = u32::try_from(bytes.max(REQUEST_BYTES_MIN)).unwrap_or(u32::MAX);
-        let bytes = self.apps.inner.inflight_bytes.clone().try_acquire_many_owned(share);
-        match (mailbox, bytes) {
-            (Ok(mailbox), Ok(bytes)) => {
-                Ok(Permits { _mailbox: mailbox, _bytes: bytes, _queued: Queued::new(&self.slot) })
-            }
-            (_, Err(TryAcquireError::Closed)) => {
-                Err(Error::unavailable("the service is shutting down"))
-            }
-            (Err(_), _) => Err(Error::unavailable("too many requests wait for this app")),
-            (_, Err(_)) => Err(Error::unavailable("too many bytes of requests are waiting")),
-        }
+        let inner = &self.apps.inner;
+        let bytes = bytes.max(REQUEST_BYTES_MIN);
+        let Ok(mailbox) = self.slot.mailbox.clone().try_acquire_owned() else {
+            return Err(Error::unavailable("too many requests wait for this app"));
+        };
+        let share = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let Ok(held) = inner.inflight_bytes.clone().try_acquire_many_owned(share) else {
+            return Err(Error::unavailable(match self.apps.is_stopping() {
+                // A drain takes all of them.
+                true => "the service is shutting down",
+                false => "too many bytes of requests are waiting",
+            }));
+        };
+        let of_app = inner.env.options.inflight_bytes_max / APP_SHARE;
+        let queued = Queued::new(&self.slot, bytes, of_app)
+            .ok_or_else(|| Error::unavailable("too many bytes of requests wait for this app"))?;
+        Ok(Permits { _mailbox: mailbox, _bytes: held, _queued: queued })
     }
 
     /// What an operator sees of the app. Wakes nothing and asks no actor.
@@ -237,14 +247,17 @@ impl AppHandle {
         self.slot.wake(|| wake::start(&self.apps, &self.slot)).await
     }
 
-    /// [`Self::live`]; what waits for a wake is a span of `trace`.
-    async fn live_in(&self, trace: Option<&Trace>) -> Result<Arc<Live>> {
-        let Some(trace) = trace.filter(|_| self.slot.live().is_none()) else {
-            return self.live().await;
-        };
+    /// [`Self::live`], until a deadline; what waits for a wake is a span of `trace`.
+    async fn live_by(&self, deadline: Instant, trace: Option<&Trace>) -> Result<Arc<Live>> {
+        if let Some(live) = self.slot.live() {
+            return Ok(live);
+        }
         let began = Instant::now();
-        let woken = self.live().await;
-        counting::end_span(trace, "wake", began, woken.as_ref().err(), self.id());
+        let late = |_| Error::unavailable("the app took too long to wake");
+        let woken = timeout_at(deadline, self.live()).await.map_err(late).flatten();
+        if let Some(trace) = trace {
+            counting::end_span(trace, "wake", began, woken.as_ref().err(), self.id());
+        }
         woken
     }
 }

@@ -108,7 +108,7 @@ impl Apps {
         let known = self.part(id).read().get(&id).cloned();
         if let Some(slot) = known {
             if slot.is_in_doubt() {
-                self.handle(slot.clone()).live().await?;
+                self.handle(slot.clone()).root().await?;
             }
             return self.present(slot);
         }

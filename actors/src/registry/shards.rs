@@ -212,7 +212,11 @@ fn crashed(child: &Child, cause: &str) {
     let Some(verdict) = child.slot.crashed(child.incarnation, cause, uptime, jitter) else {
         return;
     };
-    inner.env.observer.lifecycle.crashed(child.slot.restart(cause, verdict, inner.env.clock.now()));
+    inner.env.observer.lifecycle.crashed(child.slot.crash_record(
+        cause,
+        verdict,
+        inner.env.clock.now(),
+    ));
     error!(app.id = %child.slot.id, cause, ?verdict, "an app crashed");
     if verdict == Verdict::Restart {
         let app = Apps { inner }.handle(child.slot.clone());

@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -24,14 +24,14 @@ use tokio::{
 
 use super::stage::{SlotState, Stage};
 use crate::{
-    accounts::{Settled, Share},
+    accounts::{CountedRows, Settled},
     app::{aside::SLOW_FOR, message::Message, root::Root},
     feed::hub::Hub,
-    meters::Meters,
+    meters::Usage,
     observe::{
         Observer,
-        lifecycle::{Decision, Restart, StopCause},
-        meter::Meter,
+        activity::Activity,
+        lifecycle::{Crash, Decision, StopCause},
     },
     supervision::policy::{CrashStreak, Verdict},
 };
@@ -42,7 +42,7 @@ pub(crate) struct Live {
     pub(crate) actor: ActorRef<Message>,
     pub(crate) root: ArcSwap<Root>,
     /// Its rows in its account.
-    pub(crate) account: Arc<Share>,
+    pub(crate) counted: Arc<CountedRows>,
 }
 
 /// The start of an incarnation, awaited by everybody who asked for the app meanwhile.
@@ -54,13 +54,15 @@ pub(crate) struct Slot {
     pub(crate) record: ArcSwap<AppRecord>,
     pub(crate) hub: Arc<Hub>,
     /// What operators see of it.
-    pub(crate) meter: Meter,
+    pub(crate) activity: Activity,
     pub(super) observer: Arc<Observer>,
     started: Instant,
     /// One permit for each message queued or uncommitted.
     pub(crate) mailbox: Arc<Semaphore>,
     mailbox_limit: usize,
-    pub(crate) meters: Meters,
+    /// Bytes of these messages.
+    pub(super) queued_bytes: AtomicUsize,
+    pub(crate) usage: Usage,
     live: ArcSwapOption<Live>,
     stage: Mutex<Stage>,
     crashes: Mutex<CrashStreak>,
@@ -94,12 +96,13 @@ impl Slot {
             id: record.id,
             record: ArcSwap::new(record),
             hub: Arc::default(),
-            meter: Meter::default(),
+            activity: Activity::default(),
             observer,
             started,
             mailbox: Arc::new(Semaphore::new(mailbox_limit)),
             mailbox_limit,
-            meters: Meters::default(),
+            queued_bytes: AtomicUsize::new(0),
+            usage: Usage::default(),
             live: ArcSwapOption::empty(),
             deploying: AsyncMutex::new(()),
             stage: Mutex::new(Stage::Dormant),
@@ -197,13 +200,13 @@ impl Slot {
     fn enter(&self, stage: &mut Stage, next: Stage) {
         let (from, to) = (stage.counted(), next.counted());
         *stage = next;
-        self.meter.since_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.activity.since_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.observer.moved(self, from, to);
     }
 
     /// A crash as it is remembered.
-    pub(crate) fn restart(&self, cause: &str, verdict: Verdict, at: Timestamp) -> Restart {
-        Restart {
+    pub(crate) fn crash_record(&self, cause: &str, verdict: Verdict, at: Timestamp) -> Crash {
+        Crash {
             number: 0,
             at,
             app: Some(self.id),
@@ -280,7 +283,7 @@ impl Slot {
             self.observer.published(self.id, Some(&live.root.load()), None);
             self.observer.stopped(StopCause::Destroyed);
         }
-        let closed = live.and_then(|live| live.account.close(0));
+        let closed = live.and_then(|live| live.counted.close(0));
         let settled = self.settled.lock().take();
         if let (None, Some(settled)) = (closed, settled) {
             settled.account.add(-settled.rows);
@@ -296,7 +299,7 @@ impl Slot {
         let root = live.root.load();
         self.observer.published(self.id, Some(&root), None);
         let rows = root.counted_rows() as i64;
-        if let Some(settled) = live.account.close(rows) {
+        if let Some(settled) = live.counted.close(rows) {
             self.settle(settled);
         }
     }

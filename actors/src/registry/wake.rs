@@ -15,7 +15,7 @@ use super::{
     slot::{Live, Slot, Waking},
 };
 use crate::{
-    accounts::{Settled, Share},
+    accounts::{CountedRows, Settled},
     app::{
         actor::{AppActor, Birth},
         birth,
@@ -35,7 +35,7 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
             let cause = "it crashed while it was loaded";
             if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
                 let env = &apps.inner.env;
-                let restart = slot.restart(cause, verdict, env.clock.now());
+                let restart = slot.crash_record(cause, verdict, env.clock.now());
                 env.observer.lifecycle.crashed(restart);
             }
             Err(Error::internal())
@@ -87,15 +87,14 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let account = env.accounts.get(loaded.record.owner, &*env.store).await?;
     let rows = counted_rows(&loaded.record, loaded.head.totals);
     let floor = loaded.head.floor_seq;
-    let share = Arc::new(Share::open(account.clone(), rows, slot.settled()));
+    let counted = Arc::new(CountedRows::open(account.clone(), rows, slot.settled()));
     slot.settle(Settled { account, rows: rows as i64 });
     slot.raise_floor(floor);
     let working = if birth::may_take_long(&loaded) {
-        let (born_in, share) = (env.clone(), share.clone());
-        let born = env.compiling.run(move || birth::working(&born_in, loaded, share)).await;
-        born.map_err(|_| Error::internal())??
+        let (born_in, counted) = (env.clone(), counted.clone());
+        env.beside(&env.compiling, move || birth::working(&born_in, loaded, counted)).await??
     } else {
-        birth::working(env, loaded, share.clone())?
+        birth::working(env, loaded, counted.clone())?
     };
     let root = Arc::new(working.root.clone());
     slot.record.store(root.record.clone());
@@ -109,7 +108,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         Error::unavailable("the app could not be started")
     })?;
     let root = ArcSwap::new(root);
-    let live = Arc::new(Live { incarnation, actor: actor.clone(), root, account: share });
+    let live = Arc::new(Live { incarnation, actor: actor.clone(), root, counted });
     if !slot.woke(live.clone()) {
         actor.stop(None);
         return Err(Error::app_not_found());

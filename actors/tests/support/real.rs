@@ -202,10 +202,9 @@ impl House {
     /// A directory of the same accounts.
     pub(crate) async fn directory(&self) -> Directory {
         let key = ServerKey::new(&[7; 32]);
-        let (root, admins) = (self.runtime.root(), self.runtime.org_admins());
         let options = DirectoryOptions::default();
         let (db, clock) = (self.db.clone(), self.clock.clone());
-        Directory::start(db, clock, key, root, admins, options).await.unwrap()
+        Directory::start(db, clock, key, &self.runtime, options).await.unwrap()
     }
 
     /// Creates a row in `entries`.

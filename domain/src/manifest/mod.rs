@@ -161,11 +161,6 @@ impl Manifest {
     /// # Errors
     /// `collection_not_found`.
     pub fn collection(&self, name: &str) -> Result<&std::sync::Arc<Collection>> {
-        self.collections.get(name).ok_or_else(|| {
-            Error::new(
-                ErrorCode::CollectionNotFound,
-                format!("no collection {} in the manifest", violations::quoted_text(name)),
-            )
-        })
+        self.collections.get(name).ok_or_else(|| Error::collection_not_found(name))
     }
 }

@@ -106,7 +106,7 @@ pub async fn create(
         return Ok(Json(Rehearsal::of_create(made)).into_response());
     }
     let location = location(&made);
-    let warnings = record::warnings(&made.inactive);
+    let warnings = record::not_active(&made.inactive);
     let app = AppRecordBody::new(&state, AppDetail::of_created(&made), owner);
     Ok(Created { location, record: CreatedApp { app, warnings } }.into_response())
 }
@@ -121,7 +121,7 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Box<Render> {
     Box::new(move |made| {
         let detail = AppDetail::of_created(made);
         let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
-        let body = CreatedApp { app, warnings: record::warnings(&made.inactive) };
+        let body = CreatedApp { app, warnings: record::not_active(&made.inactive) };
         KeptAnswer { status: 201, location: Some(location(made)), body: to_json(&body) }
     })
 }

@@ -1,10 +1,9 @@
 //! The app record (contract part 4): what every route about an app answers, in one home.
 
-use std::sync::Arc;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
-    app::root::CollectionCounts,
     control::{AppDetail, Shown},
 };
 use rookery_domain::{
@@ -12,6 +11,7 @@ use rookery_domain::{
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
 };
+use rookery_storage::apps::CollectionCounts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -152,13 +152,13 @@ pub struct UsageBody {
     pub storage_bytes_limit: u64,
 }
 
-/// Something that a deploy accepted and that does nothing yet.
+/// Something that a deploy accepted and that may not do what was meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WarningBody {
     /// JSON pointer into the manifest.
     pub path: String,
     /// What is to be known about it.
-    pub message: &'static str,
+    pub message: Cow<'static, str>,
 }
 
 impl From<Shown> for StatusBody {
@@ -206,8 +206,8 @@ impl From<VisibilityBody> for rookery_domain::manifest::Visibility {
 
 impl From<CollectionCounts> for CollectionBody {
     fn from(counts: CollectionCounts) -> Self {
-        let CollectionCounts { name, live, deleted, detached } = counts;
-        Self { name, row_count: live, deleted_count: deleted, detached }
+        let CollectionCounts { name, live, trashed, detached } = counts;
+        Self { name, row_count: live, deleted_count: trashed, detached }
     }
 }
 
@@ -285,9 +285,22 @@ pub fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
     Ok(OwnerBody { id, name: human.map(|human| Directory::display_name(&human).into()) })
 }
 
-/// The warnings of a deploy whose manifest holds these rules.
+/// The warnings of a manifest that holds these rules.
 #[must_use]
-pub fn warnings(inactive: &[String]) -> Vec<WarningBody> {
-    let warning = |path: &String| WarningBody { path: path.clone(), message: NOT_ACTIVE };
-    inactive.iter().map(warning).collect()
+pub fn not_active(rules: &[String]) -> Vec<WarningBody> {
+    let warning = |path: &String| WarningBody { path: path.clone(), message: NOT_ACTIVE.into() };
+    rules.iter().map(warning).collect()
+}
+
+/// The same, and those of a deploy that left so many rows of these collections detached because
+/// others hold their unique values.
+#[must_use]
+pub fn warnings(rules: &[String], crowded_out: &BTreeMap<Arc<str>, u64>) -> Vec<WarningBody> {
+    let crowded = crowded_out.iter().map(|(collection, rows)| {
+        let path = format!("/collections/{collection}/unique");
+        let message =
+            format!("rows that stay detached because others hold their unique values: {rows}");
+        WarningBody { path, message: message.into() }
+    });
+    not_active(rules).into_iter().chain(crowded).collect()
 }

@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rookery_actors::{
-    app::message::{OnceInApp, Renderer, Reply},
+    app::{
+        deploy::DeployReport,
+        message::{OnceInApp, Renderer, Reply},
+    },
     control::{AppDetail, Redeploy},
 };
 use rookery_domain::{
@@ -118,7 +121,7 @@ pub async fn deploy(
     let location = format!("/v1/apps/{}", app.id());
     let record = DeployedVersion {
         app: AppRecordBody::new(&state, detail, named),
-        warnings: record::warnings(&deployed.inactive),
+        warnings: record::warnings(&deployed.inactive, &deployed.crowded_out),
         breaks: deployed.breaks,
         rows_detached: deployed.detached,
         rows_reattached: deployed.reattached,
@@ -131,16 +134,16 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
     let (state, owner) = (state.clone(), owner.clone());
     Renderer(Arc::new(move |reply, root| {
         let detail = AppDetail::of_root(root);
-        let (breaks, rows_detached, rows_reattached) = match reply {
-            Reply::Deployed(report) => (report.breaks.clone(), report.detached, report.reattached),
-            _ => Default::default(),
+        let report = match reply {
+            Reply::Deployed(report) => DeployReport::clone(report),
+            _ => DeployReport::default(),
         };
         let record = DeployedVersion {
             app: AppRecordBody::without_secrets(&state, detail, owner.clone()),
-            warnings: record::warnings(&root.manifest.inactive),
-            breaks,
-            rows_detached,
-            rows_reattached,
+            warnings: record::warnings(&root.manifest.inactive, &report.crowded_out),
+            breaks: report.breaks,
+            rows_detached: report.detached,
+            rows_reattached: report.reattached,
         };
         KeptAnswer {
             status: 201,

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use rookery_domain::{Result, challenge::Evidence};
+use rookery_domain::{Result, challenge::ChallengeAnswer};
 
 use super::asked::{Asked, Place};
 use crate::state::AppState;
@@ -29,13 +29,13 @@ impl Answered {
         self,
         asked: &Asked,
         collection: &str,
-    ) -> Result<Option<Evidence>> {
+    ) -> Result<Option<ChallengeAnswer>> {
         let Self { token, address, state } = self;
         let Some(token) = token else { return Ok(None) };
         let provider = state.siteverify.as_deref().filter(|_| asked.place == Place::Origin);
-        let Some(provider) = provider else { return Ok(Some(Evidence::Work(token))) };
+        let Some(provider) = provider else { return Ok(Some(ChallengeAnswer::Work(token))) };
         if !asked.app.would_ask_for_challenge(&asked.caller, collection).await {
-            return Ok(Some(Evidence::Refused("was not looked at")));
+            return Ok(Some(ChallengeAnswer::Refused("was not looked at")));
         }
         let slug = asked.app.record().slug.to_string();
         let names = state.rooms.domains.names(asked.app.id());

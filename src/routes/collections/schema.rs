@@ -157,7 +157,8 @@ pub(crate) struct EventRecord {
     collection: Option<String>,
     /// The row's key, for `row.*`.
     key: Option<String>,
-    /// The row's version after the event.
+    /// The row's version after the event. `row.hidden` has none: the row is out of your sight,
+    /// whichever version you have.
     version: Option<u32>,
     /// The row's content after the event, or the event's own data.
     #[schema(value_type = Option<AnyObject>)]

@@ -137,7 +137,7 @@ pub(crate) async fn follow(
     params: FeedParams,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
-    asked.app.meter(Flow::FeedPolls, 1);
+    asked.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
         query.since = headers.last_event_id.or(query.since);

@@ -7,8 +7,8 @@ use axum::{
 use rookery_actors::{
     AppHandle, SlotState,
     observe::{
+        activity::{SeenMessage, WatchedSecond},
         histogram::Distribution,
-        meter::{SeenMessage, WatchedSecond},
         view::AppView,
     },
 };

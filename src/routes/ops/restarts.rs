@@ -1,7 +1,7 @@
 //! `GET /ops/api/restarts`: the last crashes one by one, and the apps that are held back.
 
 use axum::{Json, extract::State};
-use rookery_actors::observe::lifecycle::{RESTARTS_KEPT, Restart as Crash};
+use rookery_actors::observe::lifecycle::{Crash, RESTARTS_KEPT};
 use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

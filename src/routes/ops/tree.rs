@@ -34,8 +34,8 @@ pub struct TreeQuery {
     pub limit: Option<usize>,
 }
 
-/// The tree: below the root are the writer, the directory, the shards with the live apps, and the
-/// workers.
+/// The tree: below the root are the directory, the shards with the live apps, and the workers. The
+/// writer, which is no actor, stands beside it.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Tree {
     /// The writer.

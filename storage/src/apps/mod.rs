@@ -168,10 +168,10 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
 
 /// How many rows a collection holds, by their state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectionCount {
+pub struct CollectionCounts {
     /// Its name; it need not be in the manifest any more.
-    pub collection: String,
-    /// Live rows.
+    pub name: Arc<str>,
+    /// Live rows: those that are served.
     pub live: u64,
     /// Rows in the trash.
     pub trashed: u64,
@@ -179,12 +179,20 @@ pub struct CollectionCount {
     pub detached: u64,
 }
 
+impl CollectionCounts {
+    /// Those of a collection of which nothing is kept but `live` rows.
+    #[must_use]
+    pub const fn of_live(name: Arc<str>, live: u64) -> Self {
+        Self { name, live, trashed: 0, detached: 0 }
+    }
+}
+
 /// The counts of an app that is not awake, collection by collection in the order of their names.
 /// Collections without any row are left out.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCount>> {
+pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCounts>> {
     let counts: Vec<(String, i64, i64, i64)> = db
         .all(
             "select collection,
@@ -198,9 +206,9 @@ pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCoun
         .await?;
     counts
         .into_iter()
-        .map(|(collection, live, trashed, detached)| {
-            Ok(CollectionCount {
-                collection,
+        .map(|(name, live, trashed, detached)| {
+            Ok(CollectionCounts {
+                name: name.into(),
                 live: decode::number("count of rows", live)?,
                 trashed: decode::number("count of rows", trashed)?,
                 detached: decode::number("count of rows", detached)?,

@@ -9,7 +9,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     apps::{
-        self, AccountSums, AppFilter, CollectionCount,
+        self, AccountSums, AppFilter, CollectionCounts,
         create::{self, CreateOutcome, NewApp},
     },
     commit::RowState,
@@ -65,9 +65,7 @@ contract! {
         let sums = apps::account_sums(db, owner).await.unwrap();
         assert_eq!(sums, AccountSums { apps: 1, rows: 2, bytes: totals.bytes });
         let counts = apps::collection_counts(db, record.id).await.unwrap();
-        let entries =
-            CollectionCount { collection: "entries".into(), live: 2, trashed: 0, detached: 0 };
-        assert_eq!(counts, [entries]);
+        assert_eq!(counts, [CollectionCounts::of_live("entries".into(), 2)]);
     }
 
     async fn an_app_with_a_thousand_rows_is_created_whole(test: &TestDb) {

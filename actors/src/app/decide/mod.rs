@@ -19,7 +19,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Principal, PrincipalKind, Result, Timestamp,
     access::{Standing, Tier},
-    challenge::{self, Evidence},
+    challenge::{self, ChallengeAnswer},
     id::AppId,
     manifest::Collection,
     principal::Caller,
@@ -51,7 +51,7 @@ enum Gate {
     /// None.
     Open,
     /// One, whose answer nobody has looked at.
-    Closed(Option<Evidence>),
+    Closed(Option<ChallengeAnswer>),
     /// It was answered.
     Passed(challenge::Solved),
     /// It was not.
@@ -125,12 +125,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
 impl Decision<'_> {
     /// The position of a declared collection.
     fn shelf(&self, name: &str) -> Result<usize> {
-        self.working.root.position(name).ok_or_else(|| {
-            Error::new(
-                ErrorCode::CollectionNotFound,
-                format!("the manifest declares no collection {name:?}"),
-            )
-        })
+        self.working.root.position(name).ok_or_else(|| Error::collection_not_found(name))
     }
 
     fn decl(&self, shelf: usize) -> Arc<Collection> {
@@ -142,7 +137,7 @@ impl Decision<'_> {
     fn challenged(
         &mut self,
         collection: &str,
-        answer: Option<Evidence>,
+        answer: Option<ChallengeAnswer>,
         write: impl FnOnce(&mut Self, usize) -> Result<Reply>,
     ) -> Result<Reply> {
         let shelf = self.shelf(collection)?;
@@ -190,7 +185,7 @@ impl Decision<'_> {
         &self,
         app: AppId,
         collection: &str,
-        answer: Option<&Evidence>,
+        answer: Option<&ChallengeAnswer>,
     ) -> Result<challenge::Solved> {
         let solved = challenge::verify(&self.env.key, app, collection, self.now, answer)?;
         if self.working.private.spent.contains(&solved.id) {

@@ -46,7 +46,7 @@ impl Decision<'_> {
         }
         let record = AppRecord { owner: to, org: None, ..AppRecord::clone(before) };
         let rows_max = self.env.limits.max_rows_per_account;
-        let former = self.working.account.move_to(account, rows_max)?;
+        let former = self.working.counted.move_to(account, rows_max)?;
         self.working.open.journal.push(Undo::Account(former));
         let by = Caller::Human { human: to, share: None }.principal();
         let at = self.working.stamp(self.now);

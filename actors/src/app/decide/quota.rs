@@ -31,14 +31,14 @@ impl Decision<'_> {
     /// Has the account count so many rows more, where it has room for them
     /// (`account_quota_exceeded`).
     pub(super) fn reserve_rows(&mut self, rows: u64) -> Result<()> {
-        self.working.account.reserve(rows, self.env.limits.max_rows_per_account)?;
+        self.working.counted.reserve(rows, self.env.limits.max_rows_per_account)?;
         self.working.open.journal.push(Undo::Rows(rows as i64));
         Ok(())
     }
 
     /// Has the account count so many rows more or less, whether it has room for them or not.
     pub(super) fn count_rows(&mut self, delta: i64) {
-        self.working.account.add(delta);
+        self.working.counted.add(delta);
         self.working.open.journal.push(Undo::Rows(delta));
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    challenge::Evidence,
+    challenge::ChallengeAnswer,
     id::{HumanId, OrgId, ParticipantId, TransferId},
     if_match::IfMatch,
     json::Object,
@@ -26,7 +26,7 @@ pub enum Op {
         /// The row.
         item: NewRow,
         /// What came as the answer to a challenge.
-        challenge: Option<Evidence>,
+        challenge: Option<ChallengeAnswer>,
     },
     /// Create a row, or update the one that holds the same value of a unique field.
     Upsert {
@@ -35,7 +35,7 @@ pub enum Op {
         /// The row.
         item: UpsertRow,
         /// What came as the answer to a challenge.
-        challenge: Option<Evidence>,
+        challenge: Option<ChallengeAnswer>,
     },
     /// Change a row's data.
     Update {
@@ -82,7 +82,7 @@ pub enum Op {
         /// All or none.
         atomic: bool,
         /// What came as the answer to a challenge.
-        challenge: Option<Evidence>,
+        challenge: Option<ChallengeAnswer>,
     },
     /// Move many rows to the trash.
     BatchDelete {

@@ -91,17 +91,17 @@ impl<'lane> Upkeep<'lane> {
     /// A text when the store is broken.
     pub(super) fn after_commit(&mut self, is_full: bool) -> Result<(), String> {
         self.commits += 1;
-        let share = if is_full {
+        let must_move_rest = if is_full {
             // The log may hold the space that is missing, and would hold it for as long as nothing
             // is committed.
-            Share::Rest
+            true
         } else if self.commits < CHECKPOINT_EVERY_COMMITS {
             self.checkpointer.look()
         } else {
             self.commits = 0;
             self.checkpointer.ask()
         };
-        if share == Share::Rest && self.moved != Moved::NoSpace {
+        if must_move_rest && self.moved != Moved::NoSpace {
             self.move_rest()?;
         }
         Ok(())
@@ -145,15 +145,6 @@ enum Moved {
     Nothing,
 }
 
-/// What the lane has to do itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Share {
-    /// Nothing.
-    None,
-    /// Move the rest: under the baton, so that the log ends.
-    Rest,
-}
-
 impl Checkpointer {
     /// Starts the thread with a connection of its own.
     fn start(
@@ -175,23 +166,17 @@ impl Checkpointer {
         Ok(Self { ask, found, thread })
     }
 
-    /// Asks for a run.
-    fn ask(&self) -> Share {
-        match self.ask.try_send(()) {
-            Ok(()) | Err(TrySendError::Full(())) => Share::None,
-            // The thread is gone: the log must not grow without bound.
-            Err(TrySendError::Disconnected(())) => Share::Rest,
-        }
+    /// Asks for a run. True when the lane has to move the rest itself, so that the log ends: the
+    /// thread is gone, and the log must not grow without bound.
+    fn ask(&self) -> bool {
+        matches!(self.ask.try_send(()), Err(TrySendError::Disconnected(())))
     }
 
-    /// To be looked at after each commit: a run has just ended and the log is long.
-    fn look(&self) -> Share {
-        if self.found.load(Ordering::Relaxed) != 0
+    /// To be looked at after each commit. True as [`Self::ask`]: a run has just ended and the log is
+    /// long.
+    fn look(&self) -> bool {
+        self.found.load(Ordering::Relaxed) != 0
             && self.found.swap(0, Ordering::Relaxed) > LOG_FRAMES_MAX
-        {
-            return Share::Rest;
-        }
-        Share::None
     }
 
     /// Returns when the thread has ended.

@@ -91,7 +91,7 @@ impl Decision<'_> {
 
     pub(super) fn revoke_credential(&mut self, id: CredentialId) -> Result<AccessReply> {
         let credential = Credential::clone(&*self.credential(id)?);
-        self.tables().remove_credential(id);
+        self.tables_mut().remove_credential(id);
         let updated_at = self.working.stamp(self.now);
         let status = CredentialStatus::Revoked;
         let revoked = Credential { status, updated_at, tokens: Vec::new(), ..credential };
@@ -105,7 +105,7 @@ impl Decision<'_> {
 
     fn put_credential(&mut self, credential: Credential) -> Arc<Credential> {
         let credential = Arc::new(credential);
-        self.tables().put_credential(credential.clone());
+        self.tables_mut().put_credential(credential.clone());
         self.write_access(AccessWrite::Credential(credential.clone()));
         credential
     }

@@ -68,7 +68,7 @@ impl Decision<'_> {
 
     pub(super) fn revoke_grant(&mut self, id: GrantId) -> Result<AccessReply> {
         let grant = self.tables().grant(id).cloned().ok_or_else(|| not_found("grant link"))?;
-        self.tables().remove_grant(id);
+        self.tables_mut().remove_grant(id);
         let revoked = Grant { revoked_at: Some(self.now), ..Grant::clone(&grant) };
         self.write_access(AccessWrite::Grant(Arc::new(revoked)));
         self.tell("grant.revoked", &json!({"grant_id": id, "role": grant.role}));
@@ -76,7 +76,7 @@ impl Decision<'_> {
     }
 
     fn put_grant(&mut self, grant: &Arc<Grant>) {
-        self.tables().put_grant(grant.clone());
+        self.tables_mut().put_grant(grant.clone());
         self.write_access(AccessWrite::Grant(grant.clone()));
     }
 }

@@ -63,7 +63,7 @@ impl Decision<'_> {
     /// Takes a member out, whoever it is.
     pub(in crate::app::decide) fn end_membership(&mut self, member: Arc<Member>) {
         let human = member.human;
-        self.tables().remove_member(human);
+        self.tables_mut().remove_member(human);
         self.write_access(AccessWrite::Member { member, removed_at: Some(self.now) });
         self.tell("member.removed", &json!({"human_id": human}));
     }
@@ -77,7 +77,7 @@ impl Decision<'_> {
     }
 
     fn put_member(&mut self, member: &Arc<Member>, kind: &str) {
-        self.tables().put_member(member.clone());
+        self.tables_mut().put_member(member.clone());
         self.write_access(AccessWrite::Member { member: member.clone(), removed_at: None });
         let Member { human, custom_role, .. } = &**member;
         self.tell(kind, &json!({"human_id": human, "custom_role": custom_role}));

@@ -51,7 +51,12 @@ impl Decision<'_> {
         Ok(Reply::Access(reply))
     }
 
-    fn tables(&mut self) -> &mut AccessTables {
+    fn tables(&self) -> &AccessTables {
+        &self.working.root.access
+    }
+
+    /// To be changed: a copy, where readers still hold them.
+    fn tables_mut(&mut self) -> &mut AccessTables {
         Arc::make_mut(&mut self.working.root.access)
     }
 

@@ -28,7 +28,7 @@ impl Decision<'_> {
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         let now = self.now;
-        if self.tables().live_previews(now) >= PREVIEWS_PER_APP_MAX {
+        if self.tables_mut().live_previews(now) >= PREVIEWS_PER_APP_MAX {
             return Err(full(PREVIEWS_PER_APP_MAX, "preview tokens: revoke one"));
         }
         let preview = Arc::new(Preview {
@@ -39,7 +39,7 @@ impl Decision<'_> {
             created_at: self.working.stamp(now),
             revoked_at: None,
         });
-        self.tables().put_preview(preview.clone());
+        self.tables_mut().put_preview(preview.clone());
         self.write_access(AccessWrite::Preview(preview.clone()));
         Ok(preview)
     }
@@ -47,7 +47,7 @@ impl Decision<'_> {
     pub(super) fn revoke_preview(&mut self, id: PreviewId) -> Result<AccessReply> {
         let preview = self.tables().preview(id).cloned();
         let preview = preview.ok_or_else(|| not_found("preview token"))?;
-        self.tables().remove_preview(id);
+        self.tables_mut().remove_preview(id);
         let revoked = Preview { revoked_at: Some(self.now), ..Preview::clone(&preview) };
         self.write_access(AccessWrite::Preview(Arc::new(revoked)));
         Ok(AccessReply::Gone)

@@ -30,7 +30,7 @@ pub(crate) const WATCH_S: u64 = 30;
 
 /// The counters of one app. They are taken every second by whoever lists the app as active.
 #[derive(Default)]
-pub(crate) struct Meter {
+pub(crate) struct Activity {
     messages: AtomicU64,
     errors: AtomicU64,
     wait_us: AtomicU64,
@@ -54,7 +54,7 @@ pub(crate) struct Taken {
     pub(crate) bytes: u64,
 }
 
-impl Meter {
+impl Activity {
     /// Counts an ended message. True when the app is to be listed as active: once per tick.
     pub(crate) fn ended(&self, outcome: MessageOutcome, bytes: usize) -> bool {
         self.messages.fetch_add(1, Relaxed);
@@ -253,12 +253,12 @@ pub struct Watched {
 }
 
 /// The watch of a slot, set up if there is none.
-pub(crate) fn watch_of(meter: &Meter) -> (Arc<Watch>, bool) {
-    if let Some(watch) = meter.watch.load_full() {
+pub(crate) fn watch_of(activity: &Activity) -> (Arc<Watch>, bool) {
+    if let Some(watch) = activity.watch.load_full() {
         return (watch, false);
     }
     let watch = Arc::<Watch>::default();
-    let before = meter.watch.compare_and_swap(&None::<Arc<Watch>>, Some(watch.clone()));
+    let before = activity.watch.compare_and_swap(&None::<Arc<Watch>>, Some(watch.clone()));
     match &*before {
         Some(first) => (first.clone(), false),
         None => (watch, true),
