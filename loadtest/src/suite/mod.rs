@@ -44,8 +44,9 @@ pub struct Options {
     /// Rows that the growing app ends with.
     #[arg(long, default_value_t = 100_000)]
     pub grow_to: usize,
-    /// Apps between two looks at the server's memory.
-    #[arg(long, default_value_t = 500, value_parser = at_least_one)]
+    /// Apps between two looks at the server's memory: enough that the huge pages in which a server
+    /// may take it, some MiB more or less at a look, hardly count.
+    #[arg(long, default_value_t = 2_000, value_parser = at_least_one)]
     pub memory_apps: usize,
     /// Sleeping apps of 1,000 rows woken in each round.
     #[arg(long, default_value_t = 100)]

@@ -20,7 +20,7 @@ pub(crate) struct RowRecord {
     version: u32,
     /// Who created it.
     creator: PrincipalRecord,
-    /// Who wrote it last.
+    /// Who wrote its content last: deleting and restoring leave it.
     editor: PrincipalRecord,
     /// RFC 3339, UTC.
     created_at: String,
