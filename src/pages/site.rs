@@ -54,6 +54,8 @@ pub struct SignInSentPage {
     pub valid_minutes: u32,
     /// Whether the mail went into the development mailbox.
     pub dev_mailbox: bool,
+    /// Whether this server has no way to send it, nor to show it.
+    pub is_lost: bool,
 }
 
 /// `/sign-in/confirm?token=`: one button, so that opening the link spends nothing.

@@ -51,6 +51,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
                 email: evil(),
                 valid_minutes: 15,
                 dev_mailbox: true,
+                is_lost: false,
             })
             .unwrap(),
         ),
@@ -216,6 +217,7 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
         email: "ada@example.com".into(),
         valid_minutes: 15,
         dev_mailbox: true,
+        is_lost: false,
     };
     let link = || "http://localhost:8080/authorize?app=guestbook".to_owned();
     let pages = [

@@ -70,6 +70,9 @@ async fn over_https_the_cookie_is_bound_to_the_host() {
     server.get("/dev/mailbox").await.error(ErrorCode::NotFound);
     let status = server.get("/v1/auth/status").await.expect(200);
     assert_eq!(status, json!({"magic_link": false, "idp": false}));
+    let form = server.request(Method::POST, "/sign-in").form(&[("email", "ada@example.org")]);
+    let page = Answer::of(form).await;
+    assert!(page.text.contains("<h1>No mail can be sent</h1>"), "{}", page.text);
 }
 
 #[tokio::test]

@@ -126,6 +126,7 @@ pub async fn submit(
         email: email.to_string(),
         valid_minutes: u32::try_from(Directory::LINK_TTL_S / 60).unwrap_or_default(),
         dev_mailbox: state.mailer.readable_mailbox().is_some(),
+        is_lost: !state.mailer.reaches_anybody(),
     };
     Ok(show(&state, StatusCode::OK, &page)?)
 }
