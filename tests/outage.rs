@@ -1,5 +1,5 @@
 //! A database that answers and takes no writes, as a standby does, or a server that protects itself
-//! from a full disk.
+//! from a full disk; and one that a later server has taken over.
 
 use std::{
     io::{self, Write},
@@ -8,7 +8,10 @@ use std::{
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
+use rookery_storage::{Db, StorageOptions};
+use rookery_testkit::until_async;
 use serde_json::{Value, json};
+use tracing::Dispatch;
 
 use crate::harness::{Answer, TestServer, apps::guestbook, database};
 
@@ -75,6 +78,9 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
     let writer = log.clone();
     let lines = tracing_subscriber::fmt().json().flatten_event(true);
     let lines = lines.with_max_level(tracing::Level::WARN).with_writer(move || writer.clone());
+    // With a single subscriber in the process, a line that another thread is first to pass would be
+    // judged by that thread, which has none, and be off for good.
+    let _another = Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(lines.finish());
     let server = TestServer::builder().on(database).start().await;
     let owner = server.owner("ann").await;
@@ -114,4 +120,23 @@ async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_re
     database.set("default_transaction_read_only", "off").await;
     until_created(async || register(&server).await).await;
     until_created(async || write("after").await).await;
+}
+
+#[tokio::test]
+async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
+    let Some(database) = database::on_postgres().await else { return };
+    let url = database.url.clone();
+    let server = TestServer::builder().on(database).start().await;
+    server.get("/ready").await.expect(200);
+
+    // All that a later server's start does to this one.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let later =
+        Db::connect(&StorageOptions::postgres(url, folder.path())).await.expect("connected");
+    later.next_epoch().await.expect("drawn");
+
+    until_async("the next look", async || server.get("/ready").await.status == 503).await;
+    let refusal = server.get("/ready").await;
+    assert!(refusal.text.contains("a later server"), "{}", refusal.text);
+    later.close().await;
 }

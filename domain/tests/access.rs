@@ -134,7 +134,7 @@ fn lists_are_exact_even_for_the_owner() {
     let access = Access::new(&owner, &readable);
     assert_eq!(code(access.update(Some(row(1, 1)))), ErrorCode::CollectionWriteForbidden);
     access.trash().expect("the trash depends on no list");
-    access.purge().expect("nor does purge");
+    access.purge(None).expect("nor does purge");
 }
 
 #[test]
@@ -209,7 +209,19 @@ fn a_refusal_names_the_subjects_consulted() {
         assert_eq!(error.required.as_deref().expect("required"), required);
     }
     assert_eq!(code(access.trash()), ErrorCode::Forbidden);
-    assert_eq!(code(access.purge()), ErrorCode::PurgeForbidden);
+    assert_eq!(code(access.purge(foreign)), ErrorCode::PurgeForbidden);
+}
+
+#[test]
+fn a_purge_tells_nothing_of_rows_that_its_caller_does_not_see() {
+    let visitor = Standing::new(human(1), Tier::Visitor);
+    let entries = with_update(&["creator"], &["creator"]);
+    let access = Access::new(&visitor, &entries);
+    assert_eq!(code(access.purge(Some(row(1, 1)))), ErrorCode::PurgeForbidden);
+    assert_eq!(code(access.purge(Some(row(2, 2)))), ErrorCode::RowNotFound);
+    assert_eq!(code(access.purge(None)), ErrorCode::RowNotFound);
+    let owner = Standing::new(human(2), Tier::Owner);
+    assert!(Access::new(&owner, &entries).purge(None).is_ok());
 }
 
 #[test]
@@ -258,7 +270,7 @@ fn a_credential_is_bounded_by_its_allowlist_and_by_the_owner() {
     let entries = with_update(&["owner"], &["owner"]);
     let access = Access::new(&reader, &entries);
     access.list().expect("listed");
-    for refusal in [access.update(None), access.create(), access.trash(), access.purge()] {
+    for refusal in [access.update(None), access.create(), access.trash(), access.purge(None)] {
         assert_eq!(code(refusal), ErrorCode::CredentialScopeForbidden);
     }
     // Beyond what the owner may: the collection's own refusal.

@@ -1,7 +1,8 @@
-//! Whether the service can do its work: whether a commit can be made, and accounts are known.
+//! Whether the service can do its work: whether a commit can be made, accounts are known, and no
+//! later server has taken the database over.
 //!
-//! Commits that succeed are the proof. Where none has since the last look, or that is too long ago,
-//! a small one is made to find out, at most one a second however many ask.
+//! Commits that succeed are the proof. Where none has since the last look, that is too long ago, or
+//! one was fenced, a small one is made to find out, at most one a second however many ask.
 
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub struct Readiness(Mutex<Last>);
 struct Last {
     looked: Option<(Instant, Result<()>)>,
     commits: u64,
+    fenced: u64,
 }
 
 impl Readiness {
@@ -63,8 +65,9 @@ impl Readiness {
             return found.clone();
         }
         let looked_lately = last.looked.as_ref().is_some_and(|(at, _)| at.elapsed() < PROOF_MAX);
-        let committed = looked_lately && writer.batches > last.commits;
-        last.commits = writer.batches;
+        let committed =
+            looked_lately && writer.batches > last.commits && writer.fenced == last.fenced;
+        (last.commits, last.fenced) = (writer.batches, writer.fenced);
         let found = if committed { Ok(()) } else { probe(state).await };
         last.looked = Some((Instant::now(), found.clone()));
         found
@@ -73,11 +76,18 @@ impl Readiness {
 
 async fn probe(state: &State) -> Result<()> {
     let now = state.clock.now().0.to_string();
-    let (db, value) = (state.rooms.db.clone(), now);
+    let (db, writer) = (state.rooms.db.clone(), state.rooms.writer.clone());
     // A transaction runs to its end whatever becomes of whoever asked.
-    let written = tokio::spawn(async move { meta::set(&db, PROBE_KEY, &value).await });
-    match tokio::time::timeout(PROBE_MAX, written).await {
-        Ok(Ok(Ok(()))) => Ok(()),
+    let looked = tokio::spawn(async move {
+        meta::set(&db, PROBE_KEY, &now).await?;
+        writer.is_superseded().await
+    });
+    match tokio::time::timeout(PROBE_MAX, looked).await {
+        Ok(Ok(Ok(false))) => Ok(()),
+        Ok(Ok(Ok(true))) => {
+            tracing::warn!("not ready: a later server has taken the database over");
+            Err(Error::unavailable("a later server has taken the database over"))
+        }
         Ok(Ok(Err(error))) => {
             tracing::warn!(%error, "not ready: a commit failed");
             Err(Error::unavailable("a commit cannot be made now"))

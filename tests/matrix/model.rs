@@ -266,8 +266,10 @@ impl Collection {
     }
 
     pub fn purge(&mut self, who: Who, key: &str) -> Outcome {
-        if let Err(code) = Self::owner_only(who, "purge_forbidden") {
-            return code;
+        match Self::owner_only(who, "purge_forbidden") {
+            Err("purge_forbidden") if self.visible(who, key).is_err() => return "row_not_found",
+            Err(code) => return code,
+            Ok(()) => {}
         }
         let Some((row, state)) = self.rows.remove(key) else { return "row_not_found" };
         // What is in the trash is nobody's to see but the owner's, so its end is told to those only

@@ -165,6 +165,16 @@ impl Db {
         .await
     }
 
+    /// The newest epoch that any process start has drawn.
+    ///
+    /// # Errors
+    /// Any [`StorageError`].
+    pub(crate) async fn newest_epoch(&self) -> Result<Epoch> {
+        let (epoch,): (i64,) =
+            self.one("select value from counters where name = 'epoch'", args![]).await?;
+        Ok(Epoch(epoch))
+    }
+
     /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it
     /// fails, panics, or calls [`Tx::abandon`]. It runs to its end even when the returned future
     /// is dropped, and again when it was certainly not applied for a reason that passes. A broken

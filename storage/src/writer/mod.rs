@@ -189,6 +189,15 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether a later process start serves this database: the fence lets this one write to an app
+    /// only until that one has.
+    ///
+    /// # Errors
+    /// Any [`crate::StorageError`] of the look at the database.
+    pub async fn is_superseded(&self) -> Result<bool> {
+        Ok(self.0.db.newest_epoch().await? > self.0.shared.epoch)
+    }
+
     /// A snapshot for operators and `/ready`.
     #[must_use]
     pub fn health(&self) -> WriterHealth {

@@ -94,10 +94,11 @@ impl Decision<'_> {
     pub(super) fn purge(&mut self, shelf: usize, target: &DeleteRow) -> Result<Tombstone> {
         let (decl, key) = (self.decl(shelf), &*target.key);
         let access = Access::new(&self.standing, &decl);
+        let row = self.working.root.collections[shelf].rows.get(key).cloned();
         if !matches!(self.caller, Caller::System) {
-            access.purge()?;
+            access.purge(row.as_deref().map(Into::into))?;
         }
-        let Some(row) = self.working.root.collections[shelf].rows.get(key).cloned() else {
+        let Some(row) = row else {
             let tomb = self.working.tomb(&decl.name, Digest::of(key));
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
             let tomb = tomb.ok_or_else(Error::row_not_found)?;
