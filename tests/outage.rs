@@ -1,15 +1,17 @@
 //! A database that answers and takes no writes, as a standby does, or a server that protects itself
-//! from a full disk; and one that a later server has taken over.
+//! from a full disk; one that a later server has taken over; and one that says nothing at all.
 
 use std::{
     io::{self, Write},
+    process::Command,
     sync::{Arc, Mutex},
+    time::{Duration, Instant},
 };
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_storage::{Db, StorageOptions};
-use rookery_testkit::until_async;
+use rookery_testkit::{until, until_async};
 use serde_json::{Value, json};
 use tracing::Dispatch;
 
@@ -139,4 +141,43 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     let refusal = server.get("/ready").await;
     assert!(refusal.text.contains("a later server"), "{}", refusal.text);
     later.close().await;
+}
+
+/// Sends a signal to the processes on the other side of the server's connections.
+fn signal(name: &str, backends: &[i32]) {
+    let pids = backends.iter().map(ToString::to_string);
+    let sent = Command::new("kill").arg(name).args(pids).status().expect("kill runs");
+    assert!(sent.success(), "{name}");
+}
+
+#[tokio::test]
+async fn with_a_silent_database_the_server_is_not_ready_and_stops_in_its_time() {
+    const DRAIN: Duration = Duration::from_secs(2);
+    let Some(database) = database::on_postgres().await else { return };
+    let builder = TestServer::builder().on(database);
+    let seconds = DRAIN.as_secs().to_string();
+    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", &seconds).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let create = || {
+        let create = server.call(Method::POST, &app.path("/collections/entries"), &owner);
+        create.json(&json!({"data": {"n": 1}}))
+    };
+    Answer::of(create()).await.expect(201);
+    let backends = server.database().expect("PostgreSQL").backends().await;
+
+    signal("-STOP", &backends);
+    let hanging = tokio::spawn(create().send());
+    until("the write is under way", || server.state().rooms.writer.health().in_flight > 0).await;
+    let refusal = server.get("/ready").await;
+    refusal.error(ErrorCode::Unavailable);
+    assert!(refusal.text.contains("a commit takes too long"), "{}", refusal.text);
+
+    let before = Instant::now();
+    server.stop().await;
+    let took = before.elapsed();
+    signal("-CONT", &backends);
+    // What is over the bound is what a busy machine takes to run the test itself.
+    assert!(took < DRAIN * 3, "{took:?}");
+    let _ = hanging.await.expect("no panic");
 }

@@ -1,15 +1,22 @@
 //! A decision that takes long holds up its own app, and nothing else on its thread.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::available_parallelism,
 };
 
-use rookery_actors::app::message::{NewRow, Op, Reply, WriteRow};
+use rookery_actors::{
+    AppHandle,
+    app::message::{AppOp, NewRow, Op, Reply, WriteRow},
+};
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use serde_json::json;
 
-use crate::support::{Bench, object, record};
+use crate::support::{Bench, Fate, object, record};
 
 /// Branches that each item of a row is held against.
 const BRANCHES: usize = 600;
@@ -46,6 +53,48 @@ fn batch() -> Op {
         items: (0..ROWS).map(row).collect(),
         atomic: false,
         challenge: None,
+    }
+}
+
+/// A batch that is decided aside for the number of its entries, and quickly.
+fn wide_batch() -> Op {
+    let row =
+        |n| WriteRow::Create(NewRow { key: Some(format!("k{n}").into()), data: object("{}") });
+    Op::BatchWrite {
+        collection: "entries".into(),
+        items: (0..64).map(row).collect(),
+        atomic: false,
+        challenge: None,
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_in_an_app_keep_no_place_that_others_need() {
+    let bench = Bench::start().await;
+    let (stuck, other) = (bench.app().await, bench.app().await);
+    stuck.wake().await.expect("it wakes");
+    other.wake().await.expect("it wakes");
+    bench.store.hold();
+    let send = |app: &AppHandle, op: Op| {
+        let (app, caller) = (app.clone(), bench.caller.clone());
+        tokio::spawn(async move { app.apply(caller, op, None, 0).await })
+    };
+    // It has a group to itself, so whatever comes behind it waits in the actor.
+    let alone = send(&stuck, Op::App(AppOp::Delete));
+    until("a group with the writer", || bench.store.held() == 1).await;
+    let alone = (alone, send(&stuck, Op::App(AppOp::Restore)));
+    until("two in the queue", || stuck.observe().queued == 2).await;
+    let more_than_places = 2 + available_parallelism().map_or(2, usize::from);
+    let waiting: Vec<_> = (0..more_than_places).map(|_| send(&stuck, wide_batch())).collect();
+    until("all in the queue", || stuck.observe().queued == 2 + more_than_places).await;
+
+    let elsewhere = send(&other, wide_batch());
+    until("the other app's group", || bench.store.held() == 2).await;
+    bench.store.go_on();
+    while bench.store.end(Fate::Commit) {}
+    elsewhere.await.expect("no panic").expect("another app has places");
+    for request in [alone.0, alone.1].into_iter().chain(waiting) {
+        request.await.expect("no panic").expect("it goes on when the app does");
     }
 }
 

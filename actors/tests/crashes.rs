@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use rookery_actors::{
     SlotState,
+    app::message::{AppOp, Op},
     supervision::policy::{CrashStreak, Verdict},
 };
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, manifest::Visibility};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, expect_panics, paused};
@@ -113,6 +114,46 @@ fn an_app_that_always_panics_is_quarantined_and_its_neighbours_never_notice() {
         assert!(!app.lift_quarantine());
         bench.create(&app, "k").await.expect("it serves again");
         assert_eq!(app.observe().crashes, 0);
+    });
+}
+
+#[test]
+fn an_app_that_must_not_start_is_found_as_its_last_commit_left_it() {
+    expect_panics();
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.store.hold();
+        let (mut crashes, mut held_back) = (0, 0);
+        loop {
+            match app.state() {
+                SlotState::Quarantined { .. } => break,
+                SlotState::BackingOff(wait) => tokio::time::advance(wait).await,
+                _ => {}
+            }
+            app.root().await.expect("it starts again");
+            crashes += 1;
+            assert!(crashes < 20, "it is never quarantined");
+            let public = crashes % 2 == 1;
+            let visibility = if public { Visibility::Public } else { Visibility::Private };
+            let (share, timezone) = (None, None);
+            let op = AppOp::Settings { visibility: Some(visibility), share, timezone, org: None };
+            let (lost, ()) =
+                tokio::join!(app.apply(bench.caller.clone(), Op::App(op), None, 0), async {
+                    until("a group with the writer", || bench.store.held() > 0).await;
+                    app.inject_panic();
+                });
+            assert_eq!(lost.unwrap_err().details.unwrap()["outcome"], "unknown");
+            until("a crash", || app.observe().crashes >= crashes).await;
+            assert!(bench.store.end(Fate::Commit));
+
+            let state = app.state();
+            held_back += u32::from(state != SlotState::Dormant);
+            let found = bench.rig.apps.by_id(app.id()).await.expect("it is found all the same");
+            assert_eq!(found.record().visibility, visibility);
+            assert_eq!(found.state(), state, "looking starts nothing");
+        }
+        assert!(held_back > 1, "most of these crashes keep it from starting");
     });
 }
 

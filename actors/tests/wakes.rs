@@ -105,7 +105,7 @@ fn ten_thousand_dormant_apps_have_no_actor_and_no_load() {
         let bench = Bench::start().await;
         for _ in 0..10_000 {
             let record = record(bench.owner);
-            let app = bench.rig.apps.adopt(record).expect("it is not being destroyed");
+            let app = bench.rig.apps.adopt(record).await.expect("it is not being destroyed");
             assert_eq!(app.state(), SlotState::Dormant);
         }
         let counts = bench.rig.apps.counts();
@@ -206,9 +206,9 @@ fn a_slug_that_leads_to_a_destroyed_app_is_asked_of_storage_again() {
         let next = AppRecord { id: AppId::new(), ..record.clone() };
         bench.store.deploy(next.clone(), MANIFEST);
         let apps = &bench.rig.apps;
-        apps.adopt(next.clone()).expect("it has taken the slug");
+        apps.adopt(next.clone()).await.expect("it has taken the slug");
         // A list that had read the record before the purge ended.
-        let stale = apps.adopt(record.clone()).expect("nobody knows yet that it is gone");
+        let stale = apps.adopt(record.clone()).await.expect("nobody knows yet that it is gone");
         assert_eq!(stale.root().await.err().map(|e| e.code), Some(ErrorCode::AppNotFound));
         let found = apps.find(&record.slug).await.expect("storage knows whose the slug is");
         assert_eq!(found.id(), next.id);

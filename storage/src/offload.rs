@@ -40,6 +40,12 @@ impl Offload {
         Place(Arc::clone(&self.0).acquire_owned().await.ok())
     }
 
+    /// A place, if there is one now.
+    #[must_use]
+    pub fn try_place(&self) -> Option<Place> {
+        Some(Place(Some(Arc::clone(&self.0).try_acquire_owned().ok()?)))
+    }
+
     /// Runs `job` when there is a place. A job that has begun ends, also when nobody waits any
     /// more.
     ///

@@ -83,7 +83,7 @@ impl TestDirectory {
     }
 
     /// An app of `owner`.
-    pub fn app(&self, owner: HumanId, slug: &str, status: AppStatus) -> AppId {
+    pub async fn app(&self, owner: HumanId, slug: &str, status: AppStatus) -> AppId {
         let id = AppId::new();
         let record = AppRecord {
             id,
@@ -107,7 +107,7 @@ impl TestDirectory {
             purge_at: None,
         };
         // One that is being destroyed is not found by anybody.
-        let _ = self.apps.get().expect("the server runs").adopt(record);
+        let _ = self.apps.get().expect("the server runs").adopt(record).await;
         id
     }
 }

@@ -122,7 +122,7 @@ async fn an_app_is_there_for_its_owner_and_for_nobody_else() {
     server.directory.human("stranger");
     server.directory.agent("owners-agent", Some(owner));
     server.directory.agent("members-agent", Some(member));
-    let app = server.directory.app(owner, "notes", AppStatus::Live);
+    let app = server.directory.app(owner, "notes", AppStatus::Live).await;
     server.directory.member(app, member);
 
     let get = |route: &str| server.request(Method::GET, &format!("/v1/probe/apps/notes/{route}"));
@@ -156,7 +156,7 @@ async fn an_app_is_there_for_its_owner_and_for_nobody_else() {
 async fn an_unknown_and_a_foreign_app_have_the_same_answer() {
     let server = started().await;
     let owner = server.directory.human("owner");
-    server.directory.app(owner, "taken", AppStatus::Live);
+    server.directory.app(owner, "taken", AppStatus::Live).await;
     server.directory.agent("other", Some(server.directory.human("other")));
     let mut bodies = Vec::new();
     for slug in ["taken", "free"] {
@@ -171,8 +171,8 @@ async fn an_unknown_and_a_foreign_app_have_the_same_answer() {
 async fn rows_also_answer_a_service_credential_of_the_same_app() {
     let server = started().await;
     let owner = server.directory.human("owner");
-    let app = server.directory.app(owner, "mine", AppStatus::Live);
-    server.directory.app(owner, "second", AppStatus::Live);
+    let app = server.directory.app(owner, "mine", AppStatus::Live).await;
+    server.directory.app(owner, "second", AppStatus::Live).await;
     server.directory.credential("credential", app);
     let rows = |slug: &str, key: &str| {
         let path = format!("/v1/probe/apps/{slug}/rows");
@@ -189,9 +189,9 @@ async fn a_route_works_on_the_states_it_names() {
     let server = started().await;
     let owner = server.directory.human("owner");
     server.directory.agent("key", Some(owner));
-    server.directory.app(owner, "trash", AppStatus::Deleted);
-    server.directory.app(owner, "closed", AppStatus::Closed);
-    server.directory.app(owner, "gone", AppStatus::Purging);
+    server.directory.app(owner, "trash", AppStatus::Deleted).await;
+    server.directory.app(owner, "closed", AppStatus::Closed).await;
+    server.directory.app(owner, "gone", AppStatus::Purging).await;
     let write = |slug: &str| {
         let path = format!("/v1/probe/apps/{slug}/owner");
         let request = server.request(Method::POST, &path).bearer_auth("key");

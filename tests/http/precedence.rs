@@ -32,8 +32,8 @@ async fn credential_then_kind_then_claim_then_csrf_then_app_then_state_then_body
     server.directory.agent("unclaimed", None);
     server.directory.agent("owners", Some(owner));
     server.directory.agent("strangers", Some(stranger));
-    let app = server.directory.app(owner, "live", AppStatus::Live);
-    server.directory.app(owner, "trash", AppStatus::Deleted);
+    let app = server.directory.app(owner, "live", AppStatus::Live).await;
+    server.directory.app(owner, "trash", AppStatus::Deleted).await;
     server.directory.credential("credential", app);
     let bad = "{\"nmae\": 1}";
 

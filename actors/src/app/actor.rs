@@ -133,7 +133,7 @@ impl App {
             return;
         }
         if self.leaving || !self.stash.is_empty() || !self.takes(&request) {
-            self.stash.push_back(request);
+            self.stash.push_back(request.without_place());
             return;
         }
         self.begin(*request);
@@ -255,7 +255,7 @@ impl App {
         let prev = self.published_seq();
         let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
-        self.slot.set_unsettled(true);
+        self.slot.doubt(self.incarnation);
         self.env.store.submit(group);
     }
 
@@ -270,9 +270,9 @@ impl App {
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
-                self.fail(in_flight, || Error::unavailable("the app moved; try again"));
-                self.slot.set_unsettled(true);
+                // It leaves before anybody is told, who would find it here and what it last knew.
                 self.leave(myself, StopCause::CommitLost);
+                refuse(in_flight.replies, || Error::unavailable("the app moved; try again"));
             }
             Outcome::Aborted(abort) => {
                 warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
@@ -281,10 +281,10 @@ impl App {
                 self.unstash(myself);
             }
             Outcome::Unknown | Outcome::StoreBroken => {
-                // The replies say "unknown" as they are dropped; the next incarnation reads the
-                // truth. The open group was never handed over.
-                drop(in_flight);
+                // The replies say "unknown" as they are dropped, but not before it has left: whoever
+                // asks again finds the truth. The open group was never handed over.
                 self.leave(myself, StopCause::CommitLost);
+                drop(in_flight);
             }
         }
     }
@@ -304,7 +304,7 @@ impl App {
             let before = live.root.swap(root);
             self.env.observer.published(self.slot.id, Some(&before), Some(&live.root.load()));
         }
-        self.slot.set_unsettled(false);
+        self.slot.clear_doubt();
         self.count_writes(&replies);
         release(replies);
         self.slot.hub.wake();
@@ -343,10 +343,8 @@ impl App {
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // Whatever is durable can be looked up: nothing of what is not may raise the floor.
         self.working.private.answers.forget_all(self.working.root.seq);
-        self.slot.set_unsettled(false);
-        for (port, _) in in_flight.replies.into_iter().chain(open.replies) {
-            port.send(Err(why()));
-        }
+        self.slot.clear_doubt();
+        refuse(in_flight.replies.into_iter().chain(open.replies), why);
     }
 
     /// Takes requests that waited for room into the open group, and goes on.
@@ -355,6 +353,7 @@ impl App {
             while !self.leaving
                 && self.stash.front().is_some_and(|request| self.takes(request))
                 && let Some(request) = self.stash.pop_front()
+                && let Some(request) = request.in_place(&self.env.deciding)
             {
                 self.begin(*request);
             }
@@ -420,6 +419,12 @@ fn is_kept(caller: &Caller, reply: &Reply) -> bool {
 fn release(replies: Vec<(ReplyPort, Result<Reply>)>) {
     for (port, answer) in replies {
         port.send(answer);
+    }
+}
+
+fn refuse(replies: impl IntoIterator<Item = (ReplyPort, Result<Reply>)>, why: impl Fn() -> Error) {
+    for (port, _) in replies {
+        port.send(Err(why()));
     }
 }
 

@@ -59,9 +59,11 @@ impl Control {
         let filter = apps::AppFilter::default();
         let max = self.env().limits.max_apps_per_account as u32;
         let records = apps::list(&self.db, owner, &filter, max).await?;
-        // All at once, while the records are fresh; one that is being purged has nothing to report.
-        let apps: Vec<_> =
-            records.into_iter().filter_map(|record| self.apps.adopt(record).ok()).collect();
+        // All at once, while the records are fresh.
+        let mut apps = Vec::with_capacity(records.len());
+        for record in records {
+            apps.extend(self.apps.adopt_listed(record).await?);
+        }
         let mut all = Vec::with_capacity(apps.len());
         for app in apps {
             all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });

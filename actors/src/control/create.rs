@@ -249,7 +249,7 @@ impl Control {
             match outcome? {
                 CreateOutcome::Created => {
                     rows.keep();
-                    self.apps.adopt(prepared.record)?;
+                    self.apps.adopt(prepared.record).await?;
                     return Ok(Answered::First(created));
                 }
                 CreateOutcome::SlugTaken if request.slug.is_some() => {

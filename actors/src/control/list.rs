@@ -82,8 +82,7 @@ impl Control {
             let last = records.len() < CHUNK as usize;
             filter.after = records.last().map(|record| (record.created_at, record.id));
             for record in records {
-                // One that was purged meanwhile is none any more.
-                let Ok(app) = self.apps.adopt(record) else { continue };
+                let Some(app) = self.apps.adopt_listed(record).await? else { continue };
                 let dormant = app.state() != SlotState::Live;
                 let shown = Shown::of(app.record().status, dormant);
                 if list.shown.is_some_and(|wanted| wanted != shown) {

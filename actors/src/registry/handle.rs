@@ -150,21 +150,35 @@ impl AppHandle {
         let queued_at = message.began;
         let trace = message.trace.clone();
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
-        let mut ask =
-            Box::new(Ask { caller, op, idempotency, deadline, queued_at, trace, place: None });
-        for _ in 0..INCARNATIONS_TRIED_MAX {
+        let aside = aside::may_take_long(&op, bytes) || self.slot.is_slow(self.env().uptime());
+        let mut ask = Box::new(Ask {
+            caller,
+            op,
+            idempotency,
+            deadline,
+            queued_at,
+            trace,
+            aside,
+            place: None,
+        });
+        let mut incarnations = 0;
+        while incarnations < INCARNATIONS_TRIED_MAX {
             let live = self.live_by(deadline, message.trace.as_deref()).await?;
             // Places are few: none is held while the app wakes.
-            ask.place = self.place_of(&ask.op, bytes, deadline).await?;
+            if ask.aside {
+                ask.place = Some(self.place_by(deadline).await?);
+            }
             ask.queued_at = Instant::now();
             let (request, answer) = Request::new(ask, permits);
             // An actor that is gone hands the message back by dropping it.
             let _ = live.actor.send_message(Message::Request(Box::new(request)));
             match timeout_at(deadline + COMMIT_GRACE, answer).await {
                 Ok(Ok(Answer::Done(reply))) => return reply,
+                Ok(Ok(Answer::Displaced(back, kept))) => (ask, permits) = (back, kept),
                 Ok(Ok(Answer::Bounced(back, kept))) => {
                     (ask, permits) = (back, kept);
                     ask.place = None;
+                    incarnations += 1;
                     let gone = self.slot.gone(live.incarnation);
                     if timeout(LEAVE_MAX, gone).await.is_err() {
                         // Its supervisor died with it.
@@ -182,14 +196,10 @@ impl AppHandle {
         Err(Error::unavailable("the app keeps restarting"))
     }
 
-    /// Where `op` is decided, if it may take long.
-    async fn place_of(&self, op: &Op, bytes: usize, deadline: Instant) -> Result<Option<Place>> {
-        if !aside::may_take_long(op, bytes) && !self.slot.is_slow(self.env().uptime()) {
-            return Ok(None);
-        }
+    /// A place beside the event loop.
+    async fn place_by(&self, deadline: Instant) -> Result<Place> {
         let place = timeout_at(deadline, self.env().deciding.place()).await;
-        let busy = |_| Error::unavailable("too many requests of this kind are being decided");
-        place.map(Some).map_err(busy)
+        place.map_err(|_| Error::unavailable("too many requests of this kind are being decided"))
     }
 
     /// A place in the app's queue, and its bytes of the global budget and of the app's part of it.

@@ -75,8 +75,7 @@ impl Apps {
         }
     }
 
-    /// The app with this id or slug, whatever its status. Wakes nothing, but an app of which it is
-    /// not known how its last commit ended.
+    /// The app with this id or slug, whatever its status. Wakes nothing.
     ///
     /// # Errors
     /// `app_not_found`; `unavailable` when storage does not answer.
@@ -97,7 +96,7 @@ impl Apps {
             return Err(Error::app_not_found());
         }
         let record = self.inner.env.store.record_by_slug(id_or_slug).await?;
-        self.adopt(record.ok_or_else(Error::app_not_found)?)
+        self.adopt(record.ok_or_else(Error::app_not_found)?).await
     }
 
     /// The app with this id.
@@ -107,22 +106,20 @@ impl Apps {
     pub async fn by_id(&self, id: AppId) -> Result<AppHandle> {
         let known = self.part(id).read().get(&id).cloned();
         if let Some(slot) = known {
-            if slot.is_in_doubt() {
-                self.handle(slot.clone()).root().await?;
-            }
-            return self.present(slot);
+            return self.present(slot).await;
         }
         let record = self.inner.env.store.record(id).await?;
-        self.adopt(record.ok_or_else(Error::app_not_found)?)
+        self.adopt(record.ok_or_else(Error::app_not_found)?).await
     }
 
-    /// The app that storage knows by this record: found here, or put here dormant. A slot that is
-    /// here already is newer than any record read before. To be called right after the record was
-    /// read: an app that is destroyed in between would come back, until somebody wakes it.
+    /// The app that storage knows by this record: found here, or put here dormant. What is known here
+    /// already is newer than any record read before, but where how the last commit ended is in doubt.
+    /// To be called right after the record was read: an app that is destroyed in between would come
+    /// back, until somebody wakes it.
     ///
     /// # Errors
-    /// `app_not_found` for one that is being destroyed.
-    pub fn adopt(&self, record: AppRecord) -> Result<AppHandle> {
+    /// `app_not_found` for one that is being destroyed; `unavailable` when storage does not answer.
+    pub async fn adopt(&self, record: AppRecord) -> Result<AppHandle> {
         if record.status == AppStatus::Purging {
             return Err(Error::app_not_found());
         }
@@ -139,7 +136,18 @@ impl Apps {
             })
             .clone();
         self.inner.slugs.write().insert(slug, id);
-        self.present(slot)
+        self.present(slot).await
+    }
+
+    /// [`Self::adopt`] for one of a list; `None` when it was purged since that was read.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub(crate) async fn adopt_listed(&self, record: AppRecord) -> Result<Option<AppHandle>> {
+        match self.adopt(record).await {
+            Err(error) if error.code == ErrorCode::AppNotFound => Ok(None),
+            adopted => adopted.map(Some),
+        }
     }
 
     /// Forgets an app that is destroyed in storage too.
@@ -194,7 +202,11 @@ impl Apps {
         AppHandle { apps: self.clone(), slot, from_trash: false }
     }
 
-    fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
+    /// The app in its place, once it is known how its last commit ended.
+    async fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
+        if slot.in_doubt().is_some() {
+            wake::settle_doubt(self, &slot).await?;
+        }
         if slot.record.load().status == AppStatus::Purging || slot.is_gone() {
             return Err(Error::app_not_found());
         }

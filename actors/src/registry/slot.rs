@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -74,9 +74,9 @@ pub(crate) struct Slot {
     used_ms: AtomicU64,
     /// Milliseconds since process start until which its decisions are made aside.
     slow_until_ms: AtomicU64,
-    /// A group is with the writer, or was when its incarnation ended: what storage holds of the app
-    /// may be newer than `record`.
-    unsettled: AtomicBool,
+    /// The incarnation that has a group with the writer, or had when it ended: what storage holds of
+    /// the app may be newer than `record`. 0 for none.
+    in_doubt: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
@@ -110,7 +110,7 @@ impl Slot {
             left: Notify::new(),
             used_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
-            unsettled: AtomicBool::new(false),
+            in_doubt: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             settled: Mutex::default(),
         }
@@ -314,15 +314,32 @@ impl Slot {
         *self.settled.lock() = Some(settled);
     }
 
-    /// Notes that a group is with the writer, or that it is known how the last one ended.
-    pub(crate) fn set_unsettled(&self, unsettled: bool) {
-        self.unsettled.store(unsettled, Ordering::Release);
+    /// Notes that a group of this incarnation is with the writer.
+    pub(crate) fn doubt(&self, incarnation: u64) {
+        self.in_doubt.store(incarnation, Ordering::Release);
     }
 
-    /// Whether its record may be older than what storage holds: an incarnation ended before it was
-    /// known how its last commit did. The next one reads the truth.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.unsettled.load(Ordering::Acquire) && self.live.load().is_none()
+    /// Notes that it is known how the last group ended.
+    pub(crate) fn clear_doubt(&self) {
+        self.in_doubt.store(0, Ordering::Release);
+    }
+
+    /// The incarnation that ended before it was known how its last commit did, if the record may be
+    /// older than what storage holds for its sake.
+    pub(crate) fn in_doubt(&self) -> Option<u64> {
+        let incarnation = self.in_doubt.load(Ordering::Acquire);
+        (incarnation != 0 && self.live.load().is_none()).then_some(incarnation)
+    }
+
+    /// Takes the record that storage holds after `incarnation`, of which it was not known how its
+    /// last commit ended. One that has started meanwhile knows better; one that is starting loads the
+    /// same.
+    pub(crate) fn learn(&self, incarnation: u64, record: AppRecord) {
+        let stage = self.stage.lock();
+        if !matches!(*stage, Stage::Gone) && self.in_doubt() == Some(incarnation) {
+            self.record.store(Arc::new(record));
+            self.clear_doubt();
+        }
     }
 
     /// Messages queued or uncommitted: permits in use.

@@ -9,6 +9,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use arc_swap::ArcSwap;
 use futures::FutureExt as _;
 use rookery_domain::{Error, Result};
+use rookery_storage::load::LoadedApp;
+use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{
     Apps,
@@ -70,20 +72,43 @@ pub(super) fn jitter(uptime: std::time::Duration) -> f64 {
     f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0
 }
 
+/// Reads the record of an app of which it is not known how its last commit ended. Starts nothing: one
+/// that must not start now has a record as well.
+pub(super) async fn settle_doubt(apps: &Apps, slot: &Slot) -> Result<()> {
+    let look = async {
+        let _permit = permit(apps).await?;
+        // Others may have waited for the permit and found out.
+        if let Some(incarnation) = slot.in_doubt() {
+            let loaded = load(apps, slot).await?;
+            slot.learn(incarnation, loaded.record);
+        }
+        Ok(())
+    };
+    let late = |_| Error::unavailable("how the app's last commit ended is not known yet");
+    timeout(apps.inner.env.options.request_timeout, look).await.map_err(late)?
+}
+
+async fn permit(apps: &Apps) -> Result<SemaphorePermit<'_>> {
+    let permit = apps.inner.wakes.acquire().await;
+    permit.map_err(|_| Error::unavailable("the service is shutting down"))
+}
+
+/// What storage holds of the app once nothing of an earlier incarnation can land any more.
+async fn load(apps: &Apps, slot: &Slot) -> Result<LoadedApp> {
+    let store = &apps.inner.env.store;
+    store.barrier().await;
+    let loaded = store.load(slot.id).await?;
+    loaded.ok_or_else(|| {
+        slot.destroy();
+        Error::app_not_found()
+    })
+}
+
 async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     let inner = &apps.inner;
     let env = &inner.env;
-    let _permit = inner
-        .wakes
-        .acquire()
-        .await
-        .map_err(|_| Error::unavailable("the service is shutting down"))?;
-    env.store.barrier().await;
-    let loaded = env.store.load(slot.id).await?;
-    let Some(loaded) = loaded else {
-        slot.destroy();
-        return Err(Error::app_not_found());
-    };
+    let _permit = permit(apps).await?;
+    let loaded = load(apps, slot).await?;
     let account = env.accounts.get(loaded.record.owner, &*env.store).await?;
     let rows = counted_rows(&loaded.record, loaded.head.totals);
     let floor = loaded.head.floor_seq;
@@ -98,7 +123,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     };
     let root = Arc::new(working.root.clone());
     slot.record.store(root.record.clone());
-    slot.set_unsettled(false);
+    slot.clear_doubt();
 
     let incarnation = apps.next_incarnation();
     let (tell, live) = tokio::sync::oneshot::channel();

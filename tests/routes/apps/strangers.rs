@@ -32,7 +32,7 @@ async fn a_stranger_cannot_tell_an_app_from_none() {
     let app = server.deploy(&ann, json!({"slug": "of-ann", "visibility": "public"})).await;
     let deleted = server.deploy(&ann, json!({"slug": "of-ann-too"})).await;
     Answer::of(server.call(Method::DELETE, &deleted.path(""), &ann)).await;
-    let closed = server.directory.app(ann.human, "closed-app", AppStatus::Closed).to_string();
+    let closed = server.directory.app(ann.human, "closed-app", AppStatus::Closed).await.to_string();
     let none = "app_01jjyq5x3ne8h9v2m7c4k6r0st".to_owned();
     let names = [
         app.id.clone(),

@@ -9,7 +9,10 @@ mod op;
 mod reply;
 
 use rookery_domain::{Error, Result, principal::Caller, trace::Trace};
-use rookery_storage::{commit::Outcome, offload::Place};
+use rookery_storage::{
+    commit::Outcome,
+    offload::{Offload, Place},
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::Instant,
@@ -50,7 +53,9 @@ pub(crate) struct Ask {
     pub(crate) queued_at: Instant,
     /// Its span, when somebody traces the request.
     pub(crate) trace: Option<Box<Trace>>,
-    /// Where it is decided, if not on the event loop; given back when that is done.
+    /// Whether it is decided beside the event loop.
+    pub(crate) aside: bool,
+    /// Where, while it has a place there; given back when that is done.
     pub(crate) place: Option<Place>,
 }
 
@@ -61,6 +66,9 @@ pub(crate) enum Answer {
     /// The actor stopped before it began: ask the next incarnation. The place in the queue is
     /// kept.
     Bounced(Box<Ask>, Permits),
+    /// It waited in the actor without a place beside the event loop, and there was none when it could
+    /// have begun: wait for one and ask again. The place in the queue is kept.
+    Displaced(Box<Ask>, Permits),
 }
 
 /// One message's content, with whoever waits for it and its place in the queue.
@@ -92,6 +100,37 @@ impl Request {
         self.ask.as_deref().is_some_and(adds_an_app)
     }
 
+    /// The same, to wait in its actor: places beside the event loop are few and none is held there.
+    pub(crate) fn without_place(mut self: Box<Self>) -> Box<Self> {
+        if let Some(ask) = &mut self.ask {
+            ask.place = None;
+        }
+        self
+    }
+
+    /// The same, ready to begin: in one of `places`, if it needs one. `None` where there is none now,
+    /// which whoever asked is told.
+    pub(crate) fn in_place(mut self: Box<Self>, places: &Offload) -> Option<Box<Self>> {
+        let ask = self.ask.as_mut()?;
+        if ask.aside && ask.place.is_none() {
+            ask.place = places.try_place();
+            if ask.place.is_none() {
+                self.send_back(Answer::Displaced);
+                return None;
+            }
+        }
+        Some(self)
+    }
+
+    fn send_back(&mut self, how: fn(Box<Ask>, Permits) -> Answer) {
+        if let (Some(ask), Some(port), Some(permits)) =
+            (self.ask.take(), self.port.take(), self.permits.take())
+        {
+            // Whoever asked may have left.
+            let _ = port.send(how(ask, permits));
+        }
+    }
+
     /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.
     pub(crate) fn begin(mut self) -> Option<(Box<Ask>, ReplyPort)> {
         let ask = self.ask.take()?;
@@ -106,12 +145,7 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        if let (Some(ask), Some(port), Some(permits)) =
-            (self.ask.take(), self.port.take(), self.permits.take())
-        {
-            // Whoever asked may have left.
-            let _ = port.send(Answer::Bounced(ask, permits));
-        }
+        self.send_back(Answer::Bounced);
     }
 }
 
