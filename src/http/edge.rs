@@ -117,7 +117,9 @@ impl Edge {
         let (response, app) = match self.refusal(&parts.headers, &passing) {
             _ if let Err(wrong) = host => without(body, ApiError::from(Error::invalid(wrong))),
             Some(refusal) if routes.has(&passing.method, passing.uri.path()) => {
-                without(body, refusal)
+                let (response, app) = without(body, refusal);
+                leftover.drain_refused().await;
+                return self.leave(passing, response, app);
             }
             _ if let Origin::Alias { serving } = &origin => {
                 without(body, origin::to_serving(serving, &passing.uri, &self.state))

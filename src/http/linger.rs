@@ -24,6 +24,9 @@ use tokio::time::timeout;
 
 /// Bytes that are read only to be thrown away.
 const LINGER_BYTES_MAX: usize = 64 << 20;
+/// Bytes that are read of who was refused before anything was done: an address that is over its rate
+/// must not cost the bandwidth that it was refused.
+const REFUSED_BYTES_MAX: usize = 1 << 20;
 /// How long they are waited for.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
 /// How many bytes a client has sent at once, if it sends them at all.
@@ -59,23 +62,34 @@ where
 {
     /// Reads what nobody has read.
     pub async fn drain(self) {
+        self.drain_to(LINGER_BYTES_MAX).await;
+    }
+
+    /// Reads what a request that was refused at the door brings, unless that is much.
+    pub async fn drain_refused(self) {
+        self.drain_to(REFUSED_BYTES_MAX).await;
+    }
+
+    async fn drain_to(self, bytes_max: usize) {
         let Some(left) = self.0 else { return };
         let body = left.lock().take();
         let Some(body) = body else { return };
-        // Boxed: nearly every body was read to its end.
-        Box::pin(throw_away(body)).await;
+        if body.size_hint().lower() <= bytes_max as u64 {
+            // Boxed: nearly every body was read to its end.
+            Box::pin(throw_away(body, bytes_max)).await;
+        }
     }
 }
 
 /// Reads a body to its end. Too long, too slow or broken off: then the connection is reset after all.
-async fn throw_away<B>(body: B)
+async fn throw_away<B>(body: B, bytes_max: usize)
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
     let is_small = body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
     let time_max = if is_small { SMALL_TIME_MAX } else { LINGER_TIME_MAX };
-    let mut rest = Limited::new(body, LINGER_BYTES_MAX);
+    let mut rest = Limited::new(body, bytes_max);
     let _ = timeout(time_max, async { while let Some(Ok(_)) = rest.frame().await {} }).await;
 }
 

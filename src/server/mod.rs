@@ -244,8 +244,8 @@ impl Server {
         // Until now it said "not ready" to whoever asked.
         self.ops_drain.cancel();
         let rest = async {
-            let _ = self.ops_listener.await;
-            self.state.rooms.close().await;
+            // Beside each other: a request of an operator must not take the time that is left.
+            let _ = tokio::join!(self.ops_listener, self.state.rooms.close());
             if let Some(traces) = &self.state.traces {
                 traces.close().await;
             }

@@ -66,6 +66,12 @@ impl AppHandle {
                 reply => return Ok(reply),
             }
         }
-        Err(Error::unavailable("too many answers are being kept"))
+        Err(forgotten_too_often())
     }
+}
+
+/// Each time that a first answer was looked up, others pushed out what the look-up rests on before the
+/// actor's turn.
+pub(crate) fn forgotten_too_often() -> Error {
+    Error::unavailable("too many answers are being kept")
 }

@@ -23,7 +23,7 @@ use crate::{
         birth::read_manifest,
         deploy::{self, DeployPlan, DeployReport},
         message::{AppOp, OnceInApp, Op, Reply},
-        once::LookedUp,
+        once::{LookedUp, forgotten_too_often},
     },
     registry::AppHandle,
 };
@@ -108,6 +108,7 @@ impl Control {
                 Some(turn.map_err(busy)?)
             }
         };
+        let mut last = Error::internal();
         for _ in 0..ATTEMPTS_MAX {
             let asked = match &request.idempotency {
                 None => None,
@@ -128,16 +129,22 @@ impl Control {
                     return Ok(Answered::First(Deployed::new(app.record(), &plan, *report)));
                 }
                 Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
-                // Answers were forgotten between the look-up and the actor's turn, or another
-                // version came first: prepare anew on that one.
-                Ok(Reply::LookAgain(_)) => {}
+                // They were forgotten between the look-up and the actor's turn.
+                Ok(Reply::LookAgain(_)) => {
+                    last = forgotten_too_often();
+                }
+                // Another version came first: prepare anew on that one.
                 Err(error)
-                    if error.code == ErrorCode::Unavailable && app.record().version != base => {}
+                    if error.code == ErrorCode::Unavailable && app.record().version != base =>
+                {
+                    let message = "other versions were deployed at the same time";
+                    last = Error::new(ErrorCode::Conflict, message);
+                }
                 Err(error) => return Err(error),
                 Ok(_) => return Err(Error::internal()),
             }
         }
-        Err(Error::new(ErrorCode::Conflict, "other versions were deployed at the same time"))
+        Err(last)
     }
 
     async fn plan(&self, app: &AppHandle, request: &Redeploy) -> Result<DeployPlan> {

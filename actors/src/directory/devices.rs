@@ -17,7 +17,6 @@ use super::{
     claims::{CODE_TTL_S, DRAWS_MAX},
     core::Core,
     keys::MintedKey,
-    mutation::BesideMemory as _,
 };
 
 /// Seconds between polls at first (RFC 8628, section 3.2: the default).
@@ -74,7 +73,7 @@ impl Directory {
                 interval_s: INTERVAL_S,
                 expires_at: now.plus_seconds(CODE_TTL_S),
             };
-            if devices::create(&core.db, device, now).await.beside_memory()? {
+            if devices::create(&core.db, device, now).await? {
                 return Ok(DeviceStart {
                     device_code,
                     user_code,
@@ -110,8 +109,7 @@ impl Directory {
         let code = UserCode::parse(user_code);
         self.mutate(async move |core: Arc<Core>| {
             let (hash, device) = find(&core, code, client).await?;
-            let decided = devices::decide(&core.db, hash.0, human, approve, core.now()).await;
-            if !decided.beside_memory()? {
+            if !devices::decide(&core.db, hash.0, human, approve, core.now()).await? {
                 let message = "this request was decided already";
                 return Err(Error::new(ErrorCode::Conflict, message).into());
             }

@@ -8,7 +8,7 @@ use std::{
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use rookery_domain::{Error, Result};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::{
     Directory,
@@ -87,10 +87,15 @@ impl Actor for Keeper {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorFailed(_, cause) => {
-                error!(%cause, "the directory's actor crashed");
                 watch.core.doubt();
-                let now = watch.core.now();
-                watch.core.observer.part_crashed(now, "directory".to_owned(), cause.to_string());
+                // A lost commit is no crash.
+                if cause.is::<CommitLost>() {
+                    warn!("accounts are loaded anew: {cause}");
+                } else {
+                    error!(%cause, "the directory's actor crashed");
+                    let (now, part) = (watch.core.now(), "directory".to_owned());
+                    watch.core.observer.part_crashed(now, part, cause.to_string());
+                }
                 let pause = watch.next_pause();
                 tokio::spawn(reload(Arc::clone(&watch.core), myself, pause));
             }
@@ -180,7 +185,12 @@ impl Actor for Changes {
     ) -> Result<(), ActorProcessingErr> {
         match mutation.run(Arc::clone(core)).await {
             Verdict::Sound => Ok(()),
-            Verdict::InDoubt => Err("the outcome of a change is unknown".into()),
+            Verdict::InDoubt => Err(CommitLost.into()),
         }
     }
 }
+
+/// Why the actor ends whose memory may not be what storage holds any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the outcome of a change is unknown")]
+struct CommitLost;

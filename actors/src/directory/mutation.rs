@@ -43,19 +43,6 @@ impl From<StorageError> for Failure {
     }
 }
 
-/// What storage says of something that memory does not hold: however it ended, memory is still what
-/// storage holds, and nobody's accounts have to be loaded anew for it.
-pub(super) trait BesideMemory<T> {
-    /// Its error refuses the change.
-    fn beside_memory(self) -> Result<T>;
-}
-
-impl<T> BesideMemory<T> for Result<T, StorageError> {
-    fn beside_memory(self) -> Result<T> {
-        self.map_err(Error::from)
-    }
-}
-
 /// Whether memory is still what storage holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {

@@ -17,7 +17,7 @@ use rookery_storage::{
     sessions,
 };
 
-use super::{Arrival, Directory, Visit, core::Core, mutation::BesideMemory as _};
+use super::{Arrival, Directory, Visit, core::Core};
 
 /// Seconds that a grant is good for.
 const GRANT_TTL_S: i64 = 60;
@@ -48,7 +48,7 @@ impl Directory {
                 core.draw(SecretKind::TestSession, TEST_SESSION_TTL_S, app, human, minted_by);
             let answered = made.clone();
             let keep = keep.of(move |()| answered.clone());
-            session_grants::create(&core.db, &grant, core.now(), keep).await.beside_memory()?;
+            session_grants::create(&core.db, &grant, core.now(), keep).await?;
             Ok(made)
         })
         .await
@@ -78,8 +78,7 @@ impl Directory {
             }
             let (grant, (secret, _)) =
                 core.draw(SecretKind::SessionGrant, GRANT_TTL_S, app, human, None);
-            let kept = session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await;
-            kept.beside_memory()?;
+            session_grants::create(&core.db, &grant, core.now(), Keep::nothing()).await?;
             Ok(secret)
         })
         .await
@@ -111,8 +110,9 @@ impl Directory {
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
             let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
+            // However a COMMIT ended that is lost, memory holds no grant: it is not in doubt.
             let SessionGrant { human, minted_by, .. } =
-                consumed.beside_memory()?.ok_or_else(refused)?;
+                consumed.map_err(Error::from)?.ok_or_else(refused)?;
             if !core.vouched(minted_by)? {
                 return Err(refused().into());
             }

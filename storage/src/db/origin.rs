@@ -25,20 +25,32 @@ pub(super) async fn note(connection: &mut PgConnection) -> sqlx::Result<()> {
     tx.commit().await
 }
 
-/// What no two databases share, and no restored dump keeps: the cluster and its timeline, where the
-/// role may know them, the database, and a table in it.
+/// What no two databases share, and no restored dump keeps: the cluster, where the role may know it,
+/// its timeline, the database, and a table in it.
 async fn origin(connection: &mut PgConnection) -> sqlx::Result<String> {
-    let may_know = "select has_function_privilege('pg_control_system()', 'execute')
-                       and has_function_privilege('pg_control_checkpoint()', 'execute')";
-    let cluster = "select (select system_identifier from pg_control_system()) || '/'
-                       || (select timeline_id from pg_control_checkpoint())";
-    let database = "select oid || '/' || 'app_head'::regclass::oid
-                    from pg_database where datname = current_database()";
-    let may_know: bool = query_scalar(may_know).fetch_one(&mut *connection).await?;
-    let cluster: String = match may_know {
-        true => query_scalar(cluster).fetch_one(&mut *connection).await?,
-        false => String::new(),
-    };
-    let database: String = query_scalar(database).fetch_one(connection).await?;
-    Ok(format!("{cluster}/{database}"))
+    const CLUSTER: &str = "select system_identifier::text from pg_control_system()";
+    // That of the log which is written now. The last checkpoint's, which `pg_control_checkpoint` tells,
+    // may be minutes older, and a standby that took over a moment ago is what has to be noticed.
+    const TIMELINE: &str = "select left(pg_walfile_name(pg_current_wal_lsn()), 8)";
+    const DATABASE: &str = "select oid || '/' || 'app_head'::regclass::oid
+                            from pg_database where datname = current_database()";
+    let mut origin = Vec::with_capacity(3);
+    for (functions, sql) in [
+        (&["pg_control_system()"][..], CLUSTER),
+        (&["pg_current_wal_lsn()", "pg_walfile_name(pg_lsn)"], TIMELINE),
+        (&[], DATABASE),
+    ] {
+        let may = "select coalesce(bool_and(has_function_privilege(name, 'execute')), true)
+                   from unnest($1::text[]) name";
+        let may: bool = query_scalar(may).bind(functions).fetch_one(&mut *connection).await?;
+        origin.push(match may {
+            true => match query_scalar(sql).fetch_one(&mut *connection).await {
+                // A service that speaks PostgreSQL, and has no log of its kind.
+                Err(sqlx::Error::Database(_)) => String::new(),
+                known => known?,
+            },
+            false => String::new(),
+        });
+    }
+    Ok(origin.join("/"))
 }

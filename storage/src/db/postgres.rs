@@ -74,7 +74,10 @@ impl PostgresDb {
         drop(conn.detach());
         migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
         let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
-        origin::note(&mut conn).await.map_err(|error| unreachable(&error))?;
+        origin::note(&mut conn).await.map_err(|error| {
+            let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
+            StorageError::Open(why)
+        })?;
         drop(conn);
         Ok(Self(Arc::new(Inner {
             pool,
@@ -206,7 +209,8 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 
 /// Why no connection can be made.
 async fn cause(connect: &PgConnectOptions) -> StorageError {
-    match timeout(ACQUIRE_TIMEOUT, connect.connect()).await {
+    let connect = async { connect.connect().await?.execute(SESSION).await };
+    match timeout(ACQUIRE_TIMEOUT, connect).await {
         Ok(Err(error)) => unreachable(&error),
         Ok(Ok(_)) | Err(_) => unreachable(&"it does not answer in time"),
     }
