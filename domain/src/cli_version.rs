@@ -23,23 +23,25 @@ impl CliVersion {
         let version = if short { Version::parse(text.trim()).ok() } else { None };
         version
             .map(Self)
-            .ok_or_else(|| Error::invalid(format!("`{HEADER}` must be a version such as `1.4.0`")))
+            .ok_or_else(|| Error::invalid(format!("{HEADER}: must be a version such as 1.4.0")))
     }
 
     /// Checks what a client states against the oldest version that is served. A caller that
     /// states nothing opts out; a malformed header is refused whether or not there is a minimum.
     ///
     /// # Errors
-    /// `invalid_request`, `cli_upgrade_required` with `details.min_version`.
+    /// `invalid_request`; `cli_upgrade_required` with `version` and `min_version` in `details`.
     pub fn check(stated: Option<&str>, minimum: Option<&Self>) -> Result<()> {
         let Some(stated) = stated else { return Ok(()) };
         let stated = Self::parse(stated)?;
         match minimum {
             Some(minimum) if stated < *minimum => Err(Error::new(
                 ErrorCode::CliUpgradeRequired,
-                format!("client {} is older than {}", stated.0, minimum.0),
+                format!("client version {} is below the minimum {}", stated.0, minimum.0),
             )
-            .with_details(serde_json::json!({ "min_version": minimum.0.to_string() }))),
+            .with_details(serde_json::json!({
+                "version": stated.0.to_string(), "min_version": minimum.0.to_string(),
+            }))),
             _ => Ok(()),
         }
     }

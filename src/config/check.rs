@@ -1,6 +1,6 @@
 //! What no single setting can tell: ranges, and settings that contradict each other.
 
-use rookery_domain::{email::Email, limits::Limits, time::DAY_S};
+use rookery_domain::{cli_version::CliVersion, email::Email, limits::Limits, time::DAY_S};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
@@ -330,9 +330,7 @@ fn server(config: &Config) -> Result<(), ConfigError> {
             return fail("server.public_url: must be an origin, without a path");
         }
     }
-    if !server.min_cli_version.is_empty()
-        && semver::Version::parse(&server.min_cli_version).is_err()
-    {
+    if !server.min_cli_version.is_empty() && CliVersion::parse(&server.min_cli_version).is_err() {
         return fail("server.min_cli_version: must be a version such as 1.4.0");
     }
     let domain = &config.apps_domain;

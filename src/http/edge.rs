@@ -22,6 +22,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, req
 use rookery_actors::AppHandle;
 use rookery_domain::{
     Error,
+    cli_version::CliVersion,
     trace::{Trace, TraceParent},
 };
 use rookery_storage::trace;
@@ -63,7 +64,7 @@ pub struct Edge {
     request_ids: RequestIds,
     log: RequestLog,
     limiter: Option<Limiter>,
-    min_cli_version: Option<semver::Version>,
+    min_cli_version: Option<CliVersion>,
     /// Whom the operators' listener lets in.
     operators: Option<Operators>,
     https: bool,
@@ -75,7 +76,7 @@ impl Edge {
     pub fn site(state: AppState, routes: RouteTable, apps: RouteTable) -> Self {
         let config = &state.config;
         let limiter = Limiter::new(&config.rate_limit);
-        let min_cli_version = semver::Version::parse(&config.server.min_cli_version).ok();
+        let min_cli_version = CliVersion::parse(&config.server.min_cli_version).ok();
         state.ops.http.add(apps.figures().clone());
         Self { app_routes: Some(apps), limiter, min_cli_version, ..Self::bare(state, routes) }
     }
@@ -114,19 +115,21 @@ impl Edge {
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
         let (body, leftover) = linger::watch(&parts.headers, body);
-        let (response, app) = match self.refusal(&parts.headers, &passing) {
-            _ if let Err(wrong) = host => without(body, ApiError::from(Error::invalid(wrong))),
-            Some(refusal) if routes.has(&passing.method, passing.uri.path()) => {
-                let (response, app) = without(body, refusal);
-                leftover.drain_refused().await;
-                return self.leave(passing, response, app);
-            }
-            _ if let Origin::Alias { serving } = &origin => {
-                without(body, origin::to_serving(serving, &passing.uri, &self.state))
-            }
-            _ if passing.is_app && self.is_preflight(&passing) => without(body, preflight()),
-            // Nothing refuses it; or no such route, which the router says better.
-            _ => self.answer(&passing, origin, Request::from_parts(parts, body)).await,
+        // Where there is no such route the router says so, which is better than any refusal.
+        let is_route = routes.has(&passing.method, passing.uri.path());
+        let refusal = self.refusal(&parts.headers, &passing).filter(|_| is_route);
+        let (response, app) = if let Err(wrong) = host {
+            without(body, ApiError::from(Error::invalid(wrong)))
+        } else if let Some(refusal) = refusal {
+            let refused = without(body, refusal);
+            leftover.drain_refused().await;
+            refused
+        } else if let Origin::Alias { serving } = &origin {
+            without(body, origin::to_serving(serving, &passing.uri, &self.state))
+        } else if passing.is_app && self.is_preflight(&passing) {
+            without(body, preflight())
+        } else {
+            self.answer(&passing, origin, Request::from_parts(parts, body)).await
         };
         leftover.drain().await;
         self.leave(passing, response, app)

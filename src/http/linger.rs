@@ -61,17 +61,17 @@ where
     B::Error: Into<BoxError>,
 {
     /// Reads what nobody has read.
-    pub async fn drain(self) {
+    pub async fn drain(&self) {
         self.drain_to(LINGER_BYTES_MAX).await;
     }
 
     /// Reads what a request that was refused at the door brings, unless that is much.
-    pub async fn drain_refused(self) {
+    pub async fn drain_refused(&self) {
         self.drain_to(REFUSED_BYTES_MAX).await;
     }
 
-    async fn drain_to(self, bytes_max: usize) {
-        let Some(left) = self.0 else { return };
+    async fn drain_to(&self, bytes_max: usize) {
+        let Some(left) = &self.0 else { return };
         let body = left.lock().take();
         let Some(body) = body else { return };
         if body.size_hint().lower() <= bytes_max as u64 {

@@ -350,12 +350,10 @@ impl App {
     /// Takes requests that waited for room into the open group, and goes on.
     fn unstash(&mut self, myself: &ActorRef<Message>) {
         loop {
-            while !self.leaving
-                && self.stash.front().is_some_and(|request| self.takes(request))
-                && let Some(request) = self.stash.pop_front()
-                && let Some(request) = request.in_place(&self.env.deciding)
-            {
-                self.begin(*request);
+            while let Some(request) = self.next_stashed() {
+                if let Some(request) = request.in_place(&self.env.deciding) {
+                    self.begin(*request);
+                }
             }
             self.seal(myself);
             if self.leaving || self.in_flight.is_some() || self.stash.is_empty() {
@@ -363,6 +361,12 @@ impl App {
             }
         }
         self.leave_if_done(myself);
+    }
+
+    /// The first request that waited, if the open group takes it now.
+    fn next_stashed(&mut self) -> Option<Box<Request>> {
+        let next = self.stash.front().is_some_and(|request| self.takes(request));
+        if next && !self.leaving { self.stash.pop_front() } else { None }
     }
 
     /// Begins nothing more; leaves now, or when what is begun has ended.

@@ -73,14 +73,14 @@ impl<'a> Sight<'a> {
         let after = Authorship::from(&*change.row);
         let before = Authorship { editor: change.previous_editor.unwrap_or(after.editor), ..after };
         let seen_after = scope.admits(after);
-        let row_stays = match event.kind {
-            EventType::RowCreated | EventType::RowUpdated | EventType::RowRestored => true,
-            _ => return if seen_after { Some(Shown::Outline) } else { unseen },
-        };
+        let stays = [EventType::RowCreated, EventType::RowUpdated, EventType::RowRestored];
+        if !stays.contains(&event.kind) {
+            return if seen_after { Some(Shown::Outline) } else { unseen };
+        }
         let now =
             shelf.rows.get(change.row.key()).map(|row| scope.admits(Authorship::from(&**row)));
         match (seen_after, now) {
-            (true, Some(true)) if row_stays => Some(Shown::Whole),
+            (true, Some(true)) => Some(Shown::Whole),
             (true, None) => Some(Shown::Outline),
             (true, _) if !owner => Some(Shown::Hidden),
             (false, _) if !owner && scope.admits(before) => Some(Shown::Hidden),

@@ -147,8 +147,7 @@ impl AppHandle {
     ) -> Result<Reply> {
         self.slot.touch(self.env().uptime());
         let deadline = message.began + self.env().options.request_timeout;
-        let queued_at = message.began;
-        let trace = message.trace.clone();
+        let (queued_at, trace) = (message.began, message.trace.clone());
         let mut permits = self.admit(bytes).inspect_err(|_| message.shed = true)?;
         let aside = aside::may_take_long(&op, bytes) || self.slot.is_slow(self.env().uptime());
         let mut ask = Box::new(Ask {
@@ -179,13 +178,9 @@ impl AppHandle {
                     (ask, permits) = (back, kept);
                     ask.place = None;
                     incarnations += 1;
-                    let gone = self.slot.gone(live.incarnation);
-                    if timeout(LEAVE_MAX, gone).await.is_err() {
-                        // Its supervisor died with it.
-                        self.slot.retire(live.incarnation, StopCause::Ended);
-                    }
+                    self.until_left(live.incarnation).await;
                 }
-                // Dropped unsent cannot happen: a port answers as it is dropped.
+                // A port answers as it is dropped, so only the time can be over.
                 Ok(Err(_)) | Err(_) => {
                     return Err(
                         Error::unknown_outcome().caused_by("the app's actor does not answer")
@@ -194,6 +189,14 @@ impl AppHandle {
             }
         }
         Err(Error::unavailable("the app keeps restarting"))
+    }
+
+    /// Returns when an incarnation that takes no more requests has left.
+    async fn until_left(&self, incarnation: u64) {
+        if timeout(LEAVE_MAX, self.slot.gone(incarnation)).await.is_err() {
+            // Its supervisor died with it.
+            self.slot.retire(incarnation, StopCause::Ended);
+        }
     }
 
     /// A place beside the event loop.

@@ -122,22 +122,20 @@ impl Session<'_> {
                 if !failure.is_expected() {
                     tracing::error!(app.id = %app, ?failure, "a group was refused");
                 }
-                let broken = matches!(failure, Failure::Broken(_));
-                tell(batch, &[position], &Outcome::Aborted(failure.clone().into_abort()));
-                if broken {
-                    return fail(batch, &[position], failure);
-                }
-                if let Failure::Lost(why) = failure {
-                    // Without COMMIT the server undoes it when it finds the connection gone.
-                    return Err(Ended::ConnectionLost(why));
-                }
+                // Without COMMIT the server undoes it when it finds the connection gone.
+                fail(batch, &[position], failure)?;
                 return self.roll_back().await;
             }
         }
+        self.commit_one(batch, position).await
+    }
+
+    /// COMMIT of a group whose statements have all been carried out.
+    async fn commit_one(&mut self, batch: &mut Batch<'_>, position: usize) -> Result<(), Ended> {
         tell(batch, &[position], &Outcome::Unknown);
         let began = Instant::now();
         let result = match self.pass(Point::AtCommit) {
-            Ok(()) => match timeout.of(self.connection.execute("commit")).await {
+            Ok(()) => match self.answer_timeout.of(self.connection.execute("commit")).await {
                 Ok(answer) => answer.map_err(|error| StorageError::at_commit(&error).into()),
                 Err(silent) => Err(silent.into()),
             },

@@ -103,17 +103,11 @@ impl Session<'_> {
             self.statements.savepoint().map_err(failed)?;
         }
         match self.write(group) {
-            Ok(true) => {
+            Ok(passed) => {
                 if isolated {
                     self.statements.release().map_err(failed)?;
                 }
-                Ok(None)
-            }
-            Ok(false) => {
-                if isolated {
-                    self.statements.release().map_err(failed)?;
-                }
-                Ok(Some(Abort::Fenced))
+                Ok((!passed).then_some(Abort::Fenced))
             }
             Err(failure) if isolated && failure.is_of_one_group() => {
                 self.statements.undo().map_err(failed)?;
