@@ -133,7 +133,7 @@ impl AppHandle {
                 Ok(Reply::Row(reply)) => return Ok(reply),
                 Ok(Reply::Stale) if tried < READS_MAX => tried += 1,
                 Ok(Reply::Stale) => return Err(Error::unavailable("the row keeps changing")),
-                Ok(_) => return Err(Error::internal()),
+                Ok(other) => return Err(other.unexpected()),
                 Err(error) => return Err(error),
             }
         }

@@ -141,7 +141,7 @@ impl Control {
                     last = Error::new(ErrorCode::Conflict, message);
                 }
                 Err(error) => return Err(error),
-                Ok(_) => return Err(Error::internal()),
+                Ok(other) => return Err(other.unexpected()),
             }
         }
         Err(last)

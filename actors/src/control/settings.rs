@@ -1,8 +1,7 @@
 //! The owner's settings of an app: what has to be made ready before the app's actor decides.
 
 use rookery_domain::{
-    Error, Result, app::AppRecord, id::OrgId, manifest::Visibility, principal::Caller,
-    timezone::Zone,
+    Result, app::AppRecord, id::OrgId, manifest::Visibility, principal::Caller, timezone::Zone,
 };
 use std::sync::Arc;
 
@@ -47,7 +46,7 @@ impl Control {
         let op = Op::App(AppOp::Settings { visibility, share, timezone, org });
         match app.apply(caller, op, None, 0).await? {
             Reply::App(record) => Ok(record),
-            _ => Err(Error::internal()),
+            other => Err(other.unexpected()),
         }
     }
 }

@@ -166,7 +166,7 @@ async fn end(
 ) -> Result<()> {
     match app.apply(caller, Op::App(AppOp::Access(op)), None, 0).await {
         Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
-        Ok(_) => Err(Error::unknown_outcome()),
+        Ok(other) => Err(other.unexpected()),
         Err(refused) if refused.code == ErrorCode::NotFound => {
             if known.await? {
                 Ok(())

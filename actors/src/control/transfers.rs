@@ -156,7 +156,7 @@ impl Control {
             let op = Op::App(AppOp::HandOver(acceptance));
             match app.apply(Caller::System, op, None, 0).await? {
                 Reply::HandedOver(_) => Ok(app),
-                _ => Err(Error::internal()),
+                other => Err(other.unexpected()),
             }
         })
         .await

@@ -139,7 +139,7 @@ async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
     match app.apply(Caller::System, Op::App(AppOp::Prune), None, 0).await? {
         Reply::Count(rows) => Ok(rows),
-        _ => Err(Error::internal()),
+        other => Err(other.unexpected()),
     }
 }
 

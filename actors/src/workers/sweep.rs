@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_domain::{Error, ErrorCode, Result, id::AppId, principal::Caller, time::DAY_S};
+use rookery_domain::{ErrorCode, Result, id::AppId, principal::Caller, time::DAY_S};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
@@ -158,7 +158,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
     match app.apply(Caller::System, Op::App(op), None, 0).await? {
         Reply::Count(count) => Ok(count),
-        _ => Err(Error::internal()),
+        other => Err(other.unexpected()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use rookery_actors::app::message::{Op, Reply};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer, asked::Asked, bodies::BatchDeleteBody, parameters::CollectionPath, schema::BatchRecord,
@@ -64,6 +64,6 @@ pub(crate) async fn batch_delete(
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
         Reply::Batch(results) => Ok(answer::batch(state, &results)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use rookery_actors::app::message::{Op, Reply};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer,
@@ -72,6 +72,6 @@ pub(crate) async fn batch_write(
     match asked.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),
         Reply::Replayed(first) => Ok(again(first)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

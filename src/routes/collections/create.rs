@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use rookery_actors::app::message::{Op, Reply, WriteRow};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer,
@@ -94,6 +94,6 @@ pub(crate) async fn create(
     match asked.write(op, write).await? {
         Reply::Row(reply) => Ok(answer::created(&reply, || asked.rows_path(collection))),
         Reply::Replayed(first) => Ok(answer::row_again(first, creates)?),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

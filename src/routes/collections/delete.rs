@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use rookery_actors::app::message::{DeleteRow, Op, Reply};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer,
@@ -76,6 +76,6 @@ pub(crate) async fn delete(
     };
     match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

@@ -6,7 +6,7 @@ use rookery_actors::app::{
     message::{DeleteRow, Op, Reply},
     render,
 };
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer,
@@ -78,6 +78,6 @@ pub(crate) async fn purge(
     };
     match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
         Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use rookery_actors::app::message::{Op, Reply};
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 use super::{
     answer,
@@ -82,6 +82,6 @@ pub(crate) async fn update(
     };
     match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

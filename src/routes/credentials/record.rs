@@ -10,7 +10,7 @@ use rookery_actors::{
     },
 };
 use rookery_domain::{
-    Error, Principal, Result, Timestamp,
+    Principal, Result, Timestamp,
     credentials::{Credential, CredentialStatus, Mode, Scope},
     id::CredentialId,
     principal::Caller,
@@ -139,7 +139,7 @@ pub async fn change(
         Ok(Reply::Access(AccessReply::Credential(credential))) => {
             Ok(CredentialBody::of(&credential))
         }
-        Ok(_) => Err(Error::unknown_outcome()),
+        Ok(other) => Err(other.unexpected()),
         Err(refused) => Err(state.rooms.control().explain_credential(app, id, refused).await),
     }
 }

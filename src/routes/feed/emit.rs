@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use rookery_actors::app::message::{Op, Reply};
-use rookery_domain::{Error, ErrorCode, Result, json::RawObject, limits::Limits};
+use rookery_domain::{ErrorCode, Result, json::RawObject, limits::Limits};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -91,6 +91,6 @@ pub(crate) async fn emit(
     match asked.write(op, write).await? {
         Reply::Event(event) => Ok(answer::event(&event, asked.feed_path())),
         Reply::Replayed(first) => Ok(again(first)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

@@ -5,7 +5,7 @@ use rookery_actors::app::{
     access_ops::{AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
-use rookery_domain::{Error, ErrorCode, id::HumanId};
+use rookery_domain::{ErrorCode, id::HumanId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -60,6 +60,6 @@ pub async fn update(
     let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
     match app.apply(caller, op, None, 0).await? {
         Reply::Access(AccessReply::Member(member)) => Ok(Json(MemberBody::of(&state, &member)?)),
-        _ => Err(Error::unknown_outcome().into()),
+        other => Err(other.unexpected().into()),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, row::Row,
+    Error, Result, Timestamp, app::AppRecord, event::Event, idempotency::KeptAnswer, row::Row,
 };
 
 use super::{
@@ -44,6 +44,12 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// What whoever asked says of an answer to another question, which no operation gives.
+    #[must_use]
+    pub fn unexpected(&self) -> Error {
+        Error::internal().caused_by("an app gave an answer to another question")
+    }
+
     /// The keys of the rows that its answer quotes.
     pub(crate) fn quoted_keys(&self) -> Box<[Box<str>]> {
         let key = |reply: &RowReply| Box::from(reply.row.key());
