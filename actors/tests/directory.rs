@@ -5,13 +5,14 @@ use std::{net::Ipv4Addr, pin::pin, sync::Arc};
 use futures::{future::join_all, poll};
 use rookery_actors::{
     Directory, DirectoryOptions, Runtime, RuntimeOptions,
-    directory::{AgentRecord, Arrival, MintedKey, OrgRecord, SignedIn},
+    directory::{AgentRecord, Arrival, DevicePolled, MintedKey, OrgRecord, SignedIn},
     store::SqlStore,
 };
 use rookery_domain::{
     ErrorCode, Timestamp,
     agent_name::AgentName,
     email::Email,
+    human_name::HumanName,
     id::AppId,
     idempotency::{Answered, KeptAnswer, Once},
     limits::Limits,
@@ -203,6 +204,34 @@ async fn whoever_tries_again_to_sign_out_is_signed_out_of_the_apps_too() {
         let refused = directory.redeem_session_grant(app, waits.expose(), None).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::GrantInvalid);
     }
+}
+
+#[tokio::test]
+async fn nothing_begins_for_an_account_that_was_closed_meanwhile() {
+    let house = house().await;
+    let directory = &house.directory;
+    let ada = house.sign_in("ada@example.com").await.human;
+    let name = AgentName::default();
+    let device = directory.start_device(name).await.unwrap();
+    let device_code = device.device_code.expose().to_owned();
+    let user_code = device.user_code.expose();
+    directory.close_account(ada.id, ada.email.clone()).await.unwrap();
+
+    // Each of these had an open session when its request came in.
+    let here = "192.0.2.1".parse().unwrap();
+    let source = HumanName::parse("source", "a friend").unwrap().unwrap();
+    let org = OrgName::parse("Rooks").unwrap();
+    let refusals = [
+        directory.decide_device(&user_code, ada.id, true, here).await.map(drop),
+        directory.mint_claim_code(ada.id, Keep::nothing()).await.map(drop),
+        directory.record_signup_source(ada.id, source, Keep::nothing()).await,
+        directory.create_org(ada.id, org, Keep::nothing()).await.map(drop),
+    ];
+    for refusal in refusals {
+        assert_eq!(refusal.unwrap_err().code, ErrorCode::Unauthorized);
+    }
+    let polled = directory.poll_device(&device_code).await.unwrap();
+    assert!(matches!(polled, DevicePolled::Pending { .. }), "{polled:?}");
 }
 
 #[tokio::test]

@@ -164,7 +164,9 @@ pub enum Abort {
     Full,
     /// The offer that an [`AppWrite`] accepts is gone.
     OfferGone,
-    /// The account that an [`AppWrite`] adds an app to is closed, or has as many as it may.
+    /// The account that an [`AppWrite`] adds an app to is closed.
+    AccountClosed,
+    /// The account that an [`AppWrite`] adds an app to has as many as it may.
     AccountFull,
     /// The database refused a statement, or could not be reached before anything was sent.
     Refused(String),

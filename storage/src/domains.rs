@@ -12,6 +12,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    humans,
     idempotency::Keep,
 };
 
@@ -83,9 +84,10 @@ pub async fn bind(
                 tx.optional("select owner from apps where id = $1", args![domain.app]).await?;
             let Some((owner,)) = app else { return Ok(BindOutcome::Gone) };
             let owner: HumanId = decode::id("apps.owner", &owner)?;
-            // Whoever binds for the same account waits here, so that nobody counts too few; and
-            // whoever destroys the app waits for this, so that nothing is left of it.
-            tx.execute("update humans set id = id where id = $1", args![owner]).await?;
+            if !humans::lock_open(tx, owner).await? {
+                return Ok(BindOutcome::Gone);
+            }
+            // Whoever destroys the app waits for this, so that nothing is left of it.
             let there = tx
                 .execute(
                     "update apps set status = status where id = $1 and owner = $2 and status <> $3",

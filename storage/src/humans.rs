@@ -83,6 +83,16 @@ pub async fn by_id(db: &Db, id: HumanId) -> Result<Option<Human>> {
     db.optional(BY_ID, args![id]).await?.map(Human::decode).transpose()
 }
 
+/// Locks an open account; no row when it is closed. Whoever makes something in its name waits here for
+/// whoever else does, so that a count holds, and for whoever closes it.
+pub(crate) const LOCK_OPEN: &str =
+    "update humans set name = name where id = $1 and closed_at is null";
+
+/// Locks an account; `false` when it is closed.
+pub(crate) async fn lock_open(tx: &mut Tx, human: HumanId) -> Result<bool> {
+    Ok(tx.execute(LOCK_OPEN, args![human]).await? == 1)
+}
+
 /// The open account that has proven this address.
 ///
 /// # Errors

@@ -39,6 +39,17 @@ pub async fn create(db: &Db, grant: &SessionGrant, now: Timestamp, keep: Keep<()
     Ok(())
 }
 
+/// SHA-256 of the agent's key that a grant was made with, where one was and nobody has spent it.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn minted_by(db: &Db, hash: [u8; 32]) -> Result<Option<[u8; 32]>> {
+    let sql = "select minted_by from session_grants where hash = $1";
+    let grant: Option<(Option<Vec<u8>>,)> = db.optional(sql, args![hash]).await?;
+    let Some((minted_by,)) = grant else { return Ok(None) };
+    decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())
+}
+
 /// Spends a grant. `None` for unknown, used, expired, and for another app alike. A grant shown to
 /// another app is spent too: whoever holds it there should not have it.
 ///

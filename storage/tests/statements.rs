@@ -80,7 +80,7 @@ fn complete(text: &str) -> String {
 async fn prepare_all(test: &TestDb) {
     // What only the other database knows of itself.
     let of_the_other: &[&str] = match &test.db {
-        Db::Sqlite(_) => &["current_setting", "gen_random_uuid", "pg_"],
+        Db::Sqlite(_) => &["current_setting", "gen_random_uuid", "has_function_privilege", "pg_"],
         Db::Postgres(_) => &["sqlite_schema", "randomblob"],
     };
     for sql in statements() {

@@ -95,13 +95,16 @@ async fn what_an_agent_made_is_good_while_its_key_is() {
     let humans = Answer::of(world.server.by(&world.owner, Method::POST, &path)).await.expect(201);
     let humans = text(&redeem(&site, &text(&humans, "token")).await.expect(201), "token");
     let agents = text(&redeem(&site, &spent).await.expect(201), "token");
+    let waiting = mint(&site).await;
     let answers = async |token: &str| site.see(token, "/s/session").await.status;
 
     order(&world, "pause").await;
     site.see(&agents, "/s/collections/safe").await.error(ErrorCode::ParticipantTokenInvalid);
     assert_eq!(answers(&humans).await, 200);
+    redeem(&site, &waiting).await.error(ErrorCode::GrantInvalid);
     order(&world, "resume").await;
     assert_eq!(answers(&agents).await, 200);
+    redeem(&site, &waiting).await.expect(201);
 
     // A poll ends with the key, in that moment.
     let since = text(&site.see(&agents, "/s/feed?wait=0").await.expect(200), "cursor");

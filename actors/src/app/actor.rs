@@ -24,7 +24,7 @@ use super::{
     working::{PURGED_MAX, Undo, Working},
 };
 use crate::{
-    control::too_many_apps,
+    control::{account_closed, too_many_apps},
     env::Env,
     observe::lifecycle::StopCause,
     registry::{
@@ -437,12 +437,13 @@ fn refuse(replies: impl IntoIterator<Item = (ReplyPort, Result<Reply>)>, why: im
 fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
     match abort {
         Abort::OfferGone if alone => transfers::no_such_offer(),
+        Abort::AccountClosed if alone => account_closed(),
         Abort::AccountFull if alone => too_many_apps(apps_max),
         Abort::Full => Error::unavailable("no space is left to write to"),
         Abort::Refused(why) => {
             Error::unavailable("the write could not be made durable").caused_by(why)
         }
-        Abort::OfferGone | Abort::AccountFull | Abort::Fenced => {
+        Abort::OfferGone | Abort::AccountClosed | Abort::AccountFull | Abort::Fenced => {
             Error::unavailable("the write could not be made durable")
         }
     }

@@ -258,7 +258,7 @@ impl Control {
                 CreateOutcome::SlugTaken => {}
                 CreateOutcome::QuotaReached => return Err(too_many_apps(apps_max.kept)),
                 CreateOutcome::NoSuchAccount => {
-                    return Err(Error::new(ErrorCode::Forbidden, "the account is closed"));
+                    return Err(account_closed());
                 }
                 CreateOutcome::Answered(first) => {
                     // Only a request with a key is answered so.
@@ -290,6 +290,10 @@ fn draw(visibility: Option<Visibility>, attempt: usize) -> String {
 
 fn taken(slug: &str) -> Error {
     Error::new(ErrorCode::SlugTaken, format!("`slug`: {slug:?} is already used"))
+}
+
+pub(crate) fn account_closed() -> Error {
+    Error::new(ErrorCode::Forbidden, "the account is closed")
 }
 
 pub(crate) fn too_many_apps(max: u64) -> Error {

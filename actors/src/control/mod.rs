@@ -28,7 +28,7 @@ pub use settings::SettingsPatch;
 pub use transfers::Offer;
 pub use versions::{RollBack, VersionContent};
 
-pub(crate) use create::too_many_apps;
+pub(crate) use create::{account_closed, too_many_apps};
 pub(crate) use transfers::not_an_admin;
 
 use std::sync::Arc;

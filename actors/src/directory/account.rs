@@ -12,7 +12,7 @@ use rookery_storage::{
 use super::{Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in};
 
 /// The session was open when the request came in; the account was closed since.
-fn no_such_account() -> Error {
+pub(super) fn no_such_account() -> Error {
     Error::new(ErrorCode::Unauthorized, "this account is closed")
 }
 
@@ -56,19 +56,23 @@ impl Directory {
     /// Records how a human heard of the service, once.
     ///
     /// # Errors
-    /// `conflict`, when it was answered before; `unavailable`, `internal`.
+    /// `conflict`, when it was answered before; `unauthorized`, when the account was closed;
+    /// `unavailable`, `internal`.
     pub async fn record_signup_source(
         &self,
         human: HumanId,
         source: HumanName,
         keep: Keep<()>,
     ) -> Result<()> {
-        let core = &self.core;
-        let source = source.as_str();
-        if humans::record_signup_source(&core.db, human, source, core.now(), keep).await? {
-            return Ok(());
-        }
-        Err(Error::new(ErrorCode::Conflict, "the question was answered before"))
+        self.mutate(async move |core: Arc<Core>| {
+            core.require_open(human)?;
+            let (source, now) = (source.as_str(), core.now());
+            if humans::record_signup_source(&core.db, human, source, now, keep).await? {
+                return Ok(());
+            }
+            Err(Error::new(ErrorCode::Conflict, "the question was answered before").into())
+        })
+        .await
     }
 
     /// How a human heard of the service; `None` while it has not said so.
@@ -110,6 +114,16 @@ impl Directory {
 }
 
 impl Core {
+    /// Refuses what a human asked for whose account was closed since. To be asked within a change,
+    /// so that closing it comes before or after.
+    pub(super) fn require_open(&self, human: HumanId) -> Result<()> {
+        let is_open = |human: &Arc<Human>| human.closed_at.is_none();
+        match self.read(|memory| memory.human(human).is_some_and(is_open))? {
+            true => Ok(()),
+            false => Err(no_such_account()),
+        }
+    }
+
     /// Takes a committed record into memory.
     pub(super) fn settle_human(&self, changed: Option<Human>) -> Result<Arc<Human>, Failure> {
         let human = changed.ok_or_else(no_such_account)?;

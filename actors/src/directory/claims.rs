@@ -32,26 +32,29 @@ impl Directory {
     /// Mints a claim code for a human.
     ///
     /// # Errors
-    /// `unavailable`, `internal`.
+    /// `unauthorized`, when the account was closed; `unavailable`, `internal`.
     pub async fn mint_claim_code(
         &self,
         human: HumanId,
         keep: Keep<ClaimCode>,
     ) -> Result<ClaimCode> {
-        let core = &self.core;
-        let now = core.now();
-        let expires_at = now.plus_seconds(CODE_TTL_S);
-        for _ in 0..DRAWS_MAX {
-            let code = UserCode::generate(&mut rand::rng());
-            let hash = core.key.code_hash(&code).0;
-            let minted = ClaimCode { code, expires_at };
-            let (answered, keep) = (minted.clone(), keep.clone());
-            let keep = keep.of(move |()| answered.clone());
-            if claims::mint(&core.db, hash, human, expires_at, now, keep).await? {
-                return Ok(minted);
+        self.mutate(async move |core: Arc<Core>| {
+            core.require_open(human)?;
+            let now = core.now();
+            let expires_at = now.plus_seconds(CODE_TTL_S);
+            for _ in 0..DRAWS_MAX {
+                let code = UserCode::generate(&mut rand::rng());
+                let hash = core.key.code_hash(&code).0;
+                let minted = ClaimCode { code, expires_at };
+                let (answered, keep) = (minted.clone(), keep.clone());
+                let keep = keep.of(move |()| answered.clone());
+                if claims::mint(&core.db, hash, human, expires_at, now, keep).await? {
+                    return Ok(minted);
+                }
             }
-        }
-        Err(Error::unavailable("no free claim code was found"))
+            Err(Error::unavailable("no free claim code was found").into())
+        })
+        .await
     }
 
     /// Binds an agent to the human that minted `code`. Of any number of agents that try one code

@@ -98,7 +98,8 @@ impl Directory {
     /// Approves or denies an authorization for a human's account.
     ///
     /// # Errors
-    /// As [`Self::device`]; `conflict`, when it was decided before.
+    /// As [`Self::device`]; `conflict`, when it was decided before; `unauthorized`, when the account
+    /// was closed.
     pub async fn decide_device(
         &self,
         user_code: &str,
@@ -108,6 +109,7 @@ impl Directory {
     ) -> Result<Device> {
         let code = UserCode::parse(user_code);
         self.mutate(async move |core: Arc<Core>| {
+            core.require_open(human)?;
             let (hash, device) = find(&core, code, client).await?;
             if !devices::decide(&core.db, hash.0, human, approve, core.now()).await? {
                 let message = "this request was decided already";

@@ -15,7 +15,10 @@ use rookery_storage::{
 };
 use serde_json::json;
 
-use super::{Directory, core::Core, memory::Memory, mutation::Failure, sign_in::display_name};
+use super::{
+    Directory, account::no_such_account, core::Core, memory::Memory, mutation::Failure,
+    sign_in::display_name,
+};
 
 /// A place in the list of a human's organizations.
 pub type OrgPosition = (Timestamp, OrgId);
@@ -58,7 +61,8 @@ impl Directory {
     /// Makes an organization; `founder` is its first admin and its billing account.
     ///
     /// # Errors
-    /// `account_quota_exceeded`; `unavailable`, `internal`.
+    /// `account_quota_exceeded`; `unauthorized`, when the account was closed; `unavailable`,
+    /// `internal`.
     pub async fn create_org(
         &self,
         founder: HumanId,
@@ -79,6 +83,7 @@ impl Directory {
             let made = orgs::create(&core.db, id, name, founder, max, now, keep).await?;
             let (org, member) = made.map_err(|why| match why {
                 OrgRefusal::Full => too_many_orgs(),
+                OrgRefusal::NoSuchAccount => no_such_account(),
                 why => refused(why),
             })?;
             core.write(|memory| {

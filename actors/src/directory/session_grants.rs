@@ -109,13 +109,14 @@ impl Directory {
         let refused = || Error::new(ErrorCode::GrantInvalid, "this sign-in is no longer good");
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
+            // A paused agent's is refused and not spent: it is good again once the agent is.
+            if !core.vouched(session_grants::minted_by(&core.db, grant.hash().0).await?)? {
+                return Err(refused().into());
+            }
             let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
             // However a COMMIT ended that is lost, memory holds no grant: it is not in doubt.
             let SessionGrant { human, minted_by, .. } =
                 consumed.map_err(Error::from)?.ok_or_else(refused)?;
-            if !core.vouched(minted_by)? {
-                return Err(refused().into());
-            }
             Ok(core.create_participant(app, Arrival::Human { human, share, minted_by }).await?)
         })
         .await

@@ -13,6 +13,7 @@ use crate::{
     commit::{RowWrite, Totals},
     db::{Args, Db, Tx, args},
     error::{Result, StorageError},
+    humans,
     idempotency::global::{self, NewAnswer},
     versions,
 };
@@ -73,14 +74,7 @@ pub async fn create(db: &Db, app: NewApp) -> Result<CreateOutcome> {
 /// Checks the account and writes what only one can have: the answer's scope and the slug.
 async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     let record = &app.record;
-    // The update locks the account, so that two creations cannot share its last place.
-    let open: Option<(Vec<u8>,)> = tx
-        .optional(
-            "update humans set name = name where id = $1 and closed_at is null returning id",
-            args![record.owner],
-        )
-        .await?;
-    if open.is_none() {
+    if !humans::lock_open(tx, record.owner).await? {
         return Ok(CreateOutcome::NoSuchAccount);
     }
     if let Some(answer) = &app.answer

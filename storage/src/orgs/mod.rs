@@ -13,6 +13,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::Result,
+    humans,
     idempotency::Keep,
 };
 
@@ -82,14 +83,7 @@ pub async fn create(
     db.transaction(input, |tx, (id, name, founder, max, now, keep)| {
         Box::pin(async move {
             let (id, founder, now) = (*id, *founder, *now);
-            // The update locks the account, so that two creations cannot share its last place.
-            let open = tx
-                .execute(
-                    "update humans set name = name where id = $1 and closed_at is null",
-                    args![founder],
-                )
-                .await?;
-            if open == 0 {
+            if !humans::lock_open(tx, founder).await? {
                 return Ok(refused(tx, OrgRefusal::NoSuchAccount));
             }
             let (orgs,): (i64,) =

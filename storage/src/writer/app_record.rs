@@ -11,7 +11,7 @@ use crate::{
     apps::{self, visibility_code},
     commit::AppWrite,
     db::args,
-    versions,
+    humans, versions,
 };
 
 /// The record after the change. The id, the slug, who created it, its history and when stay for
@@ -23,10 +23,6 @@ const UPDATE_APP: &str = "update apps set owner = $1, status = $2, visibility = 
 
 /// Ends an accepted offer; no row when it is gone.
 const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
-
-/// Locks an account as every creation of an app does; no row when it is closed. What was committed
-/// before is then counted by [`apps::ROOM`].
-const LOCK_ACCOUNT: &str = "update humans set name = name where id = $1 and closed_at is null";
 
 /// Forgets old versions' files; their contents go when nothing else refers to them.
 const DROP_ASSETS: &str = "delete from assets where app_id = $1 and version <= $2";
@@ -42,7 +38,7 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Fai
         bound.push(Bound::or(TAKE_OFFER, args![offer, app], Failure::OfferGone));
     }
     if let Some(max) = write.apps_max {
-        bound.push(Bound::or(LOCK_ACCOUNT, args![owner], Failure::AccountFull));
+        bound.push(Bound::or(humans::LOCK_OPEN, args![owner], Failure::AccountClosed));
         let args = args![owner, max.trashed, max.kept];
         bound.push(Bound::or(apps::ROOM, args, Failure::AccountFull));
     }

@@ -9,7 +9,9 @@ pub(super) enum Failure {
     Refused(String),
     /// An offer that is to be accepted is gone.
     OfferGone,
-    /// An account that is to get an app is closed or full.
+    /// An account that is to get an app is closed.
+    AccountClosed,
+    /// An account that is to get an app has as many as it may.
     AccountFull,
     /// No space left: nothing of the batch is applied.
     Full,
@@ -27,7 +29,7 @@ impl Failure {
 
     /// Whether it is an outcome that requests have, and no fault of anything.
     pub(super) const fn is_expected(&self) -> bool {
-        matches!(self, Self::OfferGone | Self::AccountFull)
+        matches!(self, Self::OfferGone | Self::AccountClosed | Self::AccountFull)
     }
 
     /// What it means for a group that is certainly not applied.
@@ -35,6 +37,7 @@ impl Failure {
         match self {
             Self::Refused(why) | Self::Lost(why) | Self::Broken(why) => Abort::Refused(why),
             Self::OfferGone => Abort::OfferGone,
+            Self::AccountClosed => Abort::AccountClosed,
             Self::AccountFull => Abort::AccountFull,
             Self::Full => Abort::Full,
         }

@@ -82,7 +82,7 @@ contract! {
         let full = accept(&test.db, &writer, second, two, bob, 1).await;
         assert_eq!(full, Outcome::Aborted(Abort::AccountFull));
         let nobody = accept(&test.db, &writer, second, two, HumanId::new(), 1).await;
-        assert_eq!(nobody, Outcome::Aborted(Abort::AccountFull));
+        assert_eq!(nobody, Outcome::Aborted(Abort::AccountClosed));
         assert!(transfers::of_app(&test.db, second).await.unwrap().is_some());
         assert_ne!(load(&test.db, second).await.record.owner, bob);
     }
