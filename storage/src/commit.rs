@@ -1,7 +1,7 @@
 //! What one commit is made of, and how it can end.
 //!
-//! An app's actor seals a [`Group`]; the writer makes all waiting groups durable in one
-//! transaction and settles each group's [`Ticket`]. The words here are shared by both databases;
+//! An app's actor seals a [`Group`]; a lane of the writer makes those that wait durable together
+//! and settles each group's [`Ticket`]. The words here are shared by both databases;
 //! how they are written down is in `writer`.
 
 use std::{fmt, sync::Arc};
