@@ -121,7 +121,7 @@ error_table! {
         "Ask the operator whether publishing will be turned on.";
     Conflict = "conflict", 409, false,
         "The request does not fit the present state.",
-        "Read the current state, in details.current where it is given, apply your change to that, and send it with its version.";
+        "The message says what stands in the way. A row that has changed is in details.current: apply your change to that and send its version. Another request needs another Idempotency-Key.";
     ConnectionInvalid = "connection_invalid", 400, false,
         "A member of the connection is missing or malformed.",
         "Correct the member that the message names; a static connection needs headerName and headerValue.";
@@ -169,7 +169,7 @@ error_table! {
         "Write https://host, with at most one leading '*.', and no path, user, address or repetition, and not the app's own origin.";
     Forbidden = "forbidden", 403, false,
         "The caller is known and may not do this.",
-        "Use a caller of the right kind: the reference says for each route who may call it.";
+        "The message says who may. The reference says for each route what kind of caller it is for.";
     AppClosed = "app_closed", 410, false,
         "The app is closed: it can be read by its owner and takes nothing new.",
         "Export what you need and create a new app; only an operator can open a closed one.";
@@ -223,7 +223,7 @@ error_table! {
         "Use an agent whose owner's verified address is in the operators' list.";
     NotFound = "not_found", 404, false,
         "There is nothing here.",
-        "Check the path and the ids in it; what is spent or expired is answered in the same way.";
+        "Check the path and the ids in it, or ask for a new code or link; what is spent or expired is answered in the same way.";
     NotImplemented = "not_implemented", 501, false,
         "This service does not offer that, or is not set up for it.",
         "Ask the operator; trying again changes nothing.";
@@ -241,7 +241,7 @@ error_table! {
         "Take submitter out of the rule's targets, or ask the operator to allow external notifications.";
     ParticipantTokenInvalid = "participant_token_invalid", 401, false,
         "The visitor's token is unknown, malformed or revoked.",
-        "Get a new one with POST /s/session, or sign in to the app again.";
+        "Leave it out and get a new one with POST /s/session, or sign in to the app again.";
     PayloadTooLarge = "payload_too_large", 413, false,
         "The body, or a part of it, is larger than allowed.",
         "Send less; the message names the limit.";
@@ -265,7 +265,7 @@ error_table! {
         "Drop since, list each collection again, and follow the feed from the newest cursor.";
     RowNotFound = "row_not_found", 404, false,
         "There is no live row at this key that the caller may see.",
-        "Check the key with a list; a deleted row is brought back by its owner with restore.";
+        "Check the key with a list, or whether you may write here; a deleted row is brought back by its owner with restore.";
     RowSchemaViolation = "row_schema_violation", 422, false,
         "The row's data does not fit the collection's schema, and was not written.",
         "Correct the members named in details.";
@@ -304,7 +304,7 @@ error_table! {
         "Get a fresh task and solve that; one answer serves one request.";
     Unauthorized = "unauthorized", 401, false,
         "There is no valid credential with this request.",
-        "Send Authorization: Bearer with an active key; a paused key works again once its human resumes it.";
+        "Send Authorization: Bearer with a key that is neither revoked nor paused; on an app's own origin, open its link, sign in, or send a visitor's token.";
     UniqueBackfillConflict = "unique_backfill_conflict", 409, false,
         "Live rows share a value of a field that is to become unique, so nothing was deployed.",
         "Change or delete the rows that share it, then deploy again; force does not help here.";

@@ -39,9 +39,9 @@ impl Scope<'_> {
         self.schemas.admits(collection.schema.as_ref(), field)
     }
 
-    /// Whether the member can be text, as a date is.
-    pub(super) fn admits_text(&self, collection: &Collection, field: &str) -> bool {
-        self.schemas.admits_text(collection.schema.as_ref(), field)
+    /// Whether the member can be a date.
+    pub(super) fn admits_date(&self, collection: &Collection, field: &str) -> bool {
+        self.schemas.admits_date(collection.schema.as_ref(), field)
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
-    schema::{CompiledSchema, admits_field, admits_text, check_form, check_patterns, inspect},
+    schema::{CompiledSchema, admits_date, admits_field, check_form, check_patterns, inspect},
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -48,11 +48,11 @@ impl Schemas<'_> {
             .is_none_or(|(_, schema)| admits_field(schema, field))
     }
 
-    /// Whether its top-level member `field` can be text.
-    pub(super) fn admits_text(&self, schema: Option<&SchemaSource>, field: &str) -> bool {
+    /// Whether its top-level member `field` can be a date.
+    pub(super) fn admits_date(&self, schema: Option<&SchemaSource>, field: &str) -> bool {
         schema
             .and_then(|source| self.by_name.get(&*source.name))
-            .is_none_or(|(_, schema)| admits_text(schema, field))
+            .is_none_or(|(_, schema)| admits_date(schema, field))
     }
 }
 

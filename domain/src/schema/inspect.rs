@@ -69,12 +69,15 @@ pub fn admits_field(schema: &Value, field: &str) -> bool {
     !closed || schema.get("properties").and_then(|fields| fields.get(field)).is_some()
 }
 
-/// Whether the top-level member `field` of a row under `schema` can be text: `false` only when the
-/// schema names another type for it.
+/// Whether the top-level member `field` of a row under `schema` can be a date, which is text: `false`
+/// when the schema names fields and this one is not among them, and when it names another type for it.
 #[must_use]
-pub fn admits_text(schema: &Value, field: &str) -> bool {
-    let declared = schema.get("properties").and_then(|fields| fields.get(field)?.get("type"));
-    match declared {
+pub fn admits_date(schema: &Value, field: &str) -> bool {
+    let Some(fields) = schema.get("properties") else { return true };
+    let Some(declared) = fields.get(field) else {
+        return schema.get("patternProperties").is_some();
+    };
+    match declared.get("type") {
         Some(Value::String(kind)) => kind == "string",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
         _ => true,

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 pub use inspect::{
     FAULTS_MAX, Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
-    UNEVALUATED_NESTING_MAX, admits_field, admits_text, inspect,
+    UNEVALUATED_NESTING_MAX, admits_date, admits_field, inspect,
 };
 pub use pattern::check as check_patterns;
 

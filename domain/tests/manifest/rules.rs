@@ -133,6 +133,25 @@ fn channels_and_submitter_have_codes_of_their_own() {
 }
 
 #[test]
+fn a_date_field_is_one_that_the_schema_names_where_it_names_any() {
+    let rule = json!({
+        "collection": "orders", "dateField": "when", "offsetDays": 0, "to": ["owner"],
+        "subject": "Due", "body": "Today."
+    });
+    let manifest = |order: Value| {
+        let mut manifest = with("schedules", &rule, &json!({}));
+        manifest["$defs"]["Order"] = order;
+        manifest
+    };
+    let named = json!({"due": {"type": "string"}});
+    for open in [json!({}), json!({"properties": named, "patternProperties": {"^w": true}})] {
+        admitted(&manifest(open));
+    }
+    let unnamed = manifest(json!({"properties": named}));
+    assert_refused(&unnamed, "schedule_invalid", "/schedules/0/dateField");
+}
+
+#[test]
 fn schedule_rules() {
     let rule = json!({
         "collection": "orders", "dateField": "due", "offsetDays": -1, "to": ["owner", "members"],

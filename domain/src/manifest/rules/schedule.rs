@@ -52,9 +52,12 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<S
     if let (Some(collection), Some(field)) = (&collection, date_field) {
         if !is_field(field) || !scope.admits(collection, field) {
             members.refuse("dateField", no_such_field(&collection.name, field));
-        } else if !scope.admits_text(collection, field) {
+        } else if !scope.admits_date(collection, field) {
             let shown = quoted_text(field);
-            members.refuse("dateField", format!("{shown} cannot hold a date: dates are text"));
+            let name = &collection.name;
+            let message =
+                format!("the schema of {name:?} has no text field {shown}: dates are text");
+            members.refuse("dateField", message);
         }
     }
     let offset_days = offset_days(&mut members);
