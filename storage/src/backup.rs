@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use rusqlite::{Connection, OpenFlags};
@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::{
     db::{
         APPLICATION_ID, BUSY_TIMEOUT, DATABASE_FILE, LOCK_FILE, LockFile, StorageOptions,
-        create_folder, newest_migration,
+        create_folder, newest_migration, with_suffix,
     },
     error::{Result, StorageError},
     integrity,
@@ -197,12 +197,6 @@ fn folder_of(path: &Path) -> &Path {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     }
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 fn failed(path: &Path, why: impl std::fmt::Display) -> StorageError {

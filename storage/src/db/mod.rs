@@ -33,7 +33,7 @@ pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
 pub(crate) use sqlite::{
-    BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, LockFile, create_folder, newest_migration,
+    BUSY_TIMEOUT, JOURNAL_SIZE_LIMIT_BYTES, LockFile, create_folder, newest_migration, with_suffix,
 };
 pub(crate) use tx::Tx;
 

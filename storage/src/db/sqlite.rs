@@ -143,6 +143,11 @@ impl SqliteDb {
         &self.0.path
     }
 
+    /// SQLite's log.
+    pub(crate) fn log_path(&self) -> PathBuf {
+        with_suffix(&self.0.path, "-wal")
+    }
+
     /// Who holds this may write. The writer thread takes it with `blocking_lock` for each group
     /// transaction.
     #[must_use]
@@ -241,6 +246,13 @@ async fn close(tx: Tx) {
     }
 }
 
+/// The path of a file that stands beside another one.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 fn connect_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
@@ -253,6 +265,8 @@ fn connect_options(path: &Path) -> SqliteConnectOptions {
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENT_CACHE)
         .pragma("trusted_schema", "off")
+        // What is purged is overwritten in the file.
+        .pragma("secure_delete", "on")
         .pragma("journal_size_limit", JOURNAL_SIZE_LIMIT_BYTES)
         .pragma("cache_size", CACHE_SIZE)
         .pragma("wal_autocheckpoint", WAL_AUTOCHECKPOINT_PAGES)

@@ -16,7 +16,7 @@ mod postgres;
 mod queue;
 mod sqlite;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use self::{
     health::Counters,
@@ -45,6 +45,8 @@ pub struct WriterOptions {
     pub postgres_lanes: usize,
     /// Size of SQLite's log above which operators are told.
     pub wal_alarm_bytes: u64,
+    /// How long nothing is committed before SQLite's log is emptied.
+    pub sqlite_log_idle: Duration,
     /// Bound on the pages of the SQLite file, as a file system's quota would set one.
     pub sqlite_max_pages: Option<u32>,
     /// What goes wrong, in tests.
@@ -56,6 +58,7 @@ impl Default for WriterOptions {
         Self {
             postgres_lanes: 4,
             wal_alarm_bytes: 256 << 20,
+            sqlite_log_idle: Duration::from_secs(30),
             sqlite_max_pages: None,
             faults: Faults::default(),
         }

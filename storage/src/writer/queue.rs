@@ -84,6 +84,17 @@ impl State {
     }
 }
 
+/// Why a lane's thread goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// There is work.
+    Work,
+    /// There was none for so long.
+    TimeUp,
+    /// The lane is to end.
+    End,
+}
+
 /// The queue of one lane.
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -196,20 +207,18 @@ impl Queue {
         self.task.notify_one();
     }
 
-    /// Blocks this thread until there is work, or the time is up; `false` when the lane is to end.
-    pub(super) fn wait_on_thread(&self, at_most: Option<Duration>) -> bool {
-        let until = at_most.map(|time| Instant::now() + time);
+    /// Blocks this thread until there is work, or the time is up.
+    pub(super) fn wait_on_thread(&self, at_most: Duration) -> Waited {
+        let until = Instant::now() + at_most;
         let mut state = self.state.lock();
         loop {
-            if let Some(goes_on) = state.goes_on() {
-                return goes_on;
-            }
-            match until {
-                None => self.thread.wait(&mut state),
-                Some(until) if self.thread.wait_until(&mut state, until).timed_out() => {
-                    return true;
+            match state.goes_on() {
+                Some(true) => return Waited::Work,
+                Some(false) => return Waited::End,
+                None if self.thread.wait_until(&mut state, until).timed_out() => {
+                    return Waited::TimeUp;
                 }
-                Some(_) => {}
+                None => {}
             }
         }
     }

@@ -1,13 +1,15 @@
 //! The file layer under SQLite's log: what it gathers is neither missed by anybody nor lost.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use rookery_domain::{event::EventType, id::AppId, row::Row};
 use rookery_storage::{
+    Db, Writer, WriterOptions,
     commit::{Abort, Outcome},
     integrity,
 };
+use rookery_testkit::until;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::kit::{Draft, deploy, keys, load, picture, start, start_with_pages};
@@ -205,5 +207,41 @@ fn a_commit_of_any_length_is_seen_at_once_where_no_sync_follows_it() {
             put.execute([&value]).unwrap();
             assert!(stored(&reads)[&1] == value, "{pages} pages");
         }
+    });
+}
+
+/// How often `text` stands in the files of the database.
+fn found(folder: &Path, text: &[u8]) -> usize {
+    let files = fs::read_dir(folder).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
+    files.map(|bytes| bytes.windows(text.len()).filter(|window| *window == text).count()).sum()
+}
+
+/// Purged content is overwritten in the file, and the log is emptied once nobody has written for a
+/// while.
+#[test]
+fn nothing_of_a_purged_row_stays_in_any_file() {
+    const CANARY: &str = "purged-canary";
+    on_sqlite(async |test| {
+        let Db::Sqlite(db) = &test.db else { unreachable!("it runs on SQLite") };
+        let folder = db.path().parent().unwrap().to_owned();
+        let app = deploy(test, "notes").await;
+        let options =
+            WriterOptions { sqlite_log_idle: Duration::from_millis(1), ..WriterOptions::default() };
+        let writer = Writer::start(&test.db, test.db.next_epoch().await.unwrap(), options).unwrap();
+        // A small one within a page of others, and one over several pages.
+        let small = row("small", &format!(r#"{{"text":"{CANARY}"}}"#));
+        let large = row("large", &format!(r#"{{"text":"{}"}}"#, CANARY.repeat(2_000)));
+        let create = Draft::new(app, 1).create(Arc::clone(&small)).create(Arc::clone(&large));
+        assert_eq!(create.commit(&writer).await, Outcome::Committed);
+        let log = folder.join("rookery.db-wal");
+        let is_empty = || fs::metadata(&log).unwrap().len() == 0;
+        until("the log is emptied", is_empty).await;
+        assert!(found(&folder, CANARY.as_bytes()) > 2_000);
+
+        let purge = Draft::new(app, 3).purge(row("small", "")).purge(row("large", ""));
+        assert_eq!(purge.commit(&writer).await, Outcome::Committed);
+        until("the log is emptied again", is_empty).await;
+        assert_eq!(found(&folder, CANARY.as_bytes()), 0);
+        writer.drain().await;
     });
 }

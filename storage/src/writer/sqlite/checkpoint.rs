@@ -3,9 +3,11 @@
 //! A passive checkpoint takes no writer's lock, so it runs on a thread and a connection of its own
 //! while the lane commits: in the lane it would stop all writing for milliseconds. Because commits
 //! go on meanwhile it never reaches the end of the log, and only a log that was moved whole begins
-//! anew; so once the log is long the lane moves the short rest itself, right after such a run.
+//! anew; so once the log is long the lane moves the short rest itself, right after such a run. And
+//! once nothing came for a while it empties the log, which still holds what was purged.
 
 use std::{
+    fs,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -19,7 +21,7 @@ use rusqlite::Connection;
 
 use super::super::Shared;
 use crate::{
-    db::SqliteDb,
+    db::{BUSY_TIMEOUT, SqliteDb},
     error::StorageError,
     faults::{Fault, Point},
 };
@@ -66,9 +68,11 @@ impl<'lane> Upkeep<'lane> {
         Ok(Self { checkpointer, connection, page_bytes, shared, commits: 0, moved: Moved::Nothing })
     }
 
-    /// When the disk is to be looked at again though nothing is to be committed: while it is full.
-    pub(super) fn looks_again_after(&self) -> Option<Duration> {
-        (self.moved == Moved::NoSpace).then_some(LOOKS_AGAIN_AFTER)
+    /// After how long without a commit there is something to do: the disk is looked at again while
+    /// it is full, else the log is emptied.
+    pub(super) fn looks_again_after(&self) -> Duration {
+        let idle = self.shared.options.sqlite_log_idle;
+        if self.moved == Moved::NoSpace { LOOKS_AGAIN_AFTER } else { idle }
     }
 
     /// To be called before each commit, under the baton; whether the commit may be made.
@@ -107,6 +111,24 @@ impl<'lane> Upkeep<'lane> {
         Ok(())
     }
 
+    /// Empties the log if anything was written to it, under the baton. A reader that needs it now
+    /// keeps it until the next time.
+    ///
+    /// # Errors
+    /// A text when the store is broken.
+    pub(super) fn empty(&mut self, db: &SqliteDb) -> Result<(), String> {
+        let is_empty = fs::metadata(db.log_path()).is_ok_and(|log| log.len() == 0);
+        if is_empty || self.moved == Moved::NoSpace {
+            return Ok(());
+        }
+        // Whoever reads is not waited for: commits would wait, too.
+        let waits = |time| self.connection.busy_timeout(time).map_err(|error| error.to_string());
+        waits(Duration::ZERO)?;
+        self.moved = checkpoint(self.connection, self.page_bytes, self.shared, TRUNCATE)?;
+        self.shared.counters.has_room(self.moved != Moved::NoSpace);
+        waits(BUSY_TIMEOUT)
+    }
+
     /// Ends the checkpointer, then moves what is left, under the baton.
     ///
     /// # Errors
@@ -115,11 +137,11 @@ impl<'lane> Upkeep<'lane> {
         self.checkpointer.stop();
         let baton = db.baton();
         let _baton = baton.blocking_lock();
-        checkpoint(self.connection, self.page_bytes, self.shared).map(drop)
+        checkpoint(self.connection, self.page_bytes, self.shared, PASSIVE).map(drop)
     }
 
     fn move_rest(&mut self) -> Result<(), String> {
-        self.moved = checkpoint(self.connection, self.page_bytes, self.shared)?;
+        self.moved = checkpoint(self.connection, self.page_bytes, self.shared, PASSIVE)?;
         self.shared.counters.has_room(self.moved != Moved::NoSpace);
         Ok(())
     }
@@ -197,7 +219,7 @@ fn run(
     found: &AtomicU64,
 ) {
     while asked.recv().is_ok() {
-        match checkpoint(connection, page_bytes, shared) {
+        match checkpoint(connection, page_bytes, shared, PASSIVE) {
             Ok(Moved::Frames(frames)) => found.store(frames, Ordering::Relaxed),
             Ok(Moved::NoSpace) => found.store(u64::MAX, Ordering::Relaxed),
             Ok(Moved::Nothing) => {}
@@ -212,14 +234,26 @@ fn run(
 
 /// Moves what no reader needs from the log to the file, as far as the log reaches when it begins;
 /// the log keeps the rest.
+const PASSIVE: &str = "pragma wal_checkpoint(passive)";
+
+/// Moves all of it and leaves the log with a length of zero, or does as much as no reader is in the
+/// way of.
+const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
+
+/// Runs a checkpoint: [`PASSIVE`] or [`TRUNCATE`].
 ///
 /// # Errors
 /// A text when the store is broken.
-fn checkpoint(connection: &Connection, page_bytes: u32, shared: &Shared) -> Result<Moved, String> {
+fn checkpoint(
+    connection: &Connection,
+    page_bytes: u32,
+    shared: &Shared,
+    how: &str,
+) -> Result<Moved, String> {
     if shared.options.faults.hit(Point::AtCheckpoint) == Some(Fault::Full) {
         return Ok(Moved::NoSpace);
     }
-    let moved = connection.query_row("pragma wal_checkpoint(passive)", [], |row| row.get(1));
+    let moved = connection.query_row(how, [], |row| row.get(1));
     let frames: i64 = match moved {
         Ok(frames) => frames,
         Err(error) => match StorageError::of_rusqlite(&error) {

@@ -1,6 +1,6 @@
 //! The SQLite lane: one thread of the operating system with one connection.
 //!
-//! It waits without a timer. While a COMMIT waits for the disk the next groups gather by
+//! Commits have no timer. While a COMMIT waits for the disk the next groups gather by
 //! themselves, and it takes all of them at once. It holds the baton from BEGIN to COMMIT, so that a
 //! cold-path transaction never meets it inside SQLite.
 
@@ -22,7 +22,7 @@ use self::{batch::Session, checkpoint::Upkeep, statements::Statements};
 use super::{
     Shared,
     batch::Stage,
-    queue::{LaneStatus, Queue},
+    queue::{LaneStatus, Queue, Waited},
 };
 use crate::{
     commit::Abort,
@@ -92,11 +92,11 @@ fn connect(path: &Path, max_pages: Option<u32>) -> rusqlite::Result<Connection> 
 }
 
 /// FULL: with NORMAL, simulated power cuts lost acknowledged writes. Checkpoints are the lane's
-/// own, hence no automatic ones.
+/// own, hence no automatic ones. What is purged is overwritten in the file.
 const PRAGMAS: &str = "pragma journal_mode = wal; pragma synchronous = full; \
      pragma wal_autocheckpoint = 0; \
      pragma foreign_keys = on; pragma trusted_schema = off; pragma cache_size = -8192; \
-     pragma temp_store = memory;";
+     pragma temp_store = memory; pragma secure_delete = on;";
 
 /// Commits until it is told to end. `beside` is the checkpointer's connection.
 fn run(
@@ -119,12 +119,20 @@ fn run(
     let mut log = Upkeep::start(&connection, beside, db, shared, page_bytes)
         .map_err(|error| Ended::Failed(error.to_string()))?;
     let baton = db.baton();
-    while queue.wait_on_thread(log.looks_again_after()) {
+    loop {
+        let waited = queue.wait_on_thread(log.looks_again_after());
+        if waited == Waited::End {
+            return log.end(db).map_err(Ended::Broken);
+        }
         let _baton = baton.blocking_lock();
         if let Some(why) = db.soundness().broken() {
             return Err(Ended::Broken(why));
         }
         let has_room = log.make_room().map_err(Ended::Broken)?;
+        if waited == Waited::TimeUp {
+            log.empty(db).map_err(Ended::Broken)?;
+            continue;
+        }
         let mut batch = queue.take(&shared.counters);
         if batch.entries.is_empty() {
             batch.finish();
@@ -141,5 +149,4 @@ fn run(
         result.map_err(Ended::Broken)?;
         log.after_commit(is_full).map_err(Ended::Broken)?;
     }
-    log.end(db).map_err(Ended::Broken)
 }
