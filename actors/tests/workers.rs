@@ -13,7 +13,7 @@ use rookery_domain::{
     time::DAY_S,
 };
 use rookery_storage::{apps::purge, closing, commit::RowState, faults::Faults, feed, retention};
-use rookery_testkit::until;
+use rookery_testkit::{until, until_async};
 
 use crate::support::{NOW, asleep, delete, expect_panics, real::House, record};
 
@@ -48,6 +48,41 @@ async fn an_idle_app_is_put_to_rest_and_a_used_one_is_not() {
         assert_eq!(app.state(), SlotState::Live);
         house.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_dormant_app_that_nobody_asks_for_is_forgotten_and_found_again_as_it_was() {
+    let idle = RuntimeOptions { idle_after: Duration::ZERO, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), idle).await;
+    let apps = house.runtime.apps();
+    let stored = AppRecord { slug: "notes".into(), ..record(house.owner) };
+    let id = stored.id;
+    house.store(stored, crate::support::MANIFEST, Vec::new()).await;
+    let rows = house.rows(3, RowState::Live);
+    house.commit(id, |group| (group.totals.live, group.rows) = (3, rows)).await;
+    let app = apps.find("notes").await.unwrap();
+    app.root().await.unwrap();
+    let sweep = async || house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap();
+
+    sweep().await;
+    assert_eq!(apps.counts().known, 1, "it is live");
+    house.runtime.workers().run(WorkerKind::Hibernation).await.unwrap();
+    until("the app rests", || app.state() == SlotState::Dormant).await;
+    sweep().await;
+    assert_eq!(apps.counts().known, 1, "somebody holds it");
+    drop(app);
+    until_async("nobody holds it", async || {
+        sweep().await;
+        apps.counts().known == 0
+    })
+    .await;
+
+    let app = apps.find("notes").await.unwrap();
+    assert_eq!(app.id(), id);
+    assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(3));
+    let counted = house.runtime.account_rows(house.owner).await;
+    assert_eq!(counted, 3, "its rows are counted once");
+    house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

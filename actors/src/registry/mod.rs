@@ -159,6 +159,26 @@ impl Apps {
         }
     }
 
+    /// Forgets the places of dormant apps that nobody has asked for within `idle`: whoever asks next
+    /// reads the record anew.
+    pub(crate) fn forget_dormant(&self, idle: Duration) {
+        let now = self.inner.env.uptime();
+        for part in &self.inner.parts {
+            let mut forgotten = Vec::new();
+            part.write().retain(|id, slot| {
+                // Nobody else holds it, and nobody gets it while the part is locked.
+                let forgets = Arc::strong_count(slot) == 1 && slot.is_forgettable(now, idle);
+                if forgets {
+                    forgotten.push((slot.record.load().slug.clone(), *id));
+                }
+                !forgets
+            });
+            for (slug, id) in forgotten {
+                self.unlink(&slug, id);
+            }
+        }
+    }
+
     /// Has `slug` lead to the app no more; a new app may have taken it already.
     fn unlink(&self, slug: &str, id: AppId) {
         let mut slugs = self.inner.slugs.write();
@@ -167,7 +187,7 @@ impl Apps {
         }
     }
 
-    /// The slot of an app that has been asked for since the process started.
+    /// The slot of an app that somebody has asked for lately.
     pub(crate) fn known(&self, id: AppId) -> Option<Arc<Slot>> {
         self.part(id).read().get(&id).cloned()
     }
@@ -225,7 +245,7 @@ impl Apps {
 /// Apps in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct AppCounts {
-    /// Apps somebody has asked for since the process started.
+    /// Apps somebody has asked for lately.
     pub known: usize,
     /// Apps with an actor.
     pub live: usize,

@@ -387,6 +387,15 @@ impl Slot {
         }
     }
 
+    /// Whether nothing is known of the app here that storage does not hold: it is dormant, did not
+    /// crash lately, and nobody asked for it within `idle`.
+    pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
+        matches!(*self.stage.lock(), Stage::Dormant)
+            && self.in_doubt().is_none()
+            && self.crashes() == 0
+            && self.idle_for(since_start) >= idle
+    }
+
     /// Whether it is destroyed.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(*self.stage.lock(), Stage::Gone)

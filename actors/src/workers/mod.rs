@@ -35,7 +35,8 @@ use crate::{
 pub enum WorkerKind {
     /// Puts apps to rest that nobody asks for, or that do not fit into memory.
     Hibernation,
-    /// Destroys what is due: apps, rows in the trash, sessions, codes, answers, assets.
+    /// Destroys what is due: apps, rows in the trash, sessions, codes, answers, assets. Forgets
+    /// places of dormant apps.
     Sweeper,
     /// Prunes rows beyond their collection's bounds.
     RowRetention,

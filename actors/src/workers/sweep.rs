@@ -1,4 +1,5 @@
-//! The sweeper: what is due leaves for good. In bounded portions: what one round does not get to
+//! The sweeper: what is due leaves for good, and what memory knows of apps that nobody asks for. In
+//! bounded portions: what one round does not get to
 //! is found again by the next, which then comes soon.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ pub(super) async fn round(context: &Context) -> Result<Round> {
     round += due_rows(context).await?;
     round += overfull_trash(context).await?;
     round.more |= expired(context).await?;
+    context.apps.forget_dormant(context.env().options.idle_after);
     Ok(round)
 }
 
