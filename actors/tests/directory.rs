@@ -82,7 +82,7 @@ async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
         assert_eq!(holder.agent, agent.agent.id);
         house.agent().await;
     }
-    let told = house.runtime.apps().restarts(None, 10);
+    let told = house.runtime.apps().crashes(None, 10);
     assert_eq!(told.len(), 3);
     assert!(told.iter().all(|crash| crash.subject == "directory"), "{told:?}");
 }

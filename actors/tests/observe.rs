@@ -89,12 +89,12 @@ fn states_and_stops_follow_apps_through_their_lives() {
         assert_eq!(states()[AppState::Quarantined as usize], 1);
         let held = bench.rig.apps.held(10);
         assert_eq!(held.iter().map(|app| app.id()).collect::<Vec<_>>(), [app.id()]);
-        let ring = bench.rig.apps.restarts(None, 1_000);
+        let ring = bench.rig.apps.crashes(None, 1_000);
         assert_eq!(ring.len(), crashes);
         assert_eq!(ring[0].decision, Decision::Quarantine);
         assert_eq!((ring[0].app, ring[0].number), (Some(app.id()), crashes as u64));
         assert_eq!(ring.last().unwrap().decision, Decision::Restart);
-        let older = bench.rig.apps.restarts(Some(ring[0].number), 1);
+        let older = bench.rig.apps.crashes(Some(ring[0].number), 1);
         assert_eq!(older[0].number, ring[0].number - 1);
         assert!(app.lift_quarantine());
         assert_eq!(states(), [0; 4]);

@@ -329,8 +329,7 @@ impl Decision<'_> {
         let who = self.standing.principal;
         let at = working.stamp(self.now);
         for (collection, row) in carry.detach {
-            working.root.totals.live -= 1;
-            working.root.totals.bytes -= row.stored_bytes();
+            working.count_gone(&row);
             let left = next_version(&row);
             working.bury(&collection, left.clone(), RowState::Detached);
             let change = RowChange { collection, row: left, previous_editor: None };
@@ -338,8 +337,7 @@ impl Decision<'_> {
         }
         for (collection, row) in carry.reattach {
             working.drop_tomb(&collection, Digest::of(row.key()));
-            working.root.totals.live += 1;
-            working.root.totals.bytes += row.stored_bytes();
+            working.count_live(&row);
             let change = RowChange {
                 collection: collection.clone(),
                 row: row.clone(),

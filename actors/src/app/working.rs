@@ -250,14 +250,12 @@ impl Working {
         let collection = self.root.collections[shelf].decl.name.clone();
         let key = Digest::of(after.row.key());
         if let Some(before) = before {
-            self.root.totals.live -= 1;
-            self.root.totals.bytes -= before.row.stored_bytes();
+            self.count_gone(&before.row);
             self.index(shelf, before, None);
         } else {
             self.drop_tomb(&collection, key);
         }
-        self.root.totals.live += 1;
-        self.root.totals.bytes += after.row.stored_bytes();
+        self.count_live(&after.row);
         self.index(shelf, after, Some(key));
         self.root.collections[shelf].rows.put(after.row.clone());
         self.open.write_row(RowWrite {
@@ -279,12 +277,23 @@ impl Working {
         left: Arc<Row>,
         state: RowState,
     ) {
-        self.root.totals.live -= 1;
-        self.root.totals.bytes -= before.row.stored_bytes();
+        self.count_gone(&before.row);
         self.index(shelf, before, None);
         self.root.collections[shelf].rows.remove(before.row.key());
         let collection = self.root.collections[shelf].decl.name.clone();
         self.bury(&collection, left, state);
+    }
+
+    /// Counts a row that is live from now on.
+    pub(crate) fn count_live(&mut self, row: &Row) {
+        self.root.totals.live += 1;
+        self.root.totals.bytes += row.stored_bytes();
+    }
+
+    /// Counts a row that is live no more.
+    pub(crate) fn count_gone(&mut self, row: &Row) {
+        self.root.totals.live -= 1;
+        self.root.totals.bytes -= row.stored_bytes();
     }
 
     /// Remembers that no live row stands at the key of `left`, and writes so.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::histogram::{Distribution, Histogram};
 
 /// Crashes that are remembered one by one.
-pub const RESTARTS_KEPT: usize = 1_000;
+pub const CRASHES_KEPT: usize = 1_000;
 /// Bytes of a crash's cause that are kept.
 const CAUSE_BYTES_MAX: usize = 500;
 
@@ -220,14 +220,14 @@ impl Lifecycle {
         let mut ring = self.ring.lock();
         ring.number += 1;
         crash.number = ring.number;
-        if ring.kept.len() == RESTARTS_KEPT {
+        if ring.kept.len() == CRASHES_KEPT {
             ring.kept.pop_front();
         }
         ring.kept.push_back(crash);
     }
 
     /// The last crashes, newest first, with numbers below `before`.
-    pub(crate) fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
+    pub(crate) fn crashes(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
         let ring = self.ring.lock();
         let older = |crash: &&Crash| before.is_none_or(|before| crash.number < before);
         ring.kept.iter().rev().filter(older).take(limit).cloned().collect()

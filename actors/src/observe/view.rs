@@ -73,8 +73,8 @@ impl Apps {
 
     /// The last crashes, newest first, with numbers below `before`.
     #[must_use]
-    pub fn restarts(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
-        self.inner.env.observer.lifecycle.restarts(before, limit)
+    pub fn crashes(&self, before: Option<u64>, limit: usize) -> Vec<Crash> {
+        self.inner.env.observer.lifecycle.crashes(before, limit)
     }
 
     /// Apps that are held back after crashes: waiting to restart, or quarantined.

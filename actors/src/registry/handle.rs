@@ -32,8 +32,8 @@ const INCARNATIONS_TRIED_MAX: usize = 4;
 const COMMIT_GRACE: Duration = Duration::from_secs(15);
 /// How long an incarnation that handed a request back may take to leave its slot.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
-/// The part of the global budget of bytes that one app's requests may take.
-const APP_SHARE: usize = 8;
+/// One app's requests may take one part in so many of the global budget of bytes.
+const BYTES_OF_APP_ONE_IN: usize = 8;
 /// Bytes that one request costs at least, of the global budget.
 const REQUEST_BYTES_MIN: usize = 512;
 
@@ -220,7 +220,7 @@ impl AppHandle {
                 false => "too many bytes of requests are waiting",
             }));
         };
-        let of_app = inner.env.options.inflight_bytes_max / APP_SHARE;
+        let of_app = inner.env.options.inflight_bytes_max / BYTES_OF_APP_ONE_IN;
         let queued = Queued::new(&self.slot, bytes, of_app)
             .ok_or_else(|| Error::unavailable("too many bytes of requests wait for this app"))?;
         Ok(Permits { _mailbox: mailbox, _bytes: held, _queued: queued })

@@ -37,8 +37,8 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
             let cause = "it crashed while it was loaded";
             if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
                 let env = &apps.inner.env;
-                let restart = slot.crash_record(cause, verdict, env.clock.now());
-                env.observer.lifecycle.crashed(restart);
+                let crash = slot.crash_record(cause, verdict, env.clock.now());
+                env.observer.lifecycle.crashed(crash);
             }
             Err(Error::internal())
         });

@@ -1,7 +1,7 @@
 //! `GET /ops/api/restarts`: the last crashes one by one, and the apps that are held back.
 
 use axum::{Json, extract::State};
-use rookery_actors::observe::lifecycle::{Crash, RESTARTS_KEPT};
+use rookery_actors::observe::lifecycle::{CRASHES_KEPT, Crash};
 use rookery_domain::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -82,8 +82,8 @@ impl From<Crash> for Restart {
 #[must_use]
 pub fn page(state: &AppState, query: RestartsQuery) -> Restarts {
     let apps = state.rooms.apps();
-    let limit = query.limit.unwrap_or(PAGE).clamp(1, RESTARTS_KEPT);
-    let mut crashes = apps.restarts(query.before, limit + 1);
+    let limit = query.limit.unwrap_or(PAGE).clamp(1, CRASHES_KEPT);
+    let mut crashes = apps.crashes(query.before, limit + 1);
     let more = crashes.len() > limit;
     crashes.truncate(limit);
     let next = crashes.last().map(|crash| crash.number).filter(|_| more);
@@ -104,6 +104,6 @@ pub async fn restarts(
     State(state): State<AppState>,
     StrictQuery(query): StrictQuery<RestartsQuery>,
 ) -> ApiResult<Json<Restarts>> {
-    check_limit(query.limit, RESTARTS_KEPT)?;
+    check_limit(query.limit, CRASHES_KEPT)?;
     Ok(Json(page(&state, query)))
 }
