@@ -37,7 +37,7 @@ pub struct WhichDomain {
 
 /// Removes a custom domain, or all of them
 ///
-/// From then on the name leads nowhere, and may be bound by anybody who proves control over it.
+/// From then on the name leads to no app, and may be bound by anybody who proves control over it.
 /// When the serving one goes, the next oldest that is proven serves the app. An app without
 /// domains, or without this one, is `domain_not_found`.
 #[utoipa::path(
