@@ -18,7 +18,7 @@ use crate::routes::site::notice::Notice;
 
 /// Bytes of a form that carries a row: the row as it was and as it is to be, each byte of them
 /// percent-encoded.
-const ROW_FORM_BYTES_MAX: usize = 512 << 10;
+pub(in crate::routes::site) const ROW_FORM_BYTES_MAX: usize = 512 << 10;
 
 /// The API's path of a collection.
 pub(super) fn collection_path(app: &str, collection: &str) -> String {
