@@ -135,6 +135,12 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
     let row = "/data/entries/rows/k2";
     let stale = owned.submit(row, &[("action", "delete"), ("version", "9")]).await;
     assert_eq!(stale.status, 409);
+    let fields = [("key", "a/b c"), ("data", "{\"name\": \"other\"}")];
+    let taken = owned.submit("/data/entries/new", &fields).await;
+    assert_eq!(taken.status, 409);
+    taken.says("There is already a row with this key.").says("value=\"a/b c\"");
+    taken.says("&#34;other&#34;").says(&owned.page("/data/entries/rows/a%2Fb%20c"));
+
     let deleted = owned.submit(row, &[("action", "delete"), ("version", "1")]).await;
     assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted"));
     owned.see("/data/entries").await.hides(">k2<").says("Trash (1)");
