@@ -56,7 +56,7 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
     let owned = two_versions().await;
     // Version 1 lacks a collection and reads wider: it breaks, and says so.
     let page = owned.see("/versions/1").await;
-    page.says("name=\"force\"").says("is removed");
+    page.says("name=\"force\"").says("is removed").says("(1 row)");
     let refused = back(&owned, 1, false).await;
     assert_eq!(refused.status, 422);
     refused.says("role=\"alert\"").says("Roll back to version 1");
