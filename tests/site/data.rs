@@ -141,6 +141,10 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
     taken.says("There is already a row with this key.").says("value=\"a/b c\"");
     taken.says("&#34;other&#34;").says(&owned.page("/data/entries/rows/a%2Fb%20c"));
 
+    let row = "/data/entries/rows/k2";
+    let stale = owned.submit(row, &[("action", "delete"), ("version", "9")]).await;
+    assert_eq!(stale.status, 409);
+    stale.says("Somebody changed this row meanwhile.").hides("if_match");
     let deleted = owned.submit(row, &[("action", "delete"), ("version", "1")]).await;
     assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted"));
     owned.see("/data/entries").await.hides(">k2<").says("Trash (1)");
@@ -207,6 +211,9 @@ async fn rows_are_nobody_elses_to_see() {
         "/data/entries/trash",
         "/versions",
         "/sharing",
+    let huge = owned.submit("/data/entries/new", &[("data", &*"x".repeat(600 << 10))]).await;
+    assert_eq!(huge.status, 413);
+    huge.says("it holds 512 KiB at most").says("Nothing was saved").hides("524288");
         "/settings",
         "/analytics",
         "/usage",

@@ -59,7 +59,7 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
     page.says("name=\"force\"").says("is removed").says("(1 row)");
     let refused = back(&owned, 1, false).await;
     assert_eq!(refused.status, 422);
-    refused.says("role=\"alert\"").says("Roll back to version 1");
+    refused.says("role=\"alert\"").says("tick the box").says("Roll back to version 1");
     assert_eq!(owned.read("").await["version"], 2);
 
     let done = back(&owned, 1, true).await;

@@ -23,7 +23,7 @@ use super::{
     assets::{Addresses, addresses},
     form, html,
     notice::{self, Notice},
-    see_other, sign_in, visitor,
+    see_other, sign_in, visitor, words,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -252,7 +252,7 @@ impl Desk {
         let page = ProblemPage {
             frame: self.frame(Section::Apps),
             title: title(code),
-            message: failed.error.message.clone(),
+            message: notice::sentence(&words::refusal(&failed.error)),
             advice: notice::advice(code),
             request_id: self.request_id.clone(),
         };
