@@ -166,6 +166,39 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
 }
 
 #[tokio::test]
+async fn a_row_that_its_reader_may_not_change_is_shown_without_an_editor() {
+    let entries = json!({"permissions": {
+        "read": ["anyone"], "write": ["anyone"], "update": ["creator"], "delete": ["creator"],
+    }});
+    let mut log = open_collection();
+    log["appendOnly"] = true.into();
+    let owned = Owned::with(json!({"collections": {"entries": entries, "log": log}})).await;
+    for all in ["/collections/entries", "/collections/log"] {
+        let row = json!({"key": "k1", "data": {"name": "Ada"}});
+        owned.agent(POST, all, row).await.expect(201);
+    }
+    let page = owned.see("/data/entries/rows/k1").await;
+    page.says("Ada")
+        .says("only by whoever created the row")
+        .hides("<textarea")
+        .hides("Move to the trash");
+    let page = owned.see("/data/log/rows/k1").await;
+    page.says("Ada")
+        .says("can be added, but not changed")
+        .hides("<textarea")
+        .hides("Move to the trash");
+    // What its reader made is its reader's to change.
+    let fields = [("key", "k2"), ("data", "{}")];
+    owned.submit("/data/entries/new", &fields).await.led_to();
+    owned.see("/data/entries/rows/k2").await.says("<textarea").says("Move to the trash");
+    // An edit that is refused for another reason stays in the editor.
+    let fields = [("action", "save"), ("data", "{\"n\": 1}"), ("version", "1"), ("base", "{}")];
+    let refused = owned.submit("/data/entries/rows/k1", &fields).await;
+    assert_eq!(refused.status, 403);
+    refused.says("&#34;n&#34;: 1");
+}
+
+#[tokio::test]
 async fn what_a_schema_refuses_is_said_beside_the_text() {
     let manifest = json!({
         "collections": {"entries": {"schema": {"$ref": "#/$defs/E"}, "permissions":

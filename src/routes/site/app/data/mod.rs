@@ -1,9 +1,10 @@
 //! `/apps/:id/data`: an app's rows. A collection as a list (`list`), what changes while it is
-//! looked at (`changes`), one row to see and edit (`row`), its conflicts (`merge`), new rows
+//! looked at (`changes`), one row to see and edit (`row`), its past (`history`), its conflicts (`merge`), new rows
 //! (`create`), the trash (`trash`).
 
 pub mod changes;
 pub mod create;
+pub mod history;
 pub mod list;
 pub mod merge;
 pub mod record;
