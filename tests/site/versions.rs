@@ -74,6 +74,13 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
         .says("by you")
         .says("deployed as a new version");
 
+    // What has no place is named on the overview, and leads nowhere.
+    let overview = owned.see("").await;
+    overview.says("1 row set aside").says("when a version declares the collection again");
+    overview.hides("/data/notes").says("/data/entries");
+    owned.see("/data/entries").await.hides("/data/notes");
+    owned.see("/versions/2").await.says("1 row that was set aside is served again.");
+
     // And forth again: what was set aside is back.
     let forth = back(&owned, 2, true).await;
     assert_eq!(forth.led_to(), owned.page("/versions/4?done=rolled-back"));

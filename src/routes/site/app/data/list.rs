@@ -180,7 +180,7 @@ struct NoDataPage {
 
 async fn to_first(desk: &Desk, id: &str) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
-    match place.app.collections.first() {
+    match place.app.collections.iter().find(|one| !one.undeclared) {
         Some(first) => Ok(see_other(&collection_page(&place.app.id.to_string(), &first.name))?),
         None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, place })?),
     }
