@@ -55,7 +55,9 @@ async fn settings_are_those_of_the_api() {
         ("max_age_days", "soon"),
         ("max_rows", ""),
     ];
-    assert_eq!(owned.submit(page, &bounds).await.status, 400);
+    let refused = owned.submit(page, &bounds).await;
+    assert_eq!(refused.status, 400);
+    refused.says("The number of days must be").hides("`max_age_days`").says("value=\"soon\"");
     assert_eq!(owned.submit(page, &[("action", "explode")]).await.status, 400);
 }
 
