@@ -192,6 +192,16 @@
   addEventListener('online', askAgain);
   document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') askAgain(); });
 
+  // A list that was refused says why above an empty table, as it does without script. One that is only
+  // asked for again says so in its line of news.
+  document.addEventListener('htmx:beforeSwap', ({ detail }) => {
+    const { target, xhr, requestConfig: { elt } } = detail;
+    if (target.id === 'rows' && elt.id !== 'rows' && [400, 403].includes(xhr.status)) {
+      detail.shouldSwap = true;
+      detail.isError = false;
+    }
+  });
+
   // A table that is shown anew stays where it was scrolled to; focus stays by the ids of its links.
   let scrolled = 0;
   const table = () => document.getElementById('rows-table');

@@ -62,10 +62,19 @@ pub struct SignInSentPage {
 #[derive(Clone, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
-    /// The frame.
+    /// The frame; `signed_in_as` is who is signed in already.
     pub shell: Shell,
-    /// The token of the link, handed on unread.
+    /// The token of the link.
     pub token: String,
+    /// Whom it signs in; none, where it is not good any more.
+    pub address: Option<String>,
+}
+
+impl ConfirmPage {
+    /// Who is signed in already, where that is somebody else.
+    fn another(&self) -> Option<&str> {
+        self.shell.signed_in_as.as_deref().filter(|who| Some(*who) != self.address.as_deref())
+    }
 }
 
 /// Leads a browser on to an address outside the site.

@@ -125,7 +125,15 @@ impl StatusPage {
         page.with_action("Use another account", another)
     }
 
-    /// A one-time link (mail, share, sign-in) does not work any more.
+    /// A link that somebody was given (to a role, to a preview) does not let in.
+    #[must_use]
+    pub fn dead_link(shell: Shell) -> Self {
+        let text = "It was used up, revoked, or has expired; or a part of it is missing. Ask whoever \
+                    gave it to you.";
+        Self::new(shell, StatusCode::UNAUTHORIZED, "This link does not work", text)
+    }
+
+    /// A one-time link of a sign-in does not work any more.
     #[must_use]
     pub fn spent_link(shell: Shell, sign_in: String) -> Self {
         let text = "Such a link works once and for a short time. Ask for a new one.";

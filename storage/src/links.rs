@@ -47,6 +47,17 @@ pub async fn create(db: &Db, link: NewLink, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// The address that a link was mailed to, while it is good. Spends nothing.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn address(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<String>> {
+    let found: Option<(String,)> = db
+        .optional("select email from links where hash = $1 and expires_at > $2", args![hash, now])
+        .await?;
+    Ok(found.map(|(address,)| address))
+}
+
 /// Spends a link: finds or makes (with the id `candidate`) the account of its address and opens
 /// `session` for it, all or nothing. `None` for unknown, spent and expired alike; of any number
 /// of calls at once, one gets the session.

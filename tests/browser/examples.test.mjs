@@ -92,6 +92,20 @@ test('board: the owner decides, and the newest decision is shown', () => withPag
     assert.equal(service.collection('decisions').size, 2);
   }));
 
+for (const name of ['guestbook', 'board']) {
+  test(`${name}: without JavaScript it says what it needs, and its form sends nothing`, async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    const body = file(`examples/${name}/index.html`);
+    await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body }));
+    await page.goto('http://example.test/');
+    await page.locator('main noscript p', { hasText: 'JavaScript' }).waitFor({ timeout: 5000 });
+    assert.equal(await page.getByRole('button').count(), 0);
+    assert.equal(await page.getByRole('status').count(), 0);
+    await context.close();
+  });
+}
+
 const snippets = [...file('docs/SDK.md').matchAll(/```js\n([\s\S]*?)```/g)].map((m) => m[1]);
 
 test('there are snippets to run', () => assert.ok(snippets.length >= 6));

@@ -102,6 +102,44 @@ test('a row is edited while an agent changes it, and nothing is lost', async () 
   await context.close();
 });
 
+test('a filter that is refused says so, and the rows come back with one that is not', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'filter@example.org');
+  await call('POST', `/v1/apps/${app.id}/collections/entries`, { key, body: { key: 'r1', data: { name: 'Ada', message: 'M' } } });
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  await page.getByRole('link', { name: 'r1' }).waitFor();
+  await page.getByLabel('Value').fill('Ada');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('alert').getByText('Choose a field.').waitFor();
+  await page.getByRole('link', { name: 'r1' }).waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Value').inputValue(), 'Ada');
+  await page.getByLabel('Field', { exact: true }).fill('name');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('link', { name: 'r1' }).waitFor();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  check();
+  await context.close();
+});
+
+test('a form whose session ended is sent again after signing in, with what was typed', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'late@example.org');
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries/new`);
+  await page.getByLabel('Key').fill('late');
+  await page.getByLabel('Content, as JSON').fill('{\n  "name": "Ada",\n  "message": "<b>Long</b> & dear"\n}');
+  const other = await context.newPage();
+  await other.goto(SITE_URL);
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByText('You are signed out').waitFor();
+  await page.getByRole('button', { name: 'Create the row' }).click();
+  await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+  await signIn(other, 'late@example.org');
+  await page.getByRole('button', { name: 'Send it again' }).click();
+  await page.getByText('The row is created.').waitFor();
+  const row = await call('GET', `/v1/apps/${app.id}/collections/entries/late`, { key });
+  assert.deepEqual(row.data, { name: 'Ada', message: '<b>Long</b> & dear' });
+  check();
+  await context.close();
+});
+
 test('a page of rows is live again after a connection that failed', async () => {
   const { context, page, key, app } = await newcomer(browser, 'offline@example.org');
   const rows = `/v1/apps/${app.id}/collections/entries`;

@@ -44,6 +44,10 @@ async fn every_page_is_whole_and_strict() {
     assert!(form.text.contains("<form class=\"act\""));
     let unknown = server.ops(Method::GET, "/ops/apps/no-such-app");
     Answer::of(unknown).await.error(ErrorCode::AppNotFound);
+    let unknown = server.ops(Method::GET, "/ops/apps/no-such-app").header("accept", "text/html");
+    let unknown = Answer::of(unknown).await;
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.text.contains("href=\"/ops\""), "a way back, to a browser: {}", unknown.text);
     let misspelt = server.ops(Method::GET, "/ops/hot?bye=messages");
     Answer::of(misspelt).await.error(ErrorCode::InvalidRequest);
 }

@@ -55,7 +55,10 @@ fn all_pages() -> Vec<(&'static str, String)> {
             })
             .unwrap(),
         ),
-        ("confirm", render(&ConfirmPage { shell: shell(), token: evil() }).unwrap()),
+        (
+            "confirm",
+            render(&ConfirmPage { shell: shell(), token: evil(), address: Some(evil()) }).unwrap(),
+        ),
         ("device-enter", device(DeviceStep::Enter { user_code: evil(), error: Some(evil()) })),
         (
             "device-review",
@@ -167,7 +170,8 @@ fn the_forms_say_what_the_routes_expect() {
     ] {
         assert!(review.contains(part), "{part} in {review}");
     }
-    let confirm = render(&ConfirmPage { shell: Shell::default(), token: "t".into() }).unwrap();
+    let confirm =
+        render(&ConfirmPage { shell: Shell::default(), token: "t".into(), address: None }).unwrap();
     assert!(confirm.contains("<form method=\"get\" action=\"/v1/auth/verify\">"));
     assert!(confirm.contains("name=\"token\" value=\"t\""));
     assert_eq!(confirm.matches("<button").count(), 1);
@@ -224,7 +228,10 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
         ("welcome", render(&WelcomePage { shell: ada(), dev_mailbox: true }).unwrap()),
         ("sign-in", render(&sign_in).unwrap()),
         ("sign-in-sent", render(&sent).unwrap()),
-        ("confirm", render(&ConfirmPage { shell: guest(), token: "abc".into() }).unwrap()),
+        (
+            "confirm",
+            render(&ConfirmPage { shell: guest(), token: "abc".into(), address: None }).unwrap(),
+        ),
         ("device-enter", device(DeviceStep::Enter { user_code: String::new(), error: None })),
         (
             "device-review",

@@ -81,7 +81,10 @@ async fn leaving_for_good_asks_for_the_address() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;
     let wrong = [("action", "close"), ("confirm_email", "eve@example.org")];
-    assert_eq!(server.submit(&ada, "/account", &wrong).await.status, 400);
+    let refused = server.submit(&ada, "/account", &wrong).await;
+    assert_eq!(refused.status, 400);
+    refused.says("This is not the account&#39;s address.");
+    refused.says("<details class=\"confirm\" open>").says("value=\"eve@example.org\"");
     assert_eq!(server.see(&ada, "/account").await.status, 200);
     let right = [("action", "close"), ("confirm_email", "ada@example.org")];
     assert_eq!(server.submit(&ada, "/account", &right).await.led_to(), "/signed-out");

@@ -55,6 +55,9 @@ async fn rows_are_listed_filtered_and_sorted() {
     let wrong = owned.see("/data/entries?filter=%7Bbroken").await;
     assert_eq!(wrong.status, 400);
     wrong.says("role=\"alert\"").says("value=\"{broken\"");
+    let nowhere = owned.see("/data/entries?field=&op=eq&value=Ada&sort=-n").await;
+    assert_eq!(nowhere.status, 400);
+    nowhere.says("Choose a field.").says("value=\"Ada\"").says("value=\"-n\"");
     assert_eq!(owned.see("/data/nothing").await.status, 404);
 }
 
@@ -132,9 +135,16 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
     let page = owned.see("/data/entries/rows/a%2Fb%20c").await;
     page.says("a/b c").says("Created").says("by you");
 
+    let fields = [("key", "a/b c"), ("data", "{\"name\": \"other\"}")];
+    let taken = owned.submit("/data/entries/new", &fields).await;
+    assert_eq!(taken.status, 409);
+    taken.says("There is already a row with this key.").says("value=\"a/b c\"");
+    taken.says("&#34;other&#34;").says(&owned.page("/data/entries/rows/a%2Fb%20c"));
+
     let row = "/data/entries/rows/k2";
     let stale = owned.submit(row, &[("action", "delete"), ("version", "9")]).await;
     assert_eq!(stale.status, 409);
+    stale.says("Somebody changed this row meanwhile.").hides("if_match");
     let deleted = owned.submit(row, &[("action", "delete"), ("version", "1")]).await;
     assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted"));
     owned.see("/data/entries").await.hides(">k2<").says("Trash (1)");
@@ -156,6 +166,39 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
 }
 
 #[tokio::test]
+async fn a_row_that_its_reader_may_not_change_is_shown_without_an_editor() {
+    let entries = json!({"permissions": {
+        "read": ["anyone"], "write": ["anyone"], "update": ["creator"], "delete": ["creator"],
+    }});
+    let mut log = open_collection();
+    log["appendOnly"] = true.into();
+    let owned = Owned::with(json!({"collections": {"entries": entries, "log": log}})).await;
+    for all in ["/collections/entries", "/collections/log"] {
+        let row = json!({"key": "k1", "data": {"name": "Ada"}});
+        owned.agent(POST, all, row).await.expect(201);
+    }
+    let page = owned.see("/data/entries/rows/k1").await;
+    page.says("Ada")
+        .says("only by whoever created the row")
+        .hides("<textarea")
+        .hides("Move to the trash");
+    let page = owned.see("/data/log/rows/k1").await;
+    page.says("Ada")
+        .says("can be added, but not changed")
+        .hides("<textarea")
+        .hides("Move to the trash");
+    // What its reader made is its reader's to change.
+    let fields = [("key", "k2"), ("data", "{}")];
+    owned.submit("/data/entries/new", &fields).await.led_to();
+    owned.see("/data/entries/rows/k2").await.says("<textarea").says("Move to the trash");
+    // An edit that is refused for another reason stays in the editor.
+    let fields = [("action", "save"), ("data", "{\"n\": 1}"), ("version", "1"), ("base", "{}")];
+    let refused = owned.submit("/data/entries/rows/k1", &fields).await;
+    assert_eq!(refused.status, 403);
+    refused.says("&#34;n&#34;: 1");
+}
+
+#[tokio::test]
 async fn what_a_schema_refuses_is_said_beside_the_text() {
     let manifest = json!({
         "collections": {"entries": {"schema": {"$ref": "#/$defs/E"}, "permissions":
@@ -168,6 +211,9 @@ async fn what_a_schema_refuses_is_said_beside_the_text() {
     let refused = owned.submit("/data/entries/new", &[("data", typed)]).await;
     assert_eq!(refused.status, 422);
     refused.says("/name").says("/n ").says("far too long");
+    let huge = owned.submit("/data/entries/new", &[("data", &*"x".repeat(600 << 10))]).await;
+    assert_eq!(huge.status, 413);
+    huge.says("it holds 512 KiB at most").says("Nothing was saved").hides("524288");
 }
 
 #[tokio::test]

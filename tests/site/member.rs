@@ -18,7 +18,7 @@ async fn a_member_sees_a_shared_app_and_nothing_of_its_owners() {
     for below in ["/data", "/versions", "/sharing", "/settings", "/versions/1"] {
         let answer = owned.server.see(&bob, &owned.page(below)).await;
         assert_eq!(answer.status, 403, "{below}");
-        answer.says("This is not yours to do");
+        answer.says("This is not yours to do").says("may do this.").hides("this route");
     }
     let page = owned.page("");
     let mark = owned.server.submit(&bob, &page, &[("action", "favorite"), ("back", "/")]).await;

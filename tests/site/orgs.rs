@@ -75,7 +75,9 @@ async fn members_come_change_their_role_and_go() {
     let again = [("action", "add-member"), ("email", "bob@example.org")];
     assert_eq!(server.submit(&ada, &org, &again).await.status, 409);
     let nobody = [("action", "add-member"), ("email", "nobody@example.org")];
-    assert_eq!(server.submit(&ada, &org, &nobody).await.status, 404);
+    let refused = server.submit(&ada, &org, &nobody).await;
+    assert_eq!(refused.status, 404);
+    refused.says("No account has proven this address.").says("value=\"nobody@example.org\"");
 
     let role = |role: &'static str| {
         let fields = [("action", "set-role"), ("member", &*id), ("role", role)];

@@ -20,7 +20,9 @@ async fn members_come_get_a_role_and_go() {
     let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
     let added = owned.submit(page, &fields).await;
     assert_eq!(added.led_to(), owned.page("/sharing?done=member-added"));
-    owned.see(page).await.says("bob@example.org").says("member, guest").says("Guest of honour");
+    let listed = owned.see(page).await;
+    listed.says("bob@example.org").says("member, guest").says("Guest of honour");
+    listed.says("aria-label=\"Set the role of bob@example.org\"");
     assert_eq!(owned.submit(page, &fields).await.status, 409);
     let members = owned.read("/members").await;
     let bob = members["items"][1]["human_id"].as_str().expect("an id").to_owned();
@@ -35,7 +37,11 @@ async fn members_come_get_a_role_and_go() {
         assert_eq!(owned.submit(page, &fields).await.status, 400, "{evil:?}");
     }
     let wrong = [("action", "add-member"), ("email", "nobody")];
-    owned.submit(page, &wrong).await.says("role=\"alert\"");
+    owned
+        .submit(page, &wrong)
+        .await
+        .says("This is not a valid e-mail address.")
+        .says("value=\"nobody\"");
 }
 
 #[tokio::test]
@@ -85,7 +91,9 @@ async fn credentials_do_what_was_ticked_until_they_are_stopped() {
     let made = owned.submit(page, &fields).await;
     assert_eq!(made.status, 200, "{}", made.text);
     let token = made.between("id=\"once\">", "<");
-    owned.see(page).await.says("nightly").says("entries: read, create").hides(&token);
+    let listed = owned.see(page).await;
+    listed.says("nightly").says("entries: read, create").hides(&token);
+    listed.says("aria-label=\"Pause nightly\"").says("The old one works for a while yet");
     let try_it = |collection: &'static str, token: String| {
         let request =
             owned.server.request(GET, &owned.app.path(&format!("/collections/{collection}")));
@@ -108,6 +116,13 @@ async fn credentials_do_what_was_ticked_until_they_are_stopped() {
     press("revoke-credential").await.led_to();
     assert_eq!(try_it("entries", rotated).await.status, 401);
     assert_eq!(press("dance").await.status, 400);
+
+    // What is refused is still in the form, which stands open.
+    let fields = [("action", "credential"), ("name", "later"), ("mode", "explicit")];
+    let refused = owned.submit(page, &fields).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    refused.says("<details class=\"card\" open>").says("value=\"later\"").hides("`operations`");
+    assert!(!refused.text.contains("value=\"read\" checked"), "only what was ticked is ticked");
 }
 
 #[tokio::test]

@@ -22,12 +22,54 @@ async fn a_page_sends_strangers_to_sign_in_and_back() {
     ] {
         let action = server.request(POST, form).header("origin", server.public_url());
         let answer = Answer::of(action.form(&[("action", "claim-code")])).await;
-        assert_eq!(answer.led_to(), format!("/sign-in?redirect_to={back}"));
+        match form {
+            // Sends nothing that could be lost.
+            "/first-run" => assert_eq!(answer.led_to(), format!("/sign-in?redirect_to={back}")),
+            _ => drop(answer.says(&format!("href=\"/sign-in?redirect_to={back}\""))),
+        }
     }
     let ada = server.human("ada@example.org").await;
     assert_eq!(server.see(&ada, "/first-run").await.led_to(), "/");
     // A path that no browser would be led back to is left out.
     assert_eq!(server.get("/apps/app_1/data/entries/rows/a%2Fb").await.led_to(), "/sign-in");
+}
+
+#[tokio::test]
+async fn a_form_whose_session_ended_is_kept_and_sent_again() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    server.submit(&ada, "/sign-out", &[]).await;
+    let fields = [("name", "Rooks & \"crows\"\n<b>")];
+    let late = server.submit(&ada, "/orgs?cursor=x", &fields).await;
+    assert_eq!(late.status, 401);
+    assert_eq!(late.header("cache-control"), "no-store");
+    late.says("Your session ended").says("Nothing was saved").says("Send it again");
+    late.says("action=\"/orgs?cursor=x\"").says("name=\"name\"");
+    late.says("value=\"Rooks &#38; &#34;crows&#34;\n&#60;b&#62;\"");
+    assert!(!late.headers.contains_key("set-cookie"));
+    // What is no form of ours is not kept, and another site's is refused as ever.
+    let huge = server.submit(&ada, "/orgs", &[("name", &*"x".repeat(600 << 10))]).await;
+    huge.says("Nothing was saved").hides("Send it again").hides("xxx");
+    let forged = server.request(POST, "/orgs").header("origin", "https://evil.example");
+    assert_eq!(Answer::of(forged.form(&fields)).await.status, 403);
+}
+
+#[tokio::test]
+async fn the_button_of_a_mailed_link_says_whom_it_signs_in() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let confirm = format!("/sign-in/confirm?token={token}");
+    for _ in 0..2 {
+        server.get(&confirm).await.says("This signs you in as <strong>ada@example.org</strong>");
+    }
+    let bob = server.human("bob@example.org").await;
+    let page = server.see(&bob, &confirm).await;
+    page.says("You are signed in as <strong>bob@example.org</strong>; this will sign you in as");
+    let forged = format!("/sign-in/confirm?token={}", crate::harness::forged(&token));
+    server.get(&forged).await.hides("ada@example.org").hides("signs you in");
+    let verify = format!("/v1/auth/verify?token={token}");
+    assert_eq!(server.get(&verify).await.status, 303, "looking spent nothing");
+    server.get(&confirm).await.hides("ada@example.org");
 }
 
 #[tokio::test]

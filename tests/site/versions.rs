@@ -56,10 +56,10 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
     let owned = two_versions().await;
     // Version 1 lacks a collection and reads wider: it breaks, and says so.
     let page = owned.see("/versions/1").await;
-    page.says("name=\"force\"").says("is removed");
+    page.says("name=\"force\"").says("is removed").says("(1 row)");
     let refused = back(&owned, 1, false).await;
     assert_eq!(refused.status, 422);
-    refused.says("role=\"alert\"").says("Roll back to version 1");
+    refused.says("role=\"alert\"").says("tick the box").says("Roll back to version 1");
     assert_eq!(owned.read("").await["version"], 2);
 
     let done = back(&owned, 1, true).await;
@@ -73,6 +73,13 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
         .await
         .says("by you")
         .says("deployed as a new version");
+
+    // What has no place is named on the overview, and leads nowhere.
+    let overview = owned.see("").await;
+    overview.says("1 row set aside").says("when a version declares the collection again");
+    overview.hides("/data/notes").says("/data/entries");
+    owned.see("/data/entries").await.hides("/data/notes");
+    owned.see("/versions/2").await.says("1 row that was set aside is served again.");
 
     // And forth again: what was set aside is back.
     let forth = back(&owned, 2, true).await;

@@ -120,6 +120,10 @@ async fn a_grant_works_once_for_a_minute_and_in_its_own_app() {
     let page = site.open("/s/callback?grant=nonsense", "").await;
     assert_eq!(page.status, 401);
     assert!(page.text.contains("This link does not work"), "{}", page.text);
+    let handed_out = site.open("/s/grant/nonsense", "").await;
+    assert_eq!(handed_out.status, 401);
+    assert!(handed_out.text.contains("Ask whoever gave it to you"), "{}", handed_out.text);
+    assert!(!handed_out.text.contains("Sign in"), "{}", handed_out.text);
 }
 
 #[tokio::test]

@@ -109,6 +109,11 @@ async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not
         assert_eq!(answer.status, 404, "{missing}");
         assert!(answer.text.contains("Nothing is here"), "{missing}");
     }
+    // Browsers ask for it by themselves.
+    let icon = site.get("/favicon.ico").await;
+    assert_eq!((icon.status, &*icon.text), (204, ""));
+    assert_eq!(icon.header("cache-control"), "private, max-age=3600");
+    assert_eq!(site.open("/favicon.ico", "").await.status, 404);
     site.open("/s/nothing", "").await.error(ErrorCode::NotFound);
     let post = Answer::of(site.request(Method::POST, "/")).await;
     post.error(ErrorCode::MethodNotAllowed);

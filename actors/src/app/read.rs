@@ -17,6 +17,7 @@ use rookery_storage::trash::TrashedRow;
 use tokio::time::timeout;
 
 use super::{
+    decide::append_only,
     page::PageText,
     root::{Root, Shelf},
     scan::Scan,
@@ -59,6 +60,15 @@ impl From<TrashedRow> for SeenRow {
     fn from(trashed: TrashedRow) -> Self {
         Self { row: Arc::new(trashed.row), deleted_at: Some(trashed.deleted_at) }
     }
+}
+
+/// Why a caller may not write a row; what it may is `None`.
+#[derive(Debug, Clone)]
+pub struct Refusals {
+    /// What an update of it answers.
+    pub update: Option<Error>,
+    /// What deleting it answers.
+    pub delete: Option<Error>,
 }
 
 /// A caller in front of one published state.
@@ -132,6 +142,23 @@ impl AppHandle {
         }
         access.read(row.as_deref().map(Authorship::from))?;
         row.map(|row| SeenRow { row, deleted_at: None }).ok_or_else(Error::row_not_found)
+    }
+
+    /// What stands against changing a row, and against deleting it, as far as the caller's rights
+    /// go; a row in the trash can be neither.
+    ///
+    /// # Errors
+    /// `collection_not_found`; those of [`standing`] and [`readable`].
+    pub async fn refusals(&self, caller: &Caller, collection: &str, key: &str) -> Result<Refusals> {
+        let view = self.view(caller).await?;
+        let shelf = view.shelf(collection)?;
+        let row = shelf.rows.get(key).map(|row| Authorship::from(&**row));
+        let access = Access::new(&view.standing, &shelf.decl);
+        let grows = || if shelf.decl.append_only { Err(append_only(&shelf.decl)) } else { Ok(()) };
+        Ok(Refusals {
+            update: access.update(row).and_then(|()| grows()).err(),
+            delete: access.delete(row).and_then(|()| grows()).err(),
+        })
     }
 
     /// What a visitor may do in each collection, by name. Nothing is told of what it may not know:

@@ -83,6 +83,16 @@ impl Directory {
         Ok(secret)
     }
 
+    /// The address whose human a link would sign in, to whoever has the link; `None` for one that
+    /// is not good. Spends nothing.
+    ///
+    /// # Errors
+    /// `unavailable`, `internal`.
+    pub async fn link_address(&self, token: &str) -> Result<Option<String>> {
+        let Some(link) = Secret::parse(SecretKind::Link, token) else { return Ok(None) };
+        Ok(links::address(&self.core.db, link.hash().0, self.core.now()).await?)
+    }
+
     /// Spends a link: its address is verified, its human (new, where the address is) is signed in.
     /// Of any number of calls at once, one gets the session.
     ///

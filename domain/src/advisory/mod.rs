@@ -277,6 +277,7 @@ fn message(
 ) -> String {
     let who = audience.words();
     let rows = match evidence.rows {
+        0 => "rows, once there are any".to_owned(),
         1 => "1 row".to_owned(),
         count => format!("{count} rows"),
     };

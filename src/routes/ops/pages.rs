@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::stream;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use rookery_domain::{Error, ErrorCode};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
@@ -22,7 +22,11 @@ use crate::{
     error::ApiResult,
     http::params::StrictQuery,
     ops::view::{POINTS, Part, Row, View, changes},
-    pages::shell,
+    pages::{
+        paths,
+        shell::{self, Shell},
+        status::StatusPage,
+    },
     state::AppState,
 };
 
@@ -127,9 +131,23 @@ page! {
 /// One app.
 ///
 /// # Errors
-/// `app_not_found`.
-pub async fn app(State(state): State<AppState>, Path(id): Path<String>) -> ApiResult<Response> {
-    show(&state, Asked::app(id)).await
+/// `app_not_found` (to a browser as a page).
+pub async fn app(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> ApiResult<Response> {
+    match show(&state, Asked::app(id)).await {
+        Err(failed)
+            if failed.error.code == ErrorCode::AppNotFound && paths::is_navigation(&headers) =>
+        {
+            let shell = Shell::new(&state.origins.site_origin(), None);
+            let page = StatusPage::not_found(shell, "/ops".to_owned());
+            let headers = page.headers(state.origins.is_https());
+            Ok((page.status, headers, shell::render(&page)?).into_response())
+        }
+        answered => answered,
+    }
 }
 
 /// The script of the pages.

@@ -311,7 +311,8 @@ fn one(app: &AppDetail) -> View {
         ("Waiters", line.followers.to_string()),
         ("Rows", number(line.rows as f64)),
         ("Memory", bytes(line.resident_bytes as f64)),
-        ("Last wake", app.last_wake_at.clone().unwrap_or_else(|| "–".to_owned())),
+        // Two words, so that a narrow page breaks it between them.
+        ("Last wake", app.last_wake_at.as_ref().map_or("–".to_owned(), |at| at.replace('T', " "))),
         ("Last wake cost", some_time(app.last_wake_seconds)),
         ("Idle", time(line.idle_ms as f64 / 1e3)),
         ("Crashes in a row", line.crashes.to_string()),

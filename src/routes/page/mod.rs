@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
@@ -40,6 +40,8 @@ use crate::{
 
 /// Media type of the document.
 const HTML: &str = "text/html; charset=utf-8";
+/// What browsers ask every origin for, with a page that names no icon.
+const ICON: &str = "favicon.ico";
 /// What the media types of pages begin with.
 const HTML_TYPE: &str = "text/html";
 
@@ -146,6 +148,9 @@ async fn find(
             let content_type = assets::content_type(&info.path, Some(&info.content_type));
             (sent, content_type.starts_with(HTML_TYPE))
         }
+        Target::NotFound if path == ICON && !paths::is_navigation(headers) => {
+            (no_icon(state, &record, &pages), false)
+        }
         Target::NotFound => return Err(Refusal::NothingHere),
     };
     if is_page {
@@ -231,6 +236,13 @@ async fn asset(
 /// Who may keep what an app serves.
 fn cache(app: &AppRecord) -> Cache {
     if app.visibility == Visibility::Public { Cache::Public } else { Cache::Private }
+}
+
+/// That an app has no icon: no error, and not asked for with every page.
+fn no_icon(state: &AppState, app: &AppRecord, pages: &ReadyPages) -> Response {
+    let kept = HeaderValue::from_static("private, max-age=3600");
+    let headers = common(state, app, pages, false);
+    (StatusCode::NO_CONTENT, headers, [(header::CACHE_CONTROL, kept)]).into_response()
 }
 
 /// The headers of everything that an app serves.

@@ -41,6 +41,8 @@ pub enum Refusal {
     NeedsLink(Outsider),
     /// A sign-in that leads here no longer works.
     SpentGrant,
+    /// A link that somebody was given does not let in.
+    DeadLink,
     /// Something failed.
     Failed(Error),
 }
@@ -67,7 +69,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error.code {
             ErrorCode::AppNotFound => Self::NoApp,
-            ErrorCode::GrantInvalid => Self::SpentGrant,
+            ErrorCode::GrantInvalid => Self::DeadLink,
             _ => Self::Failed(error),
         }
     }
@@ -139,6 +141,7 @@ pub fn status_page(
             StatusPage::not_let_in_without_link(shell, another_account())
         }
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
+        Refusal::DeadLink => StatusPage::dead_link(shell),
         Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
             StatusPage::unavailable(shell, request_id())
         }

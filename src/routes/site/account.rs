@@ -1,17 +1,19 @@
 //! `/account`: who the human is, where it is signed in, what mail it wants; and leaving for good.
 
 use askama::Template;
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
-use rookery_domain::id::SessionId;
+use rookery_domain::{Error, id::SessionId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     FORM_BYTES_MAX,
     desk::{Desk, Frame, Section},
+    fields::{Fields, unknown_action},
     notice::{Notice, or_again},
     paging::{ITEMS_MAX, Pager, Trail},
+    posted::Posted,
     records::List,
     see_other,
     words::At,
@@ -46,6 +48,8 @@ struct AccountPage {
     profile: Profile,
     sessions: Vec<Session>,
     pager: Pager,
+    /// What a form that was refused held.
+    typed: Fields,
     /// With which a browser asks to be told things.
     push_key: String,
 }
@@ -56,61 +60,56 @@ struct PushKey {
     public_key: String,
 }
 
-/// What a form of the page asks for.
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "kebab-case")]
-enum Action {
-    Rename { name: String },
-    Consent { welcome: String },
-    Heard { source: String, back: Option<String> },
-    EndSession { session: SessionId },
-    EndAll,
-    Close { confirm_email: String },
-}
-
 /// The page.
 pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, None).await)
+    desk.answer(view(&desk, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, body: Body) -> Response {
-    let answered = perform(&desk, body).await;
-    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)));
+pub async fn act(Posted(desk, body): Posted) -> Response {
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    let answered = perform(&desk, &fields).await;
+    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), fields);
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
+async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
     let api = &desk.api;
-    match desk.form(body, FORM_BYTES_MAX).await? {
-        Action::Rename { name } => {
-            let patch = json!({"name": name});
+    match fields.one("action") {
+        "rename" => {
+            let patch = json!({"name": fields.one("name")});
             api.send::<Value>(Method::PATCH, "/v1/self/profile", &patch).await?;
             Ok(desk.go("/account", "saved")?)
         }
-        Action::Consent { welcome } => {
-            let consent = json!({"marketing_consent": welcome == "yes"});
+        "consent" => {
+            let consent = json!({"marketing_consent": fields.one("welcome") == "yes"});
             api.send::<Value>(Method::PUT, "/v1/self/marketing-consent", &consent).await?;
             Ok(desk.go("/account", "saved")?)
         }
-        Action::Heard { source, back } => {
-            let source = json!({"source": source});
+        "heard" => {
+            let source = json!({"source": fields.one("source")});
             api.send::<Value>(Method::POST, "/v1/self/signup-source", &source).await?;
-            Ok(desk.go(&desk.back(back.as_deref(), "/account"), "heard")?)
+            Ok(desk.go(&desk.back(fields.some("back"), "/account"), "heard")?)
         }
-        Action::EndSession { session } => {
+        "end-session" => {
+            let session = fields.one("session").parse::<SessionId>();
+            let session = session.map_err(|_| Error::invalid("the form names no session"))?;
             api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;
             Ok(desk.again("/account", "session-ended")?)
         }
-        Action::EndAll => {
+        "end-all" => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
             signed_out(desk)
         }
-        Action::Close { confirm_email } => {
-            let confirmation = json!({"confirm_email": confirm_email});
+        "close" => {
+            let confirmation = json!({"confirm_email": fields.one("confirm_email")});
             api.send::<Value>(Method::DELETE, "/v1/self", &confirmation).await?;
             signed_out(desk)
         }
+        _ => Err(unknown_action().into()),
     }
 }
 
@@ -120,7 +119,12 @@ fn signed_out(desk: &Desk) -> ApiResult<Response> {
     Ok(response)
 }
 
-async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiResult<Response> {
+async fn view(
+    desk: &Desk,
+    status: StatusCode,
+    notice: Option<Notice>,
+    typed: Fields,
+) -> ApiResult<Response> {
     let trail = Trail::of(desk, "sessions");
     let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
     let (profile, sessions, push) = tokio::try_join!(
@@ -134,6 +138,7 @@ async fn view(desk: &Desk, status: StatusCode, notice: Option<Notice>) -> ApiRes
         profile,
         pager: trail.pager("sessions", "/account", sessions.next_cursor),
         sessions: sessions.items,
+        typed,
         push_key: push.public_key,
     };
     Ok(desk.page(status, &page)?)

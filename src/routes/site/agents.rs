@@ -13,6 +13,7 @@ use super::{
     desk::{Desk, Frame, Section},
     notice::{Notice, or_again},
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
+    posted::Posted,
     records::{Agent, List},
     words::At,
 };
@@ -72,7 +73,7 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, body: Body) -> Response {
+pub async fn act(Posted(desk, body): Posted) -> Response {
     let answered = perform(&desk, body).await;
     let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), Once::default());
     desk.answer(or_again(answered, again).await)

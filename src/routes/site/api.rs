@@ -6,7 +6,9 @@
 //! may do and its human may not. What is not here: what the answers look like on a page.
 
 use axum::{Router, body::Body, extract::FromRequestParts, response::Response};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header, request::Parts};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header, request::Parts,
+};
 use http_body_util::{BodyExt as _, Limited};
 use rookery_domain::{Error, ErrorCode};
 use serde::{Serialize, de::DeserializeOwned};
@@ -99,6 +101,23 @@ impl Api {
     ) -> ApiResult<T> {
         let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
         self.read(self.call(method, path, Body::from(body)).await?).await
+    }
+
+    /// Makes something new; `None` where what the route answers was there before.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn create<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> ApiResult<Option<T>> {
+        let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
+        let response = self.call(Method::POST, path, Body::from(body)).await?;
+        if response.status() != StatusCode::CREATED {
+            return Ok(None);
+        }
+        self.read(response).await.map(Some)
     }
 
     /// Does something without a body whose answer no page shows.

@@ -1,10 +1,11 @@
-//! `/sign-in/confirm`: where a mailed link opens. One button, so that opening it spends nothing.
+//! `/sign-in/confirm`: where a mailed link opens. Says whom it signs in, and has one
+//! button, so that opening it spends nothing.
 
 use axum::{extract::State, response::Response};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use super::{frame, show};
+use super::{frame, show, visitor};
 use crate::{error::ApiResult, http::params::PageQuery, pages::site::ConfirmPage, state::AppState};
 
 /// What a mailed link brings.
@@ -19,8 +20,11 @@ pub struct Confirm {
 /// `invalid_request`.
 pub async fn page(
     State(state): State<AppState>,
+    headers: HeaderMap,
     PageQuery(query): PageQuery<Confirm>,
 ) -> ApiResult<Response> {
-    let page = ConfirmPage { shell: frame(&state, None)?, token: query.token };
+    let address = state.rooms.directory.link_address(&query.token).await?;
+    let shell = frame(&state, visitor(&state, &headers)?)?;
+    let page = ConfirmPage { shell, token: query.token, address };
     Ok(show(&state, StatusCode::OK, &page)?)
 }

@@ -23,7 +23,7 @@ use super::{
     assets::{Addresses, addresses},
     form, html,
     notice::{self, Notice},
-    see_other, sign_in, visitor,
+    see_other, sign_in, visitor, words,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
@@ -132,7 +132,10 @@ impl FromRequestParts<AppState> for Desk {
 
 impl Desk {
     /// The desk, or the way to sign in.
-    async fn open(parts: &mut Parts, state: &AppState) -> ApiResult<Result<Self, Response>> {
+    pub(super) async fn open(
+        parts: &mut Parts,
+        state: &AppState,
+    ) -> ApiResult<Result<Self, Response>> {
         csrf::check(&parts.method, &parts.headers, &state.public_url)?;
         let Some(holder) = visitor(state, &parts.headers)? else {
             return Ok(Err(to_sign_in(&parts.uri, &parts.headers)?));
@@ -249,7 +252,7 @@ impl Desk {
         let page = ProblemPage {
             frame: self.frame(Section::Apps),
             title: title(code),
-            message: failed.error.message.clone(),
+            message: notice::sentence(&words::refusal(&failed.error)),
             advice: notice::advice(code),
             request_id: self.request_id.clone(),
         };
@@ -274,25 +277,27 @@ fn title(code: ErrorCode) -> &'static str {
     }
 }
 
-/// Signs in and comes back: to the page that was asked for, or that has the form which was sent to
-/// its path. Where a page's script asked for a part of it, the whole page goes, and is what one
-/// comes back to.
+/// Signs in and comes back. Where a page's script asked for a part of it, the whole page goes.
 fn to_sign_in(uri: &Uri, headers: &HeaderMap) -> Result<Response> {
-    let for_script = headers.contains_key(HX_REQUEST);
-    let here = if for_script {
-        headers.get(HX_CURRENT_URL).and_then(path_of)
-    } else {
-        uri.path_and_query().map(ToString::to_string)
-    };
-    let back = here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok());
-    let to = sign_in::address(&back.unwrap_or_default());
-    if !for_script {
+    let to = sign_in::address(&way_back(uri, headers));
+    if !headers.contains_key(HX_REQUEST) {
         return see_other(&to);
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     let to = HeaderValue::from_str(&to).map_err(|_| Error::internal())?;
     response.headers_mut().insert(HX_REDIRECT, to);
     Ok(response)
+}
+
+/// What one comes back to: the page that was asked for, or that has the form which was sent to its
+/// path, or whose script asked for a part of it.
+pub(super) fn way_back(uri: &Uri, headers: &HeaderMap) -> ReturnPath {
+    let here = if headers.contains_key(HX_REQUEST) {
+        headers.get(HX_CURRENT_URL).and_then(path_of)
+    } else {
+        uri.path_and_query().map(ToString::to_string)
+    };
+    here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok()).unwrap_or_default()
 }
 
 /// The path of an address, with its query.

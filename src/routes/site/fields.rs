@@ -3,7 +3,7 @@
 use rookery_domain::Error;
 
 /// What a form sent, in its order.
-#[derive(Debug, Clone, serde::Deserialize)]
+#[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Fields(Vec<(String, String)>);
 
@@ -18,6 +18,18 @@ impl Fields {
     #[must_use]
     pub fn some(&self, name: &str) -> Option<&str> {
         Some(self.one(name)).filter(|value| !value.is_empty())
+    }
+
+    /// What was typed under a name into the form of this action; empty, where another form was sent.
+    #[must_use]
+    pub fn typed(&self, action: &str, name: &str) -> &str {
+        if self.one("action") == action { self.one(name) } else { "" }
+    }
+
+    /// Whether the form of this action was sent with this choice.
+    #[must_use]
+    pub fn chose(&self, action: &str, name: &str, value: &str) -> bool {
+        self.one("action") == action && self.all(name).contains(&value)
     }
 
     /// All values of a name.

@@ -21,6 +21,7 @@ pub mod mailbox;
 pub mod notice;
 pub mod orgs;
 pub mod paging;
+pub mod posted;
 pub mod records;
 pub mod sign_in;
 pub mod sign_out;

@@ -4,6 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 
+use super::words::refusal;
 use crate::error::{self, ApiError, ApiResult};
 
 /// A sentence at the top of a page.
@@ -67,7 +68,7 @@ impl Notice {
     #[must_use]
     pub fn refused(error: &Error) -> Self {
         let hint = advice(error.code);
-        Self { refused: true, text: sentence(&error.message), hint }
+        Self { refused: true, text: sentence(&refusal(error)), hint }
     }
 }
 

@@ -113,6 +113,10 @@ pub struct Collection {
     pub deleted_count: Count,
     /// Rows that are kept and not served.
     pub detached: Count,
+    /// Whether it only holds such rows, for the current version does not declare it. No member of
+    /// the API's record.
+    #[serde(skip)]
+    pub undeclared: bool,
 }
 
 /// What an app holds.

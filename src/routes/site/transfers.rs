@@ -11,6 +11,7 @@ use super::{
     desk::{Desk, Frame, Section},
     notice::Notice,
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
+    posted::Posted,
     records::List,
     words::At,
 };
@@ -72,7 +73,7 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Takes an app or declines it.
-pub async fn decide(desk: Desk, body: Body) -> Response {
+pub async fn decide(Posted(desk, body): Posted) -> Response {
     desk.answer(perform(&desk, body).await)
 }
 

@@ -1,8 +1,8 @@
-//! How times, sizes and counts stand on a page.
+//! How times, sizes, counts and refusals stand on a page.
 
 use std::fmt;
 
-use rookery_domain::Timestamp;
+use rookery_domain::{Error, ErrorCode, Timestamp};
 use serde::Deserialize;
 
 const MONTHS: [&str; 12] =
@@ -98,5 +98,92 @@ pub fn percent(used: u64, limit: u64) -> u64 {
     match limit {
         0 => 100,
         limit => (used.saturating_mul(100) / limit).min(100),
+    }
+}
+
+/// What the API's messages name, as people know it. A message that is about nothing else calls it
+/// "this".
+const FIELDS: &[(&str, &str)] = &[
+    ("`email`", "This"),
+    ("`confirm_email`", "This"),
+    ("`domain`", "This"),
+    ("`name`", "The name"),
+    ("`timezone`", "The timezone"),
+    ("`max_age_days`", "The number of days"),
+    ("`max_rows`", "The number of rows"),
+    ("`max_uses`", "The number of visitors"),
+    ("`expires_in_s`", "The time that it is valid"),
+    ("`ttl_minutes`", "The number of minutes"),
+    ("`operations`", "What it may do"),
+    ("`collections`", "The choice of collections"),
+    ("`custom_role`", "The role"),
+    ("`role`", "The role"),
+    ("`org_id`", "The organization"),
+    ("`source`", "The answer"),
+];
+
+/// Why something was refused, to people. The API's messages are for programs: they name members of
+/// a body.
+#[must_use]
+pub fn refusal(error: &Error) -> String {
+    use ErrorCode as E;
+    let message = error.message.as_str();
+    let about_row = || error.details.as_deref().is_some_and(|it| it.get("current").is_some());
+    match error.code {
+        E::Conflict if about_row() => {
+            "Somebody changed this row meanwhile. Look at it as it is now, then try again"
+                .to_owned()
+        }
+        E::CollectionWriteForbidden | E::CollectionDeleteForbidden | E::AuthorNotAllowed => {
+            only(error.required.as_deref().unwrap_or_default())
+        }
+        E::AppendOnly => {
+            "Rows of this collection can be added, but not changed or deleted".to_owned()
+        }
+        E::ManifestIncompatibleRedeploy => {
+            "Read what it takes away or opens, and tick the box to go on all the same".to_owned()
+        }
+        E::Forbidden => match message.strip_prefix("this route is for ") {
+            Some(whom) => format!("Only {whom} may do this"),
+            None => message.to_owned(),
+        },
+        E::PayloadTooLarge => {
+            let bytes = message.strip_prefix("the request body is larger than ");
+            match bytes.and_then(|rest| rest.split(' ').next()?.parse().ok()) {
+                Some(max) => format!(
+                    "This is too much for one form: it holds {} at most. Nothing was saved; going \
+                     back may show you what you wrote",
+                    Bytes(max)
+                ),
+                None => message.to_owned(),
+            }
+        }
+        _ => {
+            let message = message.strip_suffix(": `email`").unwrap_or(message);
+            let known = FIELDS.iter().find_map(|(field, words)| {
+                let rest = message.strip_prefix(field)?;
+                Some(match rest.strip_prefix(": expected ") {
+                    Some(what) => format!("{words} must be {what}"),
+                    None => format!("{words}{}", rest.strip_prefix(':').unwrap_or(rest)),
+                })
+            });
+            known.unwrap_or_else(|| message.to_owned())
+        }
+    }
+}
+
+/// That only these subjects of a manifest may do something.
+fn only(subjects: &[String]) -> String {
+    let who = subjects.iter().map(|subject| match (subject.as_str(), subject.split_once(':')) {
+        ("owner", _) => "the owner".to_owned(),
+        ("member", _) => "members and the owner".to_owned(),
+        ("creator", _) => "whoever created the row".to_owned(),
+        ("author" | "editor", _) => "whoever changed the row last".to_owned(),
+        (_, Some((role, _))) => format!("people with the role “{role}”, with rows of their own"),
+        (role, None) => format!("people with the role “{role}”"),
+    });
+    match who.collect::<Vec<_>>() {
+        nobody if nobody.is_empty() => "The app lets nobody do this".to_owned(),
+        who => format!("The app lets this be done only by {}", who.join(" or ")),
     }
 }

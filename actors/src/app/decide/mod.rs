@@ -29,6 +29,8 @@ use rookery_domain::{
 use rookery_storage::commit::SpentChallenge;
 use serde_json::{Value, json};
 
+pub(super) use write::append_only;
+
 use super::{
     message::{Op, Reply},
     standing::standing,

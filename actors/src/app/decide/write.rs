@@ -280,7 +280,7 @@ pub(super) fn check_version(
 }
 
 /// `append_only`.
-pub(super) fn append_only(decl: &Collection) -> Error {
+pub(in crate::app) fn append_only(decl: &Collection) -> Error {
     Error::new(
         ErrorCode::AppendOnly,
         format!("`{}` is append-only: its rows can be created but not changed", decl.name),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     error::ApiResult,
-    routes::site::{FORM_BYTES_MAX, desk::Desk, see_other},
+    routes::site::{FORM_BYTES_MAX, desk::Desk, posted::Posted, see_other},
 };
 
 /// What a button says.
@@ -30,7 +30,7 @@ enum Action {
 }
 
 /// Does it, and goes back.
-pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
     desk.answer(perform(&desk, &id, body).await)
 }
 

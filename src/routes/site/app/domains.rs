@@ -2,7 +2,7 @@
 //! provider, as reading them by the API is; so the names have a page, and settings a link to it.
 
 use askama::Template;
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_domain::ErrorCode;
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use crate::{
         desk::{Desk, Frame},
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
+        posted::Posted,
         words::At,
     },
 };
@@ -100,7 +101,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 /// Binds a domain, or removes one.
-pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
     let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
         Ok(fields) => fields,
         Err(error) => return desk.answer(Err(error.into())),

@@ -2,7 +2,9 @@
 
 use rookery_domain::{Error, ErrorCode};
 use rookery_storage::shelf;
+use serde::de::IgnoredAny;
 
+use super::data::collection_path;
 use crate::{
     error::ApiResult,
     routes::{
@@ -80,6 +82,12 @@ impl Place {
     async fn new(desk: &Desk, mut app: App, tab: Tab, own: bool) -> ApiResult<(Frame, Self)> {
         let favorites = shelf::favorites(&desk.state.rooms.db, desk.human).await;
         app.favorite = favorites.map_err(Error::from)?.contains(&app.id);
+        if own && app.deleted_at.is_none() {
+            for one in app.collections.iter_mut().filter(|one| one.detached.0 > 0) {
+                let path = format!("{}/retention", collection_path(&app.id.to_string(), &one.name));
+                one.undeclared = desk.api.get_if_allowed::<IgnoredAny>(&path).await?.is_none();
+            }
+        }
         Ok((desk.frame(Section::Apps), Self { app, tab, own }))
     }
 

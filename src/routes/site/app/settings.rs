@@ -3,7 +3,7 @@
 //! their own (`domains`).
 
 use askama::Template;
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -19,6 +19,7 @@ use crate::{
         desk::{Desk, Frame},
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
+        posted::Posted,
         records::List,
         words::{At, Count},
     },
@@ -73,8 +74,8 @@ struct SettingsPage {
     orgs: Vec<Org>,
     retention: Vec<Retention>,
     visibilities: &'static [(&'static str, &'static str, &'static str)],
-    /// The timezone, as it was typed where that was refused.
-    timezone: String,
+    /// What a form that was refused held.
+    typed: Fields,
 }
 
 /// Who may reach an app.
@@ -86,19 +87,18 @@ const VISIBILITIES: &[(&str, &str, &str)] = &[
 
 /// The page.
 pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None, None).await)
+    desk.answer(view(&desk, &id, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
+pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
     let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
         Ok(fields) => fields,
         Err(error) => return desk.answer(Err(error.into())),
     };
     let done = perform(&desk, &id, &fields).await;
     let answered = done.and_then(|()| Ok(desk.go(&format!("/apps/{id}/settings"), "saved")?));
-    let typed = fields.some("timezone");
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), typed);
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), fields);
     desk.answer(or_again(answered, again).await)
 }
 
@@ -138,7 +138,7 @@ async fn view(
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
-    typed: Option<&str>,
+    typed: Fields,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
     let orgs: List<Org> = desk.api.get("/v1/orgs?limit=200").await?;
@@ -149,7 +149,7 @@ async fn view(
         retention.extend(desk.api.get_if_allowed::<Retention>(&path).await?);
     }
     let page = SettingsPage {
-        timezone: typed.unwrap_or(&place.app.timezone).to_owned(),
+        typed,
         frame: frame.with(notice),
         place,
         orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),

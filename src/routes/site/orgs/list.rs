@@ -1,7 +1,7 @@
 //! `/orgs`: the organizations that the human is in, and the form that makes one.
 
 use askama::Template;
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::{
         desk::{Desk, Frame, Section},
         notice::{Notice, or_again},
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
+        posted::Posted,
         records::List,
     },
 };
@@ -40,7 +41,7 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Makes an organization, and goes there.
-pub async fn create(desk: Desk, body: Body) -> Response {
+pub async fn create(Posted(desk, body): Posted) -> Response {
     let form = match desk.form::<Form>(body, FORM_BYTES_MAX).await {
         Ok(form) => form,
         Err(error) => return desk.answer(Err(error.into())),

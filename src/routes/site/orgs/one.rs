@@ -2,7 +2,7 @@
 //! it. Deleting one is not among them: the API does not, and one without members is nobody's.
 
 use askama::Template;
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_domain::{
     Error,
@@ -20,6 +20,7 @@ use crate::{
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
         paging::{ITEMS_MAX, Pager, Trail},
+        posted::Posted,
         records::{App, List},
         words::At,
     },
@@ -54,27 +55,32 @@ struct OrgPage {
     /// Its apps; none for who is no admin, to whom they are not there.
     apps: Option<Vec<App>>,
     more_apps: Pager,
+    /// What a form that was refused held.
+    typed: Fields,
 }
 
 /// The page.
 pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None).await)
+    desk.answer(view(&desk, &id, StatusCode::OK, None, Fields::default()).await)
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
-    let answered = perform(&desk, &id, body).await.and_then(|done| {
+pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    let answered = perform(&desk, &id, &fields).await.and_then(|done| {
         Ok(match done {
             "org-left" => desk.go("/orgs", done),
             _ => desk.again(&format!("/orgs/{id}"), done),
         }?)
     });
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)));
+    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), fields);
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<&'static str> {
-    let fields = desk.form::<Fields>(body, FORM_BYTES_MAX).await?;
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
     let api = &desk.api;
     let org: OrgId = id.parse().map_err(|_| unknown())?;
     let org = format!("/v1/orgs/{org}");
@@ -119,6 +125,7 @@ async fn view(
     id: &str,
     status: StatusCode,
     notice: Option<Notice>,
+    typed: Fields,
 ) -> ApiResult<Response> {
     let id: OrgId = id.parse().map_err(|_| unknown())?;
     let (members, apps) = (Trail::of(desk, "members"), Trail::of(desk, "apps"));
@@ -141,6 +148,7 @@ async fn view(
         members: found.items,
         apps: held,
         more_apps: apps.pager("apps", &here, next),
+        typed,
     };
     Ok(desk.page(status, &page)?)
 }

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::{body::Body, extract::Path, response::Response};
-use http::{Method, StatusCode};
-use rookery_domain::Error;
+use http::StatusCode;
+use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -14,6 +14,7 @@ use crate::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
         notice::{Notice, or_again},
+        posted::Posted,
     },
 };
 
@@ -40,20 +41,21 @@ struct NewRowPage {
     collection: String,
     list: String,
     key: String,
+    /// The row that has the key already.
+    taken: Option<String>,
     data: String,
 }
 
 /// The page.
 pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) -> Response {
     let form = Form { key: String::new(), data: "{\n  \n}".to_owned() };
-    desk.answer(view(&desk, &id, &collection, StatusCode::OK, None, form).await)
+    desk.answer(view(&desk, &id, &collection, StatusCode::OK, None, None, form).await)
 }
 
 /// Creates it.
 pub async fn submit(
-    desk: Desk,
     Path((id, collection)): Path<(String, String)>,
-    body: Body,
+    Posted(desk, body): Posted,
 ) -> Response {
     desk.answer(create(&desk, &id, &collection, body).await)
 }
@@ -64,13 +66,19 @@ async fn create(desk: &Desk, id: &str, collection: &str, body: Body) -> ApiResul
     let answered = match RawValue::from_string(form.data.clone()) {
         Ok(data) => {
             let body = Create { key, data: &data };
-            desk.api.send::<Row>(Method::POST, &collection_path(id, collection), &body).await
+            desk.api.create::<Row>(&collection_path(id, collection), &body).await
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };
-    let answered =
-        answered.and_then(|row| Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?));
-    let again = |status, error| view(desk, id, collection, status, Some(refusal(&error)), form);
+    let taken = matches!(answered, Ok(None)).then(|| row_page(id, collection, &form.key));
+    let answered = answered.and_then(|made| {
+        let row = made.ok_or_else(|| {
+            Error::new(ErrorCode::Conflict, "there is already a row with this key")
+        })?;
+        Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?)
+    });
+    let again =
+        |status, error| view(desk, id, collection, status, Some(refusal(&error)), taken, form);
     or_again(answered, again).await
 }
 
@@ -80,6 +88,7 @@ async fn view(
     collection: &str,
     status: StatusCode,
     notice: Option<Notice>,
+    taken: Option<String>,
     form: Form,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
@@ -89,6 +98,7 @@ async fn view(
         place,
         collection: collection.to_owned(),
         list: collection_page(id, collection),
+        taken,
         key: form.key,
         data: form.data,
     };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
+use rookery_domain::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
@@ -43,13 +44,19 @@ struct Query {
 }
 
 impl Query {
+    /// Whether all rows are asked for.
+    fn is_empty(&self) -> bool {
+        self.field.is_empty() && self.value.is_empty() && self.filter.is_empty()
+    }
+
     /// The filter of the API: one condition, or the one that was written.
-    fn filter(&self) -> Option<String> {
+    fn filter(&self) -> Result<Option<String>> {
         if !self.filter.trim().is_empty() {
-            return Some(self.filter.clone());
+            return Ok(Some(self.filter.clone()));
         }
         if self.field.trim().is_empty() {
-            return None;
+            let nothing = self.value.is_empty();
+            return nothing.then_some(None).ok_or_else(|| Error::invalid("choose a field"));
         }
         let op = if self.op.is_empty() { "eq" } else { &*self.op };
         let value = match op {
@@ -57,19 +64,19 @@ impl Query {
             "contains" | "prefix" => Value::String(self.value.clone()),
             _ => literal(&self.value),
         };
-        Some(json!({self.field.trim(): {op: value}}).to_string())
+        Ok(Some(json!({self.field.trim(): {op: value}}).to_string()))
     }
 
-    fn path(&self, app: &str, collection: &str, trail: &Trail) -> String {
+    fn path(&self, app: &str, collection: &str, trail: &Trail) -> Result<String> {
         let path = trail.path(&collection_path(app, collection), ITEMS_MAX);
         let mut query = Serializer::new(path);
-        if let Some(filter) = self.filter() {
+        if let Some(filter) = self.filter()? {
             query.append_pair("filter", &filter);
         }
         if !self.sort.is_empty() {
             query.append_pair("sort", &self.sort);
         }
-        query.finish()
+        Ok(query.finish())
     }
 
     /// The address of the first page in another order.
@@ -180,7 +187,7 @@ struct NoDataPage {
 
 async fn to_first(desk: &Desk, id: &str) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
-    match place.app.collections.first() {
+    match place.app.collections.iter().find(|one| !one.undeclared) {
         Some(first) => Ok(see_other(&collection_page(&place.app.id.to_string(), &first.name))?),
         None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, place })?),
     }
@@ -196,7 +203,11 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let app = place.app.id.to_string();
     let query: Query = desk.query()?;
     let trail = Trail::of(desk, ONLY);
-    let (rows, refused) = match desk.api.get::<Rows>(&query.path(&app, &collection, &trail)).await {
+    let listed = match query.path(&app, &collection, &trail) {
+        Ok(path) => desk.api.get::<Rows>(&path).await,
+        Err(error) => Err(error.into()),
+    };
+    let (rows, refused) = match listed {
         Ok(rows) => (rows, None),
         // A filter that is none, a list that the owner may not read: said above an empty table.
         Err(ApiError { error, .. }) if matches!(error.code.status(), 400 | 403) => {

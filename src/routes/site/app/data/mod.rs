@@ -1,9 +1,10 @@
 //! `/apps/:id/data`: an app's rows. A collection as a list (`list`), what changes while it is
-//! looked at (`changes`), one row to see and edit (`row`), its conflicts (`merge`), new rows
+//! looked at (`changes`), one row to see and edit (`row`), its past (`history`), its conflicts (`merge`), new rows
 //! (`create`), the trash (`trash`).
 
 pub mod changes;
 pub mod create;
+pub mod history;
 pub mod list;
 pub mod merge;
 pub mod record;
@@ -18,7 +19,7 @@ use crate::routes::site::notice::Notice;
 
 /// Bytes of a form that carries a row: the row as it was and as it is to be, each byte of them
 /// percent-encoded.
-const ROW_FORM_BYTES_MAX: usize = 512 << 10;
+pub(in crate::routes::site) const ROW_FORM_BYTES_MAX: usize = 512 << 10;
 
 /// The API's path of a collection.
 pub(super) fn collection_path(app: &str, collection: &str) -> String {

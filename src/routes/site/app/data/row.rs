@@ -4,16 +4,17 @@
 use askama::Template;
 use axum::{body::Body, extract::Path, response::Response};
 use http::{Method, StatusCode};
+use rookery_actors::feed;
 use rookery_domain::{Error, ErrorCode, principal::Caller};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
     ROW_FORM_BYTES_MAX, collection_page,
-    merge::{Change, Merge},
-    record::{Names, Row, Who},
+    history::{Event, history},
+    merge::Merge,
+    record::{Names, Row},
     refusal, row_page, row_path,
-    text::indent,
 };
 use crate::{
     error::ApiResult,
@@ -21,7 +22,7 @@ use crate::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
         notice::{Notice, or_again},
-        words::At,
+        posted::Posted,
     },
 };
 
@@ -50,29 +51,6 @@ struct Update<'a> {
     replace: bool,
 }
 
-/// What happened to the row.
-struct Event {
-    what: &'static str,
-    at: At,
-    by: String,
-    version: Option<u32>,
-    /// Its content then.
-    content: Option<String>,
-    /// What the event changed of it, where the feed still knows what was there before.
-    changed: Vec<Change>,
-}
-
-/// An event of the feed.
-#[derive(Deserialize)]
-struct FeedEvent {
-    #[serde(rename = "type")]
-    kind: String,
-    at: At,
-    by: Who,
-    version: Option<u32>,
-    data: Option<Box<RawValue>>,
-}
-
 /// What stands in the editor.
 struct Draft {
     /// The content as the human wants it.
@@ -99,6 +77,10 @@ struct RowPage {
     draft: Draft,
     history: Vec<Event>,
     history_max: u32,
+    /// Why the human cannot change it; an edit that was refused stays in the editor.
+    fixed: Option<String>,
+    /// Whether the human may delete it.
+    deletes: bool,
 }
 
 /// The page of a row that has gone while somebody edited it: what was written is still there.
@@ -123,7 +105,7 @@ pub async fn page(desk: Desk, Path((id, collection, key)): Which) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, Path((id, collection, key)): Which, body: Body) -> Response {
+pub async fn act(Path((id, collection, key)): Which, Posted(desk, body): Posted) -> Response {
     let at = At3 { id: &id, collection: &collection, key: &key };
     desk.answer(perform(&desk, at, body).await)
 }
@@ -245,8 +227,14 @@ async fn view(
     let path = row_path(at.id, at.collection, at.key);
     let row: Row = desk.api.get(&format!("{path}?include_deleted=true")).await?;
     let names = Names::load(desk).await?;
-    let history = history(desk, at, &names).await?;
+    let app = desk.state.rooms.apps().find(at.id).await?;
+    let caller = Caller::Human { human: desk.human, share: None };
+    let refusals = app.refusals(&caller, at.collection, at.key).await?;
+    let control = desk.state.rooms.control();
+    let events = control.row_history(&app, &caller, at.collection, at.key).await?;
+    let history = history(&events, &names);
     let text = row.text();
+    let fixed = refusals.update.filter(|_| draft.is_none());
     let draft = draft.unwrap_or_else(|| Draft {
         base: text.clone(),
         data: text,
@@ -264,48 +252,9 @@ async fn view(
         row,
         draft,
         history,
-        history_max: rookery_actors::feed::HISTORY_EVENTS_MAX,
+        fixed: fixed.map(|error| Notice::refused(&error).text),
+        deletes: refusals.delete.is_none(),
+        history_max: feed::HISTORY_EVENTS_MAX,
     };
     Ok(desk.page(status, &page)?)
-}
-
-async fn history(desk: &Desk, at: At3<'_>, names: &Names) -> ApiResult<Vec<Event>> {
-    let rooms = &desk.state.rooms;
-    let app = rooms.apps().find(at.id).await?;
-    let caller = Caller::Human { human: desk.human, share: None };
-    let events = rooms.control().row_history(&app, &caller, at.collection, at.key).await?;
-    let events: Vec<FeedEvent> =
-        events.iter().filter_map(|event| serde_json::from_str(&event.json).ok()).collect();
-    let show = |(index, event): (usize, &FeedEvent)| {
-        let before = events.get(index + 1).and_then(|before| before.data.as_ref());
-        let changed = match (before, &event.data) {
-            (Some(before), Some(after)) if event.kind == "row.updated" => changes(before, after),
-            _ => Vec::new(),
-        };
-        Event {
-            what: what(&event.kind),
-            at: event.at.clone(),
-            by: names.of(&event.by),
-            version: event.version,
-            content: event.data.as_ref().map(|data| indent(data.get())),
-            changed,
-        }
-    };
-    Ok(events.iter().enumerate().map(show).collect())
-}
-
-/// What one content has and another has not.
-fn changes(before: &RawValue, after: &RawValue) -> Vec<Change> {
-    Merge::of(before.get(), before.get(), after.get()).changes
-}
-
-fn what(kind: &str) -> &'static str {
-    match kind {
-        "row.created" => "Created",
-        "row.updated" => "Changed",
-        "row.deleted" => "Deleted",
-        "row.restored" => "Restored",
-        "row.purged" => "Content destroyed",
-        _ => "Left your sight",
-    }
 }

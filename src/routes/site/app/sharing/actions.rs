@@ -1,12 +1,15 @@
 //! What the forms of the page of sharing do: each is one request of the API.
 
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_domain::{Error, time::DAY_S};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{page::view, records::Once};
+use super::{
+    page::{Said, view},
+    records::Once,
+};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -14,6 +17,7 @@ use crate::{
         desk::Desk,
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
+        posted::Posted,
     },
 };
 
@@ -33,22 +37,29 @@ enum Ended {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(desk: Desk, Path(id): Path<String>, body: Body) -> Response {
-    let answered = match perform(&desk, &id, body).await {
+pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
+    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
+        Ok(fields) => fields,
+        Err(error) => return desk.answer(Err(error.into())),
+    };
+    let answered = match perform(&desk, &id, &fields).await {
         Ok(Ended::Done(done)) => {
             desk.again(&format!("/apps/{id}/sharing"), done).map_err(Into::into)
         }
         Ok(Ended::Shown(once)) => {
-            return desk.answer(view(&desk, &id, StatusCode::OK, None, Some(once)).await);
+            let said = Said { once: Some(once), ..Said::default() };
+            return desk.answer(view(&desk, &id, StatusCode::OK, said).await);
         }
         Err(failed) => Err(failed),
     };
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), None);
+    let again = |status, error| {
+        let said = Said { notice: Some(Notice::refused(&error)), typed: fields, once: None };
+        view(&desk, &id, status, said)
+    };
     desk.answer(or_again(answered, again).await)
 }
 
-async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<Ended> {
-    let fields = &desk.form::<Fields>(body, FORM_BYTES_MAX).await?;
+async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
     match fields.one("action") {
         "add-member" | "set-role" | "remove-member" => members(desk, id, fields).await,
         "grant" | "revoke-grant" | "preview" | "revoke-preview" | "rotate-link" => {

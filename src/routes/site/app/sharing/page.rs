@@ -11,6 +11,7 @@ use crate::{
     routes::site::{
         app::place::{Place, Tab},
         desk::{Desk, Frame},
+        fields::Fields,
         notice::Notice,
         paging::{ITEMS_MAX, Pager, Trail},
         records::List,
@@ -40,12 +41,25 @@ struct SharingPage {
     more_credentials: Pager,
     offer: Option<Offer>,
     once: Option<Once>,
+    /// What a form that was refused held.
+    typed: Fields,
     operations: &'static [(&'static str, &'static str)],
+}
+
+/// What an action has to say.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Why it was refused.
+    pub notice: Option<Notice>,
+    /// What the form held then.
+    pub typed: Fields,
+    /// What it made.
+    pub once: Option<Once>,
 }
 
 /// The page.
 pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
-    desk.answer(view(&desk, &id, StatusCode::OK, None, None).await)
+    desk.answer(view(&desk, &id, StatusCode::OK, Said::default()).await)
 }
 
 /// The page with what an action has to say.
@@ -53,8 +67,7 @@ pub(super) async fn view(
     desk: &Desk,
     id: &str,
     status: StatusCode,
-    notice: Option<Notice>,
-    once: Option<Once>,
+    Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Sharing).await?;
     let trails = ["members", "grants", "credentials"].map(|list| Trail::of(desk, list));
@@ -85,6 +98,7 @@ pub(super) async fn view(
         credentials: credentials.items,
         offer,
         once,
+        typed,
         operations: OPERATIONS,
     };
     Ok(desk.page(status, &page)?)

@@ -19,6 +19,14 @@ pub struct Member {
     pub custom_role: Option<String>,
 }
 
+impl Member {
+    /// What to call them.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.name.as_deref().or(self.email.as_deref()).unwrap_or("Without a name")
+    }
+}
+
 /// A role of the manifest.
 #[derive(Deserialize)]
 pub struct Role {
@@ -88,6 +96,12 @@ pub struct Rights {
 }
 
 impl Credential {
+    /// What to call it: by the beginning of its token, where it has no name.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.prefix)
+    }
+
     /// What it may do, in words.
     #[must_use]
     pub fn may(&self) -> String {

@@ -22,7 +22,7 @@ use crate::{
         },
         desk::{Desk, Frame},
         notice::Notice,
-        words::At,
+        words::{At, Count},
     },
 };
 
@@ -70,6 +70,10 @@ struct VersionPage {
 }
 
 impl VersionPage {
+    fn rows(&self, count: &u64) -> String {
+        Count(*count).of("row", "rows")
+    }
+
     /// A severity as a word that sorts into a style.
     fn severity(&self, finding: &Finding) -> &'static str {
         use rookery_domain::advisory::Severity as S;

@@ -13,6 +13,7 @@ use crate::{
         FORM_BYTES_MAX,
         desk::Desk,
         notice::{Notice, or_again},
+        posted::Posted,
     },
 };
 
@@ -26,10 +27,9 @@ struct Form {
 /// Goes back. No route of the API does this, so the page names the permission that a deploy's
 /// route would: the owner, from the site's own origin.
 pub async fn submit(
-    desk: Desk,
     owner: Result<AppOwner, ApiError>,
     Path((id, number)): Path<(String, String)>,
-    body: Body,
+    Posted(desk, body): Posted,
 ) -> Response {
     desk.answer(roll_back(&desk, owner, &id, &number, body).await)
 }
