@@ -137,7 +137,11 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
   hint: 'The answer did not come from the service itself.',
 }, wait);
 
-// One request, one answer, in bounded time.
+const parsed = (text) => {
+  try { return JSON.parse(text); } catch { return null; }
+};
+
+// One request, one answer, in bounded time. The service answers with nothing but objects.
 const exchange = async (method, path, options) => {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), REQUEST_TIMEOUT_MS);
@@ -146,11 +150,9 @@ const exchange = async (method, path, options) => {
     if (!response.ok) throw await errorOf(response);
     if (response.status === 204) return null;
     const text = await response.text().catch(() => { throw networkError('the answer broke off'); });
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw foreignError(response, true);
-    }
+    const answer = parsed(text);
+    if (answer && typeof answer === 'object') return answer;
+    throw foreignError(response, true);
   } finally {
     clearTimeout(timer);
   }

@@ -14,6 +14,9 @@ export const unfold = (page) => page.evaluate(() => { for (const part of documen
 
 // What is wrong with a page, each in a line.
 export const findings = async (page) => {
+  // What is still coming into sight has not its own colours yet.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations()
+    .filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished)));
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   await page.evaluate(AXE);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));

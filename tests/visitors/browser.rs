@@ -59,6 +59,20 @@ async fn a_real_browser_meets_apps_as_people_and_attackers_do() {
     finish(browser).await;
 }
 
+/// The SDK and the examples against a service of the tests' own, which fails as no real one can be
+/// made to. It asks no database, so the run on SQLite is enough.
+#[tokio::test]
+async fn a_real_browser_runs_the_sdk_against_answers_of_every_kind() {
+    if std::env::var("ROOKERY_TEST_DATABASE").is_ok_and(|database| database == "postgres") {
+        return;
+    }
+    if let Some(package) = missing_package() {
+        not_run("tests/visitors/browser.rs", package);
+        return;
+    }
+    finish(Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run"))).await;
+}
+
 #[tokio::test]
 async fn a_real_browser_is_carried_to_an_app_at_a_name_of_its_own() {
     if let Some(package) = missing_package() {
