@@ -100,27 +100,27 @@ type Which = Path<(String, String, String)>;
 
 /// The page.
 pub async fn page(desk: Desk, Path((id, collection, key)): Which) -> Response {
-    let at = At3 { id: &id, collection: &collection, key: &key };
+    let at = RowAt { id: &id, collection: &collection, key: &key };
     desk.answer(view(&desk, at, StatusCode::OK, None, None).await)
 }
 
 /// Does what a form of the page asks for.
 pub async fn act(Path((id, collection, key)): Which, Posted(desk, body): Posted) -> Response {
-    let at = At3 { id: &id, collection: &collection, key: &key };
+    let at = RowAt { id: &id, collection: &collection, key: &key };
     desk.answer(perform(&desk, at, body).await)
 }
 
 /// Which row of which collection of which app.
 #[derive(Clone, Copy)]
-struct At3<'a> {
+struct RowAt<'a> {
     id: &'a str,
     collection: &'a str,
     key: &'a str,
 }
 
-async fn perform(desk: &Desk, at: At3<'_>, body: Body) -> ApiResult<Response> {
+async fn perform(desk: &Desk, at: RowAt<'_>, body: Body) -> ApiResult<Response> {
     let action = desk.form(body, ROW_FORM_BYTES_MAX).await?;
-    let At3 { id, collection, key } = at;
+    let RowAt { id, collection, key } = at;
     let (list, page) = (collection_page(id, collection), row_page(id, collection, key));
     let path = row_path(id, collection, key);
     let (answered, to, done) = match action {
@@ -153,7 +153,7 @@ fn number(version: &str) -> Result<u64, Error> {
 
 async fn save(
     desk: &Desk,
-    at: At3<'_>,
+    at: RowAt<'_>,
     version: String,
     data: String,
     base: String,
@@ -200,7 +200,7 @@ fn current(error: &Error) -> Option<Row> {
     serde_json::from_str(&current.to_string()).ok()
 }
 
-async fn gone(desk: &Desk, at: At3<'_>, data: String) -> ApiResult<Response> {
+async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
     let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
     let notice = Notice { refused: true, text, hint: None };
@@ -217,7 +217,7 @@ async fn gone(desk: &Desk, at: At3<'_>, data: String) -> ApiResult<Response> {
 
 async fn view(
     desk: &Desk,
-    at: At3<'_>,
+    at: RowAt<'_>,
     status: StatusCode,
     notice: Option<Notice>,
     draft: Option<Draft>,
