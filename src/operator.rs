@@ -28,26 +28,26 @@ use crate::{
 /// One line that says why it was not done.
 pub async fn close_app(config: &Config, app: &str) -> Result<Closed, String> {
     match ask(config, app).await {
-        Asked::Answered(answer) => answer,
-        Asked::NobodyThere => alone(config, app).await,
+        Reached::Answered(answer) => answer,
+        Reached::NobodyThere => alone(config, app).await,
     }
 }
 
-enum Asked {
+enum Reached {
     Answered(Result<Closed, String>),
     NobodyThere,
 }
 
-async fn ask(config: &Config, app: &str) -> Asked {
+async fn ask(config: &Config, app: &str) -> Reached {
     let client = OpsClient::of_listener(config.ops.listen, config.ops.token.clone());
     let client = match client {
         Ok(client) => client,
-        Err(line) => return Asked::Answered(Err(line)),
+        Err(line) => return Reached::Answered(Err(line)),
     };
     let path = format!("/ops/apps/{}/close", client::segment(app));
     match client.post(&path, None::<&()>).await {
-        Err(Failure::NobodyThere(_)) => Asked::NobodyThere,
-        answer => Asked::Answered(answer.map_err(String::from)),
+        Err(Failure::NobodyThere(_)) => Reached::NobodyThere,
+        answer => Reached::Answered(answer.map_err(String::from)),
     }
 }
 

@@ -43,9 +43,9 @@ impl Paging {
         route: &'static str,
         owner: Uuid,
         state: &'a AppState,
-    ) -> Result<Asked<'a>> {
+    ) -> Result<PageRequest<'a>> {
         let (list, limit) = self.list(route, owner, state)?;
-        Ok(Asked { limit, after: list.position(self.cursor.as_deref())?, list })
+        Ok(PageRequest { limit, after: list.position(self.cursor.as_deref())?, list })
     }
 
     /// The same of a list in the order of names.
@@ -57,11 +57,11 @@ impl Paging {
         route: &'static str,
         owner: Uuid,
         state: &'a AppState,
-    ) -> Result<AskedByName<'a>> {
+    ) -> Result<PageRequestByName<'a>> {
         let (list, limit) = self.list(route, owner, state)?;
         let cursor = self.cursor.as_deref();
         let after = cursor.map(|token| ListCursor::parse(token, list.key, &list.scope()));
-        Ok(AskedByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
+        Ok(PageRequestByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
     }
 
     fn list<'a>(
@@ -77,13 +77,13 @@ impl Paging {
 
 /// A page that is asked for of a list in the order of names.
 #[derive(Debug, Clone)]
-pub struct AskedByName<'a> {
+pub struct PageRequestByName<'a> {
     list: List<'a>,
     limit: usize,
     after: Option<String>,
 }
 
-impl AskedByName<'_> {
+impl PageRequestByName<'_> {
     /// The page out of all there is, in order.
     pub fn show<'n, T, B>(
         &self,
@@ -103,14 +103,14 @@ impl AskedByName<'_> {
 
 /// A page that is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PageRequest<'a> {
     list: List<'a>,
     /// Items on it at most.
     pub limit: usize,
     after: Option<(Timestamp, Uuid)>,
 }
 
-impl Asked<'_> {
+impl PageRequest<'_> {
     /// The place behind which it begins: time and id of the last item before; none at the start.
     pub fn after<I>(&self, id: impl FnOnce(Uuid) -> I) -> Option<(Timestamp, I)> {
         self.after.map(|(at, uuid)| (at, id(uuid)))

@@ -145,16 +145,16 @@ pub fn reply(method: &Method, request: &HeaderMap, what: &Representation<'_>) ->
     }
     let range = match *method {
         Method::GET => requested_range(request, what),
-        _ => Asked::Whole,
+        _ => RequestedRange::Whole,
     };
     let (status, body) = match range {
-        Asked::Whole => (StatusCode::OK, 0..what.len),
-        Asked::Part(part) => {
+        RequestedRange::Whole => (StatusCode::OK, 0..what.len),
+        RequestedRange::Part(part) => {
             let value = format!("bytes {}-{}/{}", part.start, part.end - 1, what.len);
             put(&mut headers, header::CONTENT_RANGE, &value);
             (StatusCode::PARTIAL_CONTENT, part)
         }
-        Asked::Outside => {
+        RequestedRange::Outside => {
             put(&mut headers, header::CONTENT_RANGE, &format!("bytes */{}", what.len));
             put(&mut headers, header::CONTENT_LENGTH, "0");
             return Reply { status: StatusCode::RANGE_NOT_SATISFIABLE, headers, body: 0..0 };
@@ -184,32 +184,32 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-enum Asked {
+enum RequestedRange {
     Whole,
     Part(Range<u64>),
     Outside,
 }
 
-fn requested_range(request: &HeaderMap, what: &Representation<'_>) -> Asked {
+fn requested_range(request: &HeaderMap, what: &Representation<'_>) -> RequestedRange {
     let text = |name| request.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
-    let Some(range) = text(header::RANGE) else { return Asked::Whole };
+    let Some(range) = text(header::RANGE) else { return RequestedRange::Whole };
     // A date, a weak tag or another tag does not prove that the first part was of these bytes.
     if request.contains_key(header::IF_RANGE) && text(header::IF_RANGE) != Some(what.etag) {
-        return Asked::Whole;
+        return RequestedRange::Whole;
     }
-    let Some((unit, spec)) = range.split_once('=') else { return Asked::Whole };
+    let Some((unit, spec)) = range.split_once('=') else { return RequestedRange::Whole };
     if !unit.eq_ignore_ascii_case("bytes") || spec.contains(',') {
-        return Asked::Whole;
+        return RequestedRange::Whole;
     }
-    let Some((first, last)) = spec.trim().split_once('-') else { return Asked::Whole };
+    let Some((first, last)) = spec.trim().split_once('-') else { return RequestedRange::Whole };
     match (position(first), position(last)) {
         (Some(first), _) if last.is_empty() => within(first, u64::MAX, what.len),
         (Some(first), Some(last)) if first <= last => within(first, last, what.len),
-        (None, Some(0)) if first.is_empty() => Asked::Outside,
+        (None, Some(0)) if first.is_empty() => RequestedRange::Outside,
         (None, Some(suffix)) if first.is_empty() => {
             within(what.len.saturating_sub(suffix), u64::MAX, what.len)
         }
-        _ => Asked::Whole,
+        _ => RequestedRange::Whole,
     }
 }
 
@@ -219,6 +219,10 @@ fn position(digits: &str) -> Option<u64> {
     valid.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
-fn within(first: u64, last: u64, len: u64) -> Asked {
-    if first >= len { Asked::Outside } else { Asked::Part(first..last.saturating_add(1).min(len)) }
+fn within(first: u64, last: u64, len: u64) -> RequestedRange {
+    if first >= len {
+        RequestedRange::Outside
+    } else {
+        RequestedRange::Part(first..last.saturating_add(1).min(len))
+    }
 }

@@ -20,8 +20,9 @@ use super::{
     decide::decide,
     group::{InFlight, Open, seal},
     message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
+    private::PURGED_MAX,
     render,
-    working::{PURGED_MAX, Undo, Working},
+    working::{Undo, Working},
 };
 use crate::{
     control::{account_closed, too_many_apps},

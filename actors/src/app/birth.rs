@@ -22,12 +22,14 @@ use rookery_storage::{
 use super::{
     access::AccessTables,
     answers::Answers,
-    deploy::{EventSchemas, index},
+    deploy::EventSchemas,
     group::Open,
+    private::{Private, PrivateShelf, Tomb, TombKind},
     root::{Root, Shelf, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
-    working::{Private, PrivateShelf, Tomb, TombKind, Working},
+    unique,
+    working::Working,
 };
 use crate::{accounts::CountedRows, env::Env};
 
@@ -70,7 +72,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
         let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
         // Storage never holds two live rows with one value.
-        let (unique, _) = index(&decl.unique, &rows);
+        let (unique, _) = unique::index_of(&decl.unique, &rows);
         collections.push(Shelf { decl: decl.clone(), rows });
         shelves.push(PrivateShelf { schema, unique });
     }

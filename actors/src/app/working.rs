@@ -2,30 +2,24 @@
 //! open group. Every change of what cannot be restored by taking an older root again is written
 //! to a journal, so that an atomic batch and an aborted commit leave nothing behind.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use rookery_domain::{
     Principal, Timestamp,
-    budget::{BudgetCounters, Reservation},
+    budget::Reservation,
     event::{Event, EventType, RowChange},
     row::Row,
-    schema::CompiledSchema,
-    timezone::Zone,
     unique::UniqueKey,
 };
 use rookery_storage::commit::{RowState, RowWrite};
 use serde_json::Value;
 
 use super::{
-    answers::Answers,
     deploy::EventSchemas,
     group::Open,
+    private::{Private, PrivateShelf, Tomb, TombKind},
     root::{Root, Withheld},
-    rows::{Digest, DigestMap},
-    spent::Spent,
+    rows::Digest,
 };
 use crate::accounts::{Account, CountedRows};
 
@@ -41,102 +35,6 @@ pub(crate) struct Working {
     pub(crate) counted: Arc<CountedRows>,
     /// The latest time given to anything: rows of one app never share a creation time.
     pub(crate) last_at: Timestamp,
-}
-
-/// The part of the state that is not published.
-pub(crate) struct Private {
-    /// Beside the root's collections, in the same order.
-    pub(crate) shelves: Vec<PrivateShelf>,
-    /// Keys whose row is not live, by collection (also of collections no longer declared).
-    pub(crate) tombs: HashMap<Arc<str>, DigestMap<Tomb>>,
-    /// At least the highest version of the purged rows whose keys are forgotten.
-    pub(crate) version_floor: u32,
-    pub(crate) events: EventSchemas,
-    pub(crate) budgets: BudgetCounters,
-    /// The app's timezone: days of budgets begin at its midnight.
-    pub(crate) zone: Zone,
-    pub(crate) spent: Spent,
-    pub(crate) answers: Answers,
-}
-
-/// Keys of purged rows that are remembered. What is beyond is folded into one number, as retention
-/// does in storage: an app that purges all the time and never rests would carry them for ever.
-pub(crate) const PURGED_MAX: u64 = 10_000;
-
-impl Private {
-    /// Forgets the keys of purged rows where they are more than [`PURGED_MAX`], and keeps the
-    /// highest of their versions; how many are remembered. A key that an uncommitted step speaks of
-    /// stays: the step may be taken back.
-    pub(crate) fn fold_purged(&mut self, uncommitted: &[Undo]) -> u64 {
-        let is_purged = |tomb: &Tomb| tomb.kind == TombKind::Purged;
-        let tombs = self.tombs.values().flat_map(DigestMap::values);
-        let purged = tombs.filter(|tomb| is_purged(tomb)).count() as u64;
-        if purged <= PURGED_MAX {
-            return purged;
-        }
-        let open: HashSet<(&str, Digest)> = uncommitted
-            .iter()
-            .filter_map(|step| match step {
-                Undo::Tomb { collection, key, .. } => Some((&**collection, *key)),
-                _ => None,
-            })
-            .collect();
-        let (mut kept, mut floor) = (0, self.version_floor);
-        for (collection, tombs) in &mut self.tombs {
-            tombs.retain(|key, tomb| {
-                let stays = !is_purged(tomb) || open.contains(&(&**collection, *key));
-                if !stays {
-                    floor = floor.max(tomb.version);
-                } else if is_purged(tomb) {
-                    kept += 1;
-                }
-                stays
-            });
-        }
-        self.tombs.retain(|_, tombs| !tombs.is_empty());
-        self.tombs.values_mut().for_each(DigestMap::shrink_to_fit);
-        self.version_floor = floor;
-        kept
-    }
-}
-
-/// What is private of one collection.
-#[derive(Clone, Default)]
-pub(crate) struct PrivateShelf {
-    pub(crate) schema: Option<Arc<CompiledSchema>>,
-    /// For each unique field, in declared order: normal form to the key of the row that holds it.
-    pub(crate) unique: Vec<DigestMap<Digest>>,
-}
-
-/// What is remembered of a key whose row is not live.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tomb {
-    pub(crate) version: u32,
-    pub(crate) kind: TombKind,
-    /// Bytes of its key and data, 0 once purged.
-    pub(crate) bytes: u32,
-}
-
-/// Why a key's row is not live.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TombKind {
-    Trashed,
-    Purged,
-    Detached,
-    /// It cannot be read: set aside, but its key is taken and it counts as live.
-    Poison,
-}
-
-impl TombKind {
-    /// That of a row in this state, unless it is live.
-    pub(crate) const fn of(state: RowState) -> Option<Self> {
-        match state {
-            RowState::Trashed(_) => Some(Self::Trashed),
-            RowState::Purged(_) => Some(Self::Purged),
-            RowState::Detached => Some(Self::Detached),
-            RowState::Live => None,
-        }
-    }
 }
 
 /// One step back.
@@ -167,6 +65,17 @@ pub(crate) struct Mark {
     open: super::group::OpenMark,
 }
 
+/// What every event says beside what happened.
+#[derive(Clone, Copy)]
+pub(crate) struct Stamp {
+    /// Who did it.
+    pub(crate) by: Principal,
+    /// When; see [`Working::next_time`].
+    pub(crate) at: Timestamp,
+    /// Whether it fires no rule, because it was written in migration mode.
+    pub(crate) silent: bool,
+}
+
 /// A row together with its data as a value, where the collection needs one to be looked into.
 pub(crate) struct Sighted<'a> {
     pub(crate) row: Arc<Row>,
@@ -175,7 +84,7 @@ pub(crate) struct Sighted<'a> {
 
 impl Working {
     /// The present, later than everything this app has been told before.
-    pub(crate) fn stamp(&mut self, now: Timestamp) -> Timestamp {
+    pub(crate) fn next_time(&mut self, now: Timestamp) -> Timestamp {
         self.last_at = Timestamp(now.0.max(self.last_at.0 + 1));
         self.last_at
     }
@@ -236,16 +145,13 @@ impl Working {
 
     /// Makes `after` the live row at its key and emits `kind`. `before` is the live row that
     /// stood there, with its value where the collection has unique fields.
-    #[expect(clippy::too_many_arguments, reason = "one place where a row comes to stand")]
     pub(crate) fn put(
         &mut self,
         shelf: usize,
         before: Option<&Sighted<'_>>,
         after: &Sighted<'_>,
         kind: EventType,
-        by: Principal,
-        at: Timestamp,
-        silent: bool,
+        stamp: Stamp,
     ) {
         let collection = self.root.collections[shelf].decl.name.clone();
         let key = Digest::of(after.row.key());
@@ -266,7 +172,7 @@ impl Working {
         let previous_editor =
             before.map(|before| before.row.editor).filter(|previous| *previous != after.row.editor);
         let change = RowChange { collection, row: after.row.clone(), previous_editor };
-        self.emit(kind, by, at, Some(change), None, silent);
+        self.emit_row(kind, stamp, change);
     }
 
     /// Takes the live row `before` away: `left` is what is written in its place.
@@ -382,17 +288,30 @@ impl Working {
         }
     }
 
-    /// Writes the next event of the feed.
+    /// Writes the next event of the feed: one about a row.
+    pub(crate) fn emit_row(&mut self, kind: EventType, stamp: Stamp, change: RowChange) {
+        self.push_event(kind, stamp, Some(change), None);
+    }
+
+    /// Writes the next event of the feed: one about the app, or of the app's own making.
     pub(crate) fn emit(
         &mut self,
         kind: EventType,
-        by: Principal,
-        at: Timestamp,
+        stamp: Stamp,
+        data: Option<Box<str>>,
+    ) -> Arc<Event> {
+        self.push_event(kind, stamp, None, data)
+    }
+
+    fn push_event(
+        &mut self,
+        kind: EventType,
+        stamp: Stamp,
         change: Option<RowChange>,
         data: Option<Box<str>>,
-        silent: bool,
     ) -> Arc<Event> {
         self.root.seq += 1;
+        let Stamp { by, at, silent } = stamp;
         let event = Arc::new(Event { seq: self.root.seq, kind, at, by, change, data, silent });
         self.root.tail.push(event.clone());
         self.open.write_event(event.clone());

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rookery_domain::{Result, challenge::ChallengeAnswer};
 
-use super::asked::{Asked, Place};
+use super::app_request::{AppRequest, Surface};
 use crate::state::AppState;
 
 /// The challenge header of a request, not looked at yet.
@@ -27,18 +27,18 @@ impl Answered {
     /// `unavailable` when the provider does not answer.
     pub(crate) async fn evidence(
         self,
-        asked: &Asked,
+        request: &AppRequest,
         collection: &str,
     ) -> Result<Option<ChallengeAnswer>> {
         let Self { token, address, state } = self;
         let Some(token) = token else { return Ok(None) };
-        let provider = state.siteverify.as_deref().filter(|_| asked.place == Place::Origin);
+        let provider = state.siteverify.as_deref().filter(|_| request.surface == Surface::Origin);
         let Some(provider) = provider else { return Ok(Some(ChallengeAnswer::Work(token))) };
-        if !asked.app.would_ask_for_challenge(&asked.caller, collection).await {
+        if !request.app.would_ask_for_challenge(&request.caller, collection).await {
             return Ok(Some(ChallengeAnswer::Refused("was not looked at")));
         }
-        let slug = asked.app.record().slug.to_string();
-        let names = state.rooms.domains.names(asked.app.id());
+        let slug = request.app.record().slug.to_string();
+        let names = state.rooms.domains.names(request.app.id());
         let is_own = |host: &str| {
             state.origins.is_host_of(host, &slug) || names.iter().any(|name| **name == *host)
         };

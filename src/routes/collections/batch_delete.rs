@@ -5,7 +5,8 @@ use rookery_actors::app::message::{Op, Reply};
 use rookery_domain::ErrorCode;
 
 use super::{
-    answer, asked::Asked, bodies::BatchDeleteBody, parameters::CollectionPath, schema::BatchRecord,
+    answer, app_request::AppRequest, bodies::BatchDeleteBody, parameters::CollectionPath,
+    schema::BatchRecord,
 };
 use crate::{
     error::ApiResult,
@@ -52,7 +53,7 @@ pub(crate) async fn delete_batch(
 /// Deletes many rows for any caller.
 pub(crate) async fn batch_delete(
     state: &AppState,
-    asked: &Asked,
+    request: &AppRequest,
     collection: &str,
     body: ExactJson<BatchDeleteBody>,
 ) -> ApiResult<Response> {
@@ -62,7 +63,7 @@ pub(crate) async fn batch_delete(
         items: value.keys.into_iter().map(|target| target.0).collect(),
         atomic: value.atomic,
     };
-    match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
+    match request.app.apply(request.caller.clone(), op, None, bytes.len()).await? {
         Reply::Batch(results) => Ok(answer::batch(state, &results)),
         other => Err(other.unexpected().into()),
     }

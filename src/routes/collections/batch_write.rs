@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::{Asked, Write},
+    app_request::{AppRequest, Write},
     bodies::{BatchWriteBody, WriteBody},
     parameters::{CollectionPath, WriteHeaders},
     schema::BatchRecord,
@@ -47,14 +47,14 @@ pub(crate) async fn write_batch(
 
 /// Creates or upserts many rows for any caller.
 pub(crate) async fn batch_write(
-    asked: &Asked,
+    request: &AppRequest,
     collection: &str,
     headers: WriteHeaders,
     body: ExactJson<BatchWriteBody>,
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
     let state = challenge.state.clone();
-    let challenge = challenge.evidence(asked, collection).await?;
+    let challenge = challenge.evidence(request, collection).await?;
     let ExactJson { value, bytes } = body;
     let op = Op::BatchWrite {
         collection: collection.into(),
@@ -69,7 +69,7 @@ pub(crate) async fn batch_write(
         body: &bytes,
         render: Some(answer::batch_renderer(state.clone())),
     };
-    match asked.write(op, write).await? {
+    match request.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),
         Reply::Replayed(first) => Ok(again(first)),
         other => Err(other.unexpected().into()),

@@ -4,7 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::ErrorCode;
 
-use super::{answer, asked::Asked, parameters::CollectionPath, schema::CountRecord};
+use super::{answer, app_request::AppRequest, parameters::CollectionPath, schema::CountRecord};
 use crate::{
     error::ApiResult,
     http::auth::permission::{Readable, RowCaller},
@@ -39,7 +39,7 @@ pub(crate) async fn count_rows(
 }
 
 /// Counts rows for any caller.
-pub(crate) async fn count(asked: &Asked, collection: &str) -> ApiResult<Response> {
-    let count = asked.app.count(&asked.caller, collection).await?;
+pub(crate) async fn count(request: &AppRequest, collection: &str) -> ApiResult<Response> {
+    let count = request.app.count(&request.caller, collection).await?;
     Ok(answer::json(StatusCode::OK, format!("{{\"count\":{count}}}")))
 }

@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::{Asked, Write},
+    app_request::{AppRequest, Write},
     bodies::WriteBody,
     parameters::{CollectionPath, WriteHeaders},
     schema::RowRecord,
@@ -71,13 +71,13 @@ pub(crate) async fn create_row(
 
 /// Creates or upserts a row for any caller.
 pub(crate) async fn create(
-    asked: &Asked,
+    request: &AppRequest,
     collection: &str,
     headers: WriteHeaders,
     body: ExactJson<WriteBody>,
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
-    let challenge = challenge.evidence(asked, collection).await?;
+    let challenge = challenge.evidence(request, collection).await?;
     let row = body.value.into_row();
     let creates = matches!(row, WriteRow::Create(_));
     let op = match row {
@@ -91,8 +91,8 @@ pub(crate) async fn create(
         body: &body.bytes,
         render: None,
     };
-    match asked.write(op, write).await? {
-        Reply::Row(reply) => Ok(answer::created(&reply, || asked.rows_path(collection))),
+    match request.write(op, write).await? {
+        Reply::Row(reply) => Ok(answer::created(&reply, || request.rows_path(collection))),
         Reply::Replayed(first) => Ok(answer::row_again(first, creates)?),
         other => Err(other.unexpected().into()),
     }

@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::Asked,
+    app_request::AppRequest,
     bodies::DeleteBody,
     parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
@@ -63,7 +63,7 @@ pub(crate) async fn delete_row(
 
 /// Deletes a row for any caller.
 pub(crate) async fn delete(
-    asked: &Asked,
+    request: &AppRequest,
     path: RowPath,
     params: &VersionParams,
     version: IfMatchHeader,
@@ -74,7 +74,7 @@ pub(crate) async fn delete(
         collection: path.collection.into(),
         target: DeleteRow { key: path.key.into(), if_match },
     };
-    match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
+    match request.app.apply(request.caller.clone(), op, None, 0).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use rookery_domain::{ErrorCode, query::PageLimit};
 
 use super::{
-    asked::Asked,
+    app_request::AppRequest,
     parameters::{CollectionPath, PageParams},
     schema::TrashPageRecord,
 };
@@ -48,12 +48,12 @@ pub(crate) async fn list_deleted_rows(
 
 /// The trash for any caller.
 pub(crate) async fn deleted(
-    asked: &Asked,
+    request: &AppRequest,
     collection: &str,
     params: PageParams,
 ) -> ApiResult<Response> {
     let limit = PageLimit::parse(params.limit.as_deref())?;
-    let (app, caller) = (&asked.app, &asked.caller);
+    let (app, caller) = (&request.app, &request.caller);
     let page = app.deleted_rows(caller, collection, limit, params.cursor.as_deref()).await?;
     Ok(tagged(page))
 }

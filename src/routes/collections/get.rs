@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::Asked,
+    app_request::AppRequest,
     parameters::{GetParams, RowPath},
     schema::RowRecord,
 };
@@ -51,13 +51,13 @@ pub(crate) async fn get_row(
 
 /// One row for any caller.
 pub(crate) async fn get(
-    asked: &Asked,
+    request: &AppRequest,
     path: &RowPath,
     params: &GetParams,
     cached: &IfNoneMatch,
 ) -> ApiResult<Response> {
     let include_deleted = params.include_deleted.unwrap_or_default();
-    let (app, caller) = (&asked.app, &asked.caller);
+    let (app, caller) = (&request.app, &request.caller);
     let seen = app.row(caller, &path.collection, &path.key, include_deleted).await?;
     Ok(cached.answer(&answer::etag(seen.row.version), || {
         let mut body = String::new();

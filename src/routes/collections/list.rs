@@ -10,7 +10,7 @@ use rookery_domain::{
 
 use super::{
     answer,
-    asked::Asked,
+    app_request::AppRequest,
     parameters::{CollectionPath, ListParams},
     schema::RowPageRecord,
 };
@@ -57,12 +57,12 @@ pub(crate) async fn list_rows(
 
 /// A page of rows for any caller.
 pub(crate) async fn list(
-    asked: &Asked,
+    request: &AppRequest,
     collection: &str,
     params: ListParams,
     cached: &IfNoneMatch,
 ) -> ApiResult<Response> {
-    let (app, caller) = (&asked.app, &asked.caller);
+    let (app, caller) = (&request.app, &request.caller);
     let query = query(params)?;
     if !cached.is_empty() {
         // Whoever has the page already costs no look at a row.

@@ -8,7 +8,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod answered;
-pub(crate) mod asked;
+pub(crate) mod app_request;
 pub(crate) mod bodies;
 pub(crate) mod parameters;
 pub(crate) mod schema;

@@ -10,7 +10,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::Asked,
+    app_request::AppRequest,
     bodies::DeleteBody,
     parameters::{RowPath, VersionParams, if_match},
     schema::TombstoneRecord,
@@ -65,7 +65,7 @@ pub(crate) async fn purge_row(
 
 /// Purges a row for any caller.
 pub(crate) async fn purge(
-    asked: &Asked,
+    request: &AppRequest,
     path: RowPath,
     params: &VersionParams,
     version: IfMatchHeader,
@@ -76,7 +76,7 @@ pub(crate) async fn purge(
         collection: path.collection.into(),
         target: DeleteRow { key: path.key.into(), if_match },
     };
-    match asked.app.apply(asked.caller.clone(), op, None, 0).await? {
+    match request.app.apply(request.caller.clone(), op, None, 0).await? {
         Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
         other => Err(other.unexpected().into()),
     }

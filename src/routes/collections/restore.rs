@@ -3,7 +3,7 @@
 use axum::response::Response;
 use rookery_domain::ErrorCode;
 
-use super::{answer, asked::Asked, parameters::RowPath, schema::RowRecord};
+use super::{answer, app_request::AppRequest, parameters::RowPath, schema::RowRecord};
 use crate::{
     error::ApiResult,
     http::{
@@ -50,7 +50,7 @@ pub(crate) async fn restore_row(
 }
 
 /// Restores a row for any caller.
-pub(crate) async fn restore(asked: &Asked, path: &RowPath) -> ApiResult<Response> {
-    let reply = asked.app.restore_row(&asked.caller, &path.collection, &path.key).await?;
+pub(crate) async fn restore(request: &AppRequest, path: &RowPath) -> ApiResult<Response> {
+    let reply = request.app.restore_row(&request.caller, &path.collection, &path.key).await?;
     Ok(answer::row(&reply))
 }

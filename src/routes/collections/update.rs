@@ -6,7 +6,7 @@ use rookery_domain::ErrorCode;
 
 use super::{
     answer,
-    asked::Asked,
+    app_request::AppRequest,
     bodies::UpdateBody,
     parameters::{RowPath, VersionParams, if_match},
     schema::RowRecord,
@@ -66,7 +66,7 @@ pub(crate) async fn update_row(
 
 /// Updates a row for any caller.
 pub(crate) async fn update(
-    asked: &Asked,
+    request: &AppRequest,
     path: RowPath,
     params: &VersionParams,
     version: IfMatchHeader,
@@ -80,7 +80,7 @@ pub(crate) async fn update(
         if_match: if_match(version, params, value.if_match)?,
         data: value.into_data(),
     };
-    match asked.app.apply(asked.caller.clone(), op, None, bytes.len()).await? {
+    match request.app.apply(request.caller.clone(), op, None, bytes.len()).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     error::ApiResult,
     http::{auth::permission::RowCaller, params::StrictQuery},
-    routes::collections::asked::Asked,
+    routes::collections::app_request::AppRequest,
     siteverify::{Siteverify, Widget},
 };
 
@@ -99,9 +99,9 @@ pub(crate) async fn get_challenge(
 
 /// A task for any caller.
 pub(crate) async fn challenge(
-    asked: &Asked,
+    request: &AppRequest,
     params: &ChallengeParams,
 ) -> ApiResult<Json<ChallengeRecord>> {
-    let task = asked.app.challenge(&asked.caller, &params.collection).await?;
+    let task = request.app.challenge(&request.caller, &params.collection).await?;
     Ok(Json(task.into()))
 }

@@ -16,7 +16,7 @@ use crate::{
     openapi::shapes::AnyObject,
     routes::collections::{
         answer,
-        asked::{Asked, Write},
+        app_request::{AppRequest, Write},
         schema::SentEvent,
     },
 };
@@ -75,7 +75,7 @@ pub(crate) async fn send_event(
 
 /// Sends an event for any caller.
 pub(crate) async fn emit(
-    asked: &Asked,
+    request: &AppRequest,
     IdempotencyKey(key): &IdempotencyKey,
     body: ExactJson<EventBody>,
 ) -> ApiResult<Response> {
@@ -88,8 +88,8 @@ pub(crate) async fn emit(
         body: &bytes,
         render: None,
     };
-    match asked.write(op, write).await? {
-        Reply::Event(event) => Ok(answer::event(&event, asked.feed_path())),
+    match request.write(op, write).await? {
+        Reply::Event(event) => Ok(answer::event(&event, request.feed_path())),
         Reply::Replayed(first) => Ok(again(first)),
         other => Err(other.unexpected().into()),
     }

@@ -25,7 +25,7 @@ use crate::{
         client::RequestContext,
         params::StrictQuery,
     },
-    routes::collections::{answer, asked::Asked, schema::FeedRecord},
+    routes::collections::{answer, app_request::AppRequest, schema::FeedRecord},
     state::AppState,
 };
 
@@ -131,19 +131,19 @@ pub(crate) async fn follow_feed(
 
 /// The feed for any caller, for as long as its leave lasts.
 pub(crate) async fn follow(
-    (asked, leave): (Asked, Leave),
+    (request, leave): (AppRequest, Leave),
     state: AppState,
     context: &RequestContext,
     params: FeedParams,
     headers: FeedHeaders,
 ) -> ApiResult<Response> {
-    asked.app.count_use(Flow::FeedPolls, 1);
+    request.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
         query.since = headers.last_event_id.or(query.since);
-        return stream::open((asked, leave), state, context, query).await;
+        return stream::open((request, leave), state, context, query).await;
     }
-    let page = poll((&asked, &leave), &state, context.address, query).await?;
+    let page = poll((&request, &leave), &state, context.address, query).await?;
     Ok(answer::json(StatusCode::OK, body(&page)))
 }
 
@@ -164,7 +164,7 @@ fn wait(text: &str) -> Result<Duration> {
 
 /// One long poll. When the server drains, it ends with what is there.
 async fn poll(
-    (asked, leave): (&Asked, &Leave),
+    (request, leave): (&AppRequest, &Leave),
     state: &AppState,
     address: IpAddr,
     query: FeedQuery,
@@ -174,15 +174,15 @@ async fn poll(
     let page = tokio::select! {
         biased;
         refusal = leave.over(state) => Err(refusal),
-        page = asked.app.feed(&asked.caller, &query) => page,
+        page = request.app.feed(&request.caller, &query) => page,
         () = state.drain.cancelled() => {
             let now = FeedQuery { wait: Duration::ZERO, ..query };
-            asked.app.feed(&asked.caller, &now).await
+            request.app.feed(&request.caller, &now).await
         }
     };
     // Whoever was shown out meanwhile is told that, and not how the app looks to a stranger.
-    asked.check_still_here(state).await?;
-    Ok(page.map_err(|refusal| asked.shown_out(refusal))?)
+    request.check_still_here(state).await?;
+    Ok(page.map_err(|refusal| request.shown_out(refusal))?)
 }
 
 fn body(page: &FeedPage) -> String {

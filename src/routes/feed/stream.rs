@@ -13,7 +13,7 @@ use super::follow::EVENT_STREAM;
 use crate::{
     error::{ApiResult, ErrorEnvelope},
     http::{auth::leave::Leave, client::RequestContext, waiters::Waiting},
-    routes::collections::asked::Asked,
+    routes::collections::app_request::AppRequest,
     state::AppState,
 };
 
@@ -24,7 +24,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 
 /// One open stream.
 struct Stream {
-    asked: Asked,
+    request: AppRequest,
     leave: Leave,
     state: AppState,
     request_id: HeaderValue,
@@ -37,21 +37,21 @@ struct Stream {
 
 /// Opens a stream. What is wrong with the request is answered before it begins.
 pub(super) async fn open(
-    (asked, leave): (Asked, Leave),
+    (request, leave): (AppRequest, Leave),
     state: AppState,
     context: &RequestContext,
     mut query: FeedQuery,
 ) -> ApiResult<Response> {
     let waiting = state.feed_waiters.enter(context.address)?;
     query.wait = Duration::ZERO;
-    let first = asked.app.feed(&asked.caller, &query).await?;
+    let first = request.app.feed(&request.caller, &query).await?;
     let mut caught_up = false;
     let frames = frames(&first, &mut caught_up);
     query.since = Some(first.cursor);
     query.wait = COMMENT_EVERY;
     let request_id = context.request_id.clone();
     let open = Stream {
-        asked,
+        request,
         leave,
         state,
         request_id,
@@ -84,10 +84,10 @@ impl Stream {
             biased;
             () = self.state.drain.cancelled() => return None,
             refusal = self.leave.over(&self.state) => Err(refusal),
-            page = self.asked.app.feed(&self.asked.caller, &self.query) => page,
+            page = self.request.app.feed(&self.request.caller, &self.query) => page,
         };
-        let here = self.asked.check_still_here(&self.state).await;
-        let page = here.and(page).map_err(|refusal| self.asked.shown_out(refusal));
+        let here = self.request.check_still_here(&self.state).await;
+        let page = here.and(page).map_err(|refusal| self.request.shown_out(refusal));
         match page {
             Ok(page) => {
                 let frames = frames(&page, &mut self.caught_up);

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::{
     act::Action,
-    views::{Asked, Which, make},
+    views::{ViewQuery, Which, make},
 };
 use crate::{
     error::ApiResult,
@@ -77,7 +77,7 @@ impl Page<'_> {
     }
 }
 
-async fn show(state: &AppState, asked: Asked) -> ApiResult<Response> {
+async fn show(state: &AppState, asked: ViewQuery) -> ApiResult<Response> {
     let view = make(state, &asked).await?;
     let acts_on = asked.id.as_deref().filter(|_| state.config.ops.actions);
     let page = Page { view: &view, present: asked.view, acts_on, actions: &Action::ALL };
@@ -103,7 +103,7 @@ macro_rules! page {
         /// `invalid_request`, `not_found`.
         pub async fn $name(
             State(state): State<AppState>,
-            StrictQuery(mut asked): StrictQuery<Asked>,
+            StrictQuery(mut asked): StrictQuery<ViewQuery>,
         ) -> ApiResult<Response> {
             asked.view = Which::$which;
             show(&state, asked).await
@@ -137,7 +137,7 @@ pub async fn app(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> ApiResult<Response> {
-    match show(&state, Asked::app(id)).await {
+    match show(&state, ViewQuery::app(id)).await {
         Err(failed)
             if failed.error.code == ErrorCode::AppNotFound && paths::is_navigation(&headers) =>
         {
@@ -165,7 +165,7 @@ pub async fn style() -> impl IntoResponse {
 /// An open page.
 struct Live {
     state: AppState,
-    asked: Asked,
+    asked: ViewQuery,
     ticks: watch::Receiver<u64>,
     sent: BTreeMap<String, String>,
     first: bool,
@@ -179,7 +179,7 @@ struct Live {
 /// Those of the page; `unavailable` when too many pages are open.
 pub async fn live(
     State(state): State<AppState>,
-    StrictQuery(asked): StrictQuery<Asked>,
+    StrictQuery(asked): StrictQuery<ViewQuery>,
 ) -> ApiResult<Response> {
     let place = state
         .ops

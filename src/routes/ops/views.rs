@@ -29,7 +29,7 @@ const RESTART_PLACES: usize = 100;
 /// Which page, and which part of what it lists.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct ViewQuery {
     /// The page; the overview without it.
     #[serde(default)]
     pub view: Which,
@@ -42,7 +42,7 @@ pub struct Asked {
     pub id: Option<String>,
 }
 
-impl Asked {
+impl ViewQuery {
     /// The page of one app.
     #[must_use]
     pub fn app(id: String) -> Self {
@@ -71,7 +71,7 @@ pub enum Which {
 ///
 /// # Errors
 /// `not_found`, `app_not_found`.
-pub async fn make(state: &AppState, asked: &Asked) -> Result<View, Error> {
+pub async fn make(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
     match asked.view {
         Which::Overview => Ok(overview(state)),
         Which::Tree => tree(state, asked),
@@ -157,7 +157,7 @@ fn app_row(app: &AppLine) -> Row {
     Row::flat(&app.id, app_href(&app.id), app.cells())
 }
 
-fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
+fn tree(state: &AppState, asked: &ViewQuery) -> Result<View, Error> {
     let query = TreeQuery { shard: asked.shard, after: asked.after, limit: Some(TREE_PLACES) };
     let tree = tree::read(state, query)?;
     let node = |key: &str, level, cells: [String; 3]| Row {
@@ -226,7 +226,7 @@ fn tree(state: &AppState, asked: &Asked) -> Result<View, Error> {
     })
 }
 
-fn hottest(state: &AppState, asked: &Asked) -> View {
+fn hottest(state: &AppState, asked: &ViewQuery) -> View {
     let by = asked.by.unwrap_or(Measure::Messages);
     let window = asked.window.unwrap_or(Window::TenSeconds);
     let lines = hot::lines(state, HotQuery { by, window });
@@ -254,7 +254,7 @@ fn hottest(state: &AppState, asked: &Asked) -> View {
     }
 }
 
-fn crashes(state: &AppState, asked: &Asked) -> View {
+fn crashes(state: &AppState, asked: &ViewQuery) -> View {
     let query = RestartsQuery { before: asked.before, limit: Some(RESTART_PLACES) };
     let page = restarts::page(state, query);
     let crash = |crash: &restarts::Restart| {

@@ -33,9 +33,8 @@ impl Decision<'_> {
                 violated(ErrorCode::SchemaViolation, &what, &violations)
             })?;
         }
-        let at = self.working.stamp(self.now);
-        let (who, kind) = (self.standing.principal, EventType::Custom(kind.into()));
-        // Migration mode silences writes of rows, and nothing else.
-        Ok(self.working.emit(kind, who, at, None, Some(data.text().into()), false))
+        let stamp = self.stamp();
+        let kind = EventType::Custom(kind.into());
+        Ok(self.working.emit(kind, stamp, Some(data.text().into())))
     }
 }

@@ -34,7 +34,7 @@ pub(super) use write::append_only;
 use super::{
     message::{Op, Reply},
     standing::standing,
-    working::{Sighted, Undo, Working},
+    working::{Sighted, Stamp, Undo, Working},
 };
 use crate::env::Env;
 
@@ -45,18 +45,18 @@ pub(crate) struct Decision<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) standing: Standing,
     pub(crate) now: Timestamp,
-    gate: Gate,
+    proof: Proof,
 }
 
-/// The challenge that a request's writes stand under.
-enum Gate {
-    /// None.
-    Open,
-    /// One, whose answer nobody has looked at.
-    Closed(Option<ChallengeAnswer>),
-    /// It was answered.
-    Passed(challenge::Solved),
-    /// It was not.
+/// Of the work that a collection's challenge asks of a request before it may write.
+enum Proof {
+    /// There is no challenge.
+    Unneeded,
+    /// Nobody has looked at the answer yet.
+    Unchecked(Option<ChallengeAnswer>),
+    /// The answer solves it.
+    Given(challenge::Solved),
+    /// It does not.
     Refused(Error),
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
         }
         _ => standing(env, &working.root, caller, now)?,
     };
-    let mut decision = Decision { env, working, caller, standing, now, gate: Gate::Open };
+    let mut decision = Decision { env, working, caller, standing, now, proof: Proof::Unneeded };
     let needs_live_app = match &op {
         Op::App(_) => false,
         Op::Restore { .. } | Op::Purge { .. } => !matches!(caller, Caller::System),
@@ -144,17 +144,17 @@ impl Decision<'_> {
     ) -> Result<Reply> {
         let shelf = self.shelf(collection)?;
         if self.working.root.collections[shelf].decl.challenge {
-            self.gate = Gate::Closed(answer);
+            self.proof = Proof::Unchecked(answer);
         }
         let reply = write(self, shelf)?;
-        match std::mem::replace(&mut self.gate, Gate::Open) {
+        match std::mem::replace(&mut self.proof, Proof::Unneeded) {
             // Also where a batch put it among its results: one answer, one request.
-            Gate::Refused(error) => return Err(error),
-            Gate::Passed(solved) if reply.succeeded() => self.spend(solved),
+            Proof::Refused(error) => return Err(error),
+            Proof::Given(solved) if reply.succeeded() => self.spend(solved),
             // Of a batch nothing was written.
-            Gate::Passed(_) => {}
-            // Nothing came as far as the gate.
-            Gate::Open | Gate::Closed(_) => {}
+            Proof::Given(_) => {}
+            // Nothing came as far as the challenge.
+            Proof::Unneeded | Proof::Unchecked(_) => {}
         }
         Ok(reply)
     }
@@ -162,16 +162,16 @@ impl Decision<'_> {
     /// Checks the request's challenge answer, once: called as soon as a write is known to be
     /// permitted, and before anything else is said about it.
     fn pass_challenge(&mut self, decl: &Collection) -> Result<()> {
-        if let Gate::Closed(answer) = &mut self.gate {
+        if let Proof::Unchecked(answer) = &mut self.proof {
             let answer = answer.take();
             let solved = self.solve(self.working.root.record.id, &decl.name, answer.as_ref());
-            self.gate = match solved {
-                Ok(solved) => Gate::Passed(solved),
-                Err(error) => Gate::Refused(error),
+            self.proof = match solved {
+                Ok(solved) => Proof::Given(solved),
+                Err(error) => Proof::Refused(error),
             };
         }
-        match &self.gate {
-            Gate::Refused(error) => Err(error.clone()),
+        match &self.proof {
+            Proof::Refused(error) => Err(error.clone()),
             _ => Ok(()),
         }
     }
@@ -194,6 +194,18 @@ impl Decision<'_> {
             return Err(challenge::spent(collection));
         }
         Ok(solved)
+    }
+
+    /// The stamp of what this caller does to the app itself. Migration mode silences writes of
+    /// rows, and nothing else.
+    fn stamp(&mut self) -> Stamp {
+        let at = self.working.next_time(self.now);
+        Stamp { by: self.standing.principal, at, silent: false }
+    }
+
+    /// The stamp of what this caller does to a row at `at`.
+    fn row_stamp(&self, at: Timestamp) -> Stamp {
+        Stamp { by: self.standing.principal, at, silent: self.silent() }
     }
 
     /// Whether what this caller writes now is silent (contract part 4, "Migration mode"): the

@@ -11,7 +11,7 @@ use super::Decision;
 use crate::{
     app::{
         message::{Acceptance, Reply},
-        working::Undo,
+        working::{Stamp, Undo},
     },
     control::not_an_admin,
 };
@@ -49,9 +49,10 @@ impl Decision<'_> {
         let former = self.working.counted.move_to(account, rows_max)?;
         self.working.open.journal.push(Undo::Account(former));
         let by = Caller::Human { human: to, share: None }.principal();
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let data = json!({"owner": to, "org_id": null}).to_string().into();
-        self.working.emit(EventType::AppUpdated, by, at, None, Some(data), false);
+        let stamp = Stamp { by, at, silent: false };
+        self.working.emit(EventType::AppUpdated, stamp, Some(data));
         // An owner is no member of its own app: it is everything that one can be.
         if let Some(member) = self.working.root.access.member(to).cloned() {
             self.end_membership(member);

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::app::{
     message::{DeleteRow, Reply, RowFate, RowReply, Tombstone},
+    private::{Tomb, TombKind},
     rows::Digest,
-    working::{Tomb, TombKind},
 };
 
 impl Decision<'_> {
@@ -41,7 +41,7 @@ impl Decision<'_> {
 
     /// Moves a live row to the trash, whoever asks.
     pub(super) fn trash(&mut self, shelf: usize, row: &Arc<Row>) -> RowReply {
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
         let value = self.value_for_index(shelf, row);
         self.working.take(
@@ -81,12 +81,11 @@ impl Decision<'_> {
         self.check_schema(shelf, &value)?;
         self.check_unique(shelf, &decl, &value, digest)?;
         self.check_quota(content.stored_bytes(), None)?;
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let row =
             Arc::new(Row { version: content.version + 1, updated_at: at, ..Row::clone(&content) });
-        let (who, silent) = (self.standing.principal, self.silent());
         let after = sighted(row.clone(), Some(&value));
-        self.working.put(shelf, None, &after, EventType::RowRestored, who, at, silent);
+        self.working.put(shelf, None, &after, EventType::RowRestored, self.row_stamp(at));
         Ok(Reply::Row(RowReply { row, fate: RowFate::Restored }))
     }
 
@@ -129,7 +128,7 @@ impl Decision<'_> {
 
     /// What is left of a purged row: no content.
     fn remains(&mut self, key: &str, version: u32, row: Option<&Row>) -> Arc<Row> {
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let who = self.standing.principal;
         Arc::new(Row {
             text: RowText::new(key, ""),
@@ -159,8 +158,7 @@ impl Decision<'_> {
     }
 
     fn emit_of(&mut self, collection: Arc<str>, kind: EventType, row: Arc<Row>) {
-        let (at, silent) = (row.updated_at, self.silent());
-        let change = RowChange { collection, row, previous_editor: None };
-        self.working.emit(kind, self.standing.principal, at, Some(change), None, silent);
+        let stamp = self.row_stamp(row.updated_at);
+        self.working.emit_row(kind, stamp, RowChange { collection, row, previous_editor: None });
     }
 }

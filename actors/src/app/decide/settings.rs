@@ -62,10 +62,8 @@ impl Decision<'_> {
             AppOp::Migration(on) => Ok(self.migration(on)),
             AppOp::Retention { collection, patch } => self.retention(&collection, patch),
             AppOp::Woken => {
-                let at = self.working.stamp(self.now);
-                let who = self.standing.principal;
-                let event = self.working.emit(EventType::AppWoken, who, at, None, None, false);
-                Ok(Reply::Event(event))
+                let stamp = self.stamp();
+                Ok(Reply::Event(self.working.emit(EventType::AppWoken, stamp, None)))
             }
             AppOp::Prune => Ok(Reply::Count(self.prune())),
         }
@@ -275,10 +273,9 @@ impl Decision<'_> {
         kind: EventType,
         data: Option<Box<str>>,
     ) -> Reply {
-        let at = self.working.stamp(self.now);
-        let who = self.standing.principal;
-        self.working.emit(kind, who, at, None, data, false);
-        write.record.updated_at = at;
+        let stamp = self.stamp();
+        self.working.emit(kind, stamp, data);
+        write.record.updated_at = stamp.at;
         Reply::App(self.write_record(write))
     }
 

@@ -6,7 +6,7 @@ use rookery_domain::{retention, row::Row};
 use rookery_storage::trash::DueRow;
 
 use super::Decision;
-use crate::app::{rows::Digest, working::TombKind};
+use crate::app::{private::TombKind, rows::Digest};
 
 /// Rows that one sweep takes; the next one goes on.
 pub(crate) const SWEEP_ROWS_MAX: usize = 500;

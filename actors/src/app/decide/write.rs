@@ -22,8 +22,9 @@ use serde_json::{Value, json};
 use super::{Decision, sighted};
 use crate::app::{
     message::{NewRow, RowFate, RowReply, UpsertRow},
+    private::TombKind,
     rows::Digest,
-    working::{TombKind, Undo},
+    working::Undo,
 };
 
 /// The data of a row of which nothing is told.
@@ -75,7 +76,7 @@ impl Decision<'_> {
             decision.check_quota(bytes, None)
         })?;
 
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let who = self.standing.principal;
         let row = Arc::new(Row {
             text: RowText::new(&key, &data),
@@ -85,9 +86,8 @@ impl Decision<'_> {
             created_at: at,
             updated_at: at,
         });
-        let silent = self.silent();
         let after = sighted(row.clone(), Some(&value));
-        self.working.put(shelf, None, &after, EventType::RowCreated, who, at, silent);
+        self.working.put(shelf, None, &after, EventType::RowCreated, self.row_stamp(at));
         Ok(RowReply { row, fate: RowFate::Created })
     }
 
@@ -173,7 +173,7 @@ impl Decision<'_> {
             decision.check_quota(bytes, Some(&row))
         })?;
 
-        let at = self.working.stamp(self.now);
+        let at = self.working.next_time(self.now);
         let after = Arc::new(Row {
             text: RowText::new(row.key(), &data),
             version: row.version + 1,
@@ -182,15 +182,12 @@ impl Decision<'_> {
             created_at: row.created_at,
             updated_at: at,
         });
-        let silent = self.silent();
         self.working.put(
             shelf,
             Some(&sighted(row, Some(&before))),
             &sighted(after.clone(), Some(&value)),
             EventType::RowUpdated,
-            who,
-            at,
-            silent,
+            self.row_stamp(at),
         );
         Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
     }

@@ -26,7 +26,7 @@ impl Decision<'_> {
         if self.tables().credential_count() >= CREDENTIALS_PER_APP_MAX {
             return Err(full(CREDENTIALS_PER_APP_MAX, "service credentials: revoke one"));
         }
-        let now = self.working.stamp(self.now);
+        let now = self.working.next_time(self.now);
         let NewToken { hash, prefix } = new.token;
         let token =
             CredentialToken { hash, prefix: prefix.clone(), created_at: now, expires_at: None };
@@ -56,7 +56,7 @@ impl Decision<'_> {
         if before.status == status {
             return Ok(before);
         }
-        let updated_at = self.working.stamp(self.now);
+        let updated_at = self.working.next_time(self.now);
         Ok(self.put_credential(Credential { status, updated_at, ..Credential::clone(&before) }))
     }
 
@@ -69,7 +69,7 @@ impl Decision<'_> {
         overlap_s: i64,
     ) -> Result<Arc<Credential>> {
         let mut credential = Credential::clone(&*self.credential(id)?);
-        let now = self.working.stamp(self.now);
+        let now = self.working.next_time(self.now);
         let end = self.now.plus_seconds(overlap_s);
         for old in &mut credential.tokens {
             old.expires_at = Some(old.expires_at.map_or(end, |before| before.min(end)));
@@ -92,7 +92,7 @@ impl Decision<'_> {
     pub(super) fn revoke_credential(&mut self, id: CredentialId) -> Result<AccessReply> {
         let credential = Credential::clone(&*self.credential(id)?);
         self.tables_mut().remove_credential(id);
-        let updated_at = self.working.stamp(self.now);
+        let updated_at = self.working.next_time(self.now);
         let status = CredentialStatus::Revoked;
         let revoked = Credential { status, updated_at, tokens: Vec::new(), ..credential };
         self.write_access(AccessWrite::Credential(Arc::new(revoked)));

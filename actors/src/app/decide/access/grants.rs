@@ -28,7 +28,7 @@ impl Decision<'_> {
         if self.tables().grant_count() >= GRANTS_PER_APP_MAX {
             return Err(full(GRANTS_PER_APP_MAX, "grant links: revoke one"));
         }
-        let created_at = self.working.stamp(self.now);
+        let created_at = self.working.next_time(self.now);
         let NewGrant { id, hash, role, max_uses, expiry: _ } = new;
         let grant = Arc::new(Grant {
             id,

@@ -29,7 +29,7 @@ impl Decision<'_> {
         if self.tables().member_count() >= MEMBERS_PER_APP_MAX {
             return Err(full(MEMBERS_PER_APP_MAX, "members"));
         }
-        let created_at = self.working.stamp(self.now);
+        let created_at = self.working.next_time(self.now);
         let member = Arc::new(Member { human, custom_role, created_at });
         self.put_member(&member, "member.added");
         Ok(member)

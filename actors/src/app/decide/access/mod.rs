@@ -65,9 +65,8 @@ impl Decision<'_> {
     }
 
     fn tell(&mut self, kind: &str, data: &Value) {
-        let at = self.working.stamp(self.now);
-        let (who, data) = (self.standing.principal, Some(data.to_string().into()));
-        self.working.emit(EventType::Access(kind.into()), who, at, None, data, false);
+        let stamp = self.stamp();
+        self.working.emit(EventType::Access(kind.into()), stamp, Some(data.to_string().into()));
     }
 
     /// `invalid_request` unless the manifest declares the role.

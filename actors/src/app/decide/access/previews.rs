@@ -36,7 +36,7 @@ impl Decision<'_> {
             hash,
             expires_at,
             created_by: self.standing.principal,
-            created_at: self.working.stamp(now),
+            created_at: self.working.next_time(now),
             revoked_at: None,
         });
         self.tables_mut().put_preview(preview.clone());

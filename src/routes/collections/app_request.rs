@@ -21,50 +21,50 @@ use crate::{
     state::State,
 };
 
-/// Where an app's rows are for whoever asks: `Location` leads back there.
+/// The interface through which an app is asked: `Location` leads back there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Surface {
     /// The API, `/v1/apps/:id/collections`.
     Api,
     /// The app's own origin, `/s/collections`.
     Origin,
 }
 
-/// One request: which app, who asks, and where.
+/// One request to an app: which one, who asks, and where.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct AppRequest {
     /// The app.
     pub(crate) app: AppHandle,
     /// Who asks.
     pub(crate) caller: Caller,
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) surface: Surface,
     /// The participant, of a visitor that has a token.
     pub(crate) participant: Option<Arc<Participant>>,
 }
 
-impl<L: Lifecycle> From<RowCaller<L>> for Asked {
+impl<L: Lifecycle> From<RowCaller<L>> for AppRequest {
     fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None }
+        Self { app, caller, surface: Surface::Api, participant: None }
     }
 }
 
-impl<L: Lifecycle> From<AppOwner<L>> for Asked {
+impl<L: Lifecycle> From<AppOwner<L>> for AppRequest {
     fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
-        Self { app, caller, place: Place::Api, participant: None }
+        Self { app, caller, surface: Surface::Api, participant: None }
     }
 }
 
-impl From<Visitor> for Asked {
+impl From<Visitor> for AppRequest {
     fn from(Visitor { app, caller, participant }: Visitor) -> Self {
         let participant = Some(participant);
-        Self { app, caller, place: Place::Origin, participant }
+        Self { app, caller, surface: Surface::Origin, participant }
     }
 }
 
-impl From<AnyVisitor> for Asked {
+impl From<AnyVisitor> for AppRequest {
     fn from(AnyVisitor { app, caller, participant }: AnyVisitor) -> Self {
-        Self { app, caller, place: Place::Origin, participant }
+        Self { app, caller, surface: Surface::Origin, participant }
     }
 }
 
@@ -83,22 +83,22 @@ pub(crate) struct Write<'a> {
     pub(crate) render: Option<Renderer>,
 }
 
-impl Asked {
+impl AppRequest {
     /// The path that a row's key is appended to.
     pub(crate) fn rows_path(&self, collection: &str) -> String {
-        match self.place {
-            Place::Api => {
+        match self.surface {
+            Surface::Api => {
                 format!("/v1/apps/{}/collections/{}/", self.app.id(), path_segment(collection))
             }
-            Place::Origin => format!("/s/collections/{}/", path_segment(collection)),
+            Surface::Origin => format!("/s/collections/{}/", path_segment(collection)),
         }
     }
 
     /// The path of the app's feed.
     pub(crate) fn feed_path(&self) -> String {
-        match self.place {
-            Place::Api => format!("/v1/apps/{}/feed", self.app.id()),
-            Place::Origin => "/s/feed".to_owned(),
+        match self.surface {
+            Surface::Api => format!("/v1/apps/{}/feed", self.app.id()),
+            Surface::Origin => "/s/feed".to_owned(),
         }
     }
 
@@ -135,9 +135,9 @@ impl Asked {
         let (caller, bytes) = (self.caller.clone(), write.body.len());
         let Some(key) = write.key else { return self.app.apply(caller, op, None, bytes).await };
         let (principal, id) = (self.caller.principal(), self.app.id().to_string());
-        let place = match self.place {
-            Place::Api => "api",
-            Place::Origin => "origin",
+        let place = match self.surface {
+            Surface::Api => "api",
+            Surface::Origin => "origin",
         };
         let collection = write.collection.unwrap_or_default();
         let what = [place, write.route, &id, collection, key];

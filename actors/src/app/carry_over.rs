@@ -1,0 +1,141 @@
+//! How the rows of an app come over to a new manifest: which fit, which are set aside and which
+//! come back. It is worked out beside the state, so that a refused deploy leaves nothing behind.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+
+use rookery_domain::{
+    Error, ErrorCode, Result, compat::Break, manifest::SchemaSource, row::Row,
+    schema::CompiledSchema,
+};
+use serde_json::{Value, json};
+
+use super::{
+    aside::Limit,
+    deploy::{DeployPlan, DeployReport},
+    private::PrivateShelf,
+    root::{Root, Shelf},
+    rows::Digest,
+    unique,
+};
+
+/// The rows under the new manifest, and who of them comes and goes.
+#[derive(Default)]
+pub(super) struct CarriedOver {
+    pub(super) shelves: Vec<Shelf>,
+    pub(super) private: Vec<PrivateShelf>,
+    pub(super) detach: Vec<(Arc<str>, Arc<Row>)>,
+    pub(super) reattach: Vec<(Arc<str>, Arc<Row>)>,
+    crowded_out: BTreeMap<Arc<str>, u64>,
+}
+
+impl CarriedOver {
+    pub(super) fn report(&self, version: u32, breaks: Vec<Break>) -> DeployReport {
+        DeployReport {
+            version,
+            breaks,
+            detached: self.detach.len() as u64,
+            reattached: self.reattach.len() as u64,
+            crowded_out: self.crowded_out.clone(),
+        }
+    }
+}
+
+/// Rows that do not fit the new schema of their collection, by collection: of those whose schema
+/// changes.
+pub(super) type UnfitRows = BTreeMap<Arc<str>, HashSet<Digest>>;
+
+/// Holds the live rows against the schemas that change.
+///
+/// # Errors
+/// `unavailable` when it takes too long.
+pub(super) fn unfit_rows(root: &Root, plan: &DeployPlan, limit: Limit) -> Result<UnfitRows> {
+    let hash = |source: &Option<SchemaSource>| source.as_ref().map(|source| source.hash);
+    let mut unfit = UnfitRows::new();
+    for (name, decl) in &plan.manifest.collections {
+        let (Some(old), Some(schema)) = (root.shelf(name), plan.schemas.get(name)) else {
+            continue;
+        };
+        if hash(&old.decl.schema) == hash(&decl.schema) {
+            continue;
+        }
+        let mut keys = HashSet::new();
+        for row in old.rows.iter() {
+            limit.check()?;
+            if !fits(schema, row) {
+                keys.insert(Digest::of(row.key()));
+            }
+        }
+        unfit.insert(name.clone(), keys);
+    }
+    Ok(unfit)
+}
+
+/// Lays out the rows under the plan's manifest. `is_detached` says whether a row that storage
+/// listed as detached still is, at that version.
+pub(super) fn carry_over(
+    root: &Root,
+    plan: &DeployPlan,
+    unfit: &UnfitRows,
+    limit: Limit,
+    is_detached: impl Fn(&str, &Row) -> bool,
+) -> Result<CarriedOver> {
+    let mut carried = CarriedOver::default();
+    for shelf in &root.collections {
+        if !plan.manifest.collections.contains_key(&shelf.decl.name) {
+            let name = &shelf.decl.name;
+            carried.detach.extend(shelf.rows.iter().map(|row| (name.clone(), row.clone())));
+        }
+    }
+    for (name, decl) in &plan.manifest.collections {
+        let old = root.shelf(name);
+        let schema = plan.schemas.get(name);
+        let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
+        if let (Some(old), Some(unfit)) = (old, unfit.get(name).filter(|keys| !keys.is_empty())) {
+            for row in old.rows.iter().filter(|row| unfit.contains(&Digest::of(row.key()))) {
+                rows.remove(row.key());
+                carried.detach.push((name.clone(), row.clone()));
+            }
+        }
+        let (mut index, shared) = unique::index_of(&decl.unique, &rows);
+        if let Some(field) = shared {
+            return Err(backfill(name, field));
+        }
+        for row in plan.detached.get(name).into_iter().flatten() {
+            limit.check()?;
+            let fits = schema.is_none_or(|schema| fits(schema, row));
+            if !fits || !is_detached(name, row) {
+                continue;
+            }
+            if !unique::enter(&decl.unique, &mut index, row) {
+                *carried.crowded_out.entry(name.clone()).or_default() += 1;
+                continue;
+            }
+            let row = next_version(row);
+            rows.put(row.clone());
+            carried.reattach.push((name.clone(), row));
+        }
+        carried.shelves.push(Shelf { decl: decl.clone(), rows });
+        carried.private.push(PrivateShelf { schema: schema.cloned(), unique: index });
+    }
+    Ok(carried)
+}
+
+/// The row one version on: whoever follows the feed by version hears of its coming and going.
+pub(super) fn next_version(row: &Row) -> Arc<Row> {
+    Arc::new(Row { version: row.version + 1, ..row.clone() })
+}
+
+fn fits(schema: &CompiledSchema, row: &Row) -> bool {
+    serde_json::from_str::<Value>(row.data()).is_ok_and(|value| schema.validate(&value).is_ok())
+}
+
+fn backfill(collection: &str, field: &str) -> Error {
+    Error::new(
+        ErrorCode::UniqueBackfillConflict,
+        format!("live rows of `{collection}` share a value of `{field}`, so it cannot be unique"),
+    )
+    .with_details(json!({"collection": collection, "field": field}))
+}

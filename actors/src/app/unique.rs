@@ -1,0 +1,49 @@
+//! The unique indexes of a collection, made from its rows. What keeps them in step with a write is
+//! in [`working`](super::working); the normal form of a value is the domain's.
+
+use std::sync::Arc;
+
+use rookery_domain::{json, row::Row, unique::UniqueKey};
+
+use super::rows::{Digest, DigestMap, Rows};
+
+/// The unique indexes over `rows`, and a field of which two rows share a value: the later holds it.
+pub(crate) fn index_of<'a>(
+    fields: &'a [Arc<str>],
+    rows: &Rows,
+) -> (Vec<DigestMap<Digest>>, Option<&'a str>) {
+    let (mut unique, mut shared) = (vec![DigestMap::default(); fields.len()], None);
+    if fields.is_empty() {
+        return (unique, shared);
+    }
+    for row in rows.iter() {
+        let values = json::pick(row.data(), fields);
+        for ((field, value), index) in fields.iter().zip(values).zip(&mut unique) {
+            let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
+            if index.insert(Digest::of(form.as_str()), Digest::of(row.key())).is_some() {
+                shared = shared.or(Some(&**field));
+            }
+        }
+    }
+    (unique, shared)
+}
+
+/// Enters a row into the indexes, or leaves them alone and says false when a value is taken.
+pub(crate) fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bool {
+    let forms: Vec<_> = json::pick(row.data(), fields)
+        .into_iter()
+        .map(|value| Some(Digest::of(UniqueKey::of(&value?)?.as_str())))
+        .collect();
+    let taken = |(form, index): (&Option<Digest>, &DigestMap<Digest>)| {
+        form.is_some_and(|form| index.contains_key(&form))
+    };
+    if forms.iter().zip(unique.iter()).any(taken) {
+        return false;
+    }
+    for (form, index) in forms.into_iter().zip(unique) {
+        if let Some(form) = form {
+            index.insert(form, Digest::of(row.key()));
+        }
+    }
+    true
+}
