@@ -17,7 +17,9 @@ use rookery_actors::{
     domains::Domains,
     store::SqlStore,
 };
-use rookery_domain::{Error, app::AppRecord, principal::Caller, sealed::ServerKey, time::Clock};
+use rookery_domain::{
+    Error, app::AppRecord, principal::Caller, sealed::ServerKey, text::unhex, time::Clock,
+};
 use rookery_storage::faults::Faults;
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
@@ -171,19 +173,10 @@ fn server_key(config: &Config) -> Result<ServerKey, BootError> {
     Ok(ServerKey::new(&key))
 }
 
-/// Reads 64 hexadecimal digits.
+/// Reads 64 hexadecimal digits, in either case.
 #[must_use]
 pub fn parse_key(text: &str) -> Option<[u8; KEY_BYTES]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * KEY_BYTES {
-        return None;
-    }
-    let mut key = [0; KEY_BYTES];
-    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
-        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(key)
+    unhex(&text.to_ascii_lowercase())
 }
 
 /// The key in `folder`, drawn and written there when there is none. Readable by its owner only.

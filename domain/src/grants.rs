@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::{Principal, Timestamp, id::GrantId, time::DAY_S};
+use crate::{Error, ErrorCode, Principal, Timestamp, id::GrantId, time::DAY_S};
 
 /// Grant links of one app that are not revoked.
 pub const GRANTS_PER_APP_MAX: usize = 20_000;
@@ -59,6 +59,13 @@ impl GrantState {
             Self::Revoked => "revoked",
         }
     }
+}
+
+/// `grant_invalid`: no link with this token opens anything. Which of the reasons it is, nobody is
+/// told who only tries tokens.
+#[must_use]
+pub fn not_good() -> Error {
+    Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")
 }
 
 impl Grant {

@@ -217,7 +217,8 @@ fn idp(config: &Config) -> Result<(), ConfigError> {
         };
     }
     let sound = Url::parse(&idp.issuer).is_ok_and(|url| {
-        let loopback = url.scheme() == "http" && crate::mail::is_loopback_address(&idp.issuer);
+        let loopback =
+            url.scheme() == "http" && crate::http::loopback::is_loopback_url(&idp.issuer);
         (url.scheme() == "https" || loopback)
             && url.query().is_none()
             && url.fragment().is_none()
@@ -296,7 +297,7 @@ fn domains(config: &Config) -> Result<(), ConfigError> {
 /// Whether `text` is an https address without a user; http on loopback will do, for trying it out.
 fn is_outside_address(text: &str) -> bool {
     Url::parse(text).is_ok_and(|url| {
-        let loopback = url.scheme() == "http" && crate::mail::is_loopback_address(text);
+        let loopback = url.scheme() == "http" && crate::http::loopback::is_loopback_url(text);
         (url.scheme() == "https" || loopback) && url.has_host() && url.username().is_empty()
     })
 }

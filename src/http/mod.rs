@@ -18,6 +18,7 @@ pub mod idempotency;
 pub mod idp_cookie;
 pub mod linger;
 pub mod looking;
+pub mod loopback;
 pub mod metering;
 mod operators;
 mod origin;

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::WHO;
-use crate::{mail::is_loopback_address, outbound};
+use crate::{http::loopback::is_loopback_url, outbound};
 
 /// How long what was read is believed.
 const KEPT: Duration = Duration::from_secs(3_600);
@@ -41,10 +41,10 @@ impl Metadata {
 
     /// Whether nothing of it is sent in the clear; a provider on loopback may.
     fn is_sound(&self, issuer: &str) -> bool {
-        let loopback = is_loopback_address(issuer);
+        let loopback = is_loopback_url(issuer);
         let sound = |url: &Url| {
             url.scheme() == "https"
-                || url.scheme() == "http" && loopback && is_loopback_address(url.as_str())
+                || url.scheme() == "http" && loopback && is_loopback_url(url.as_str())
         };
         let others = [&self.authorization_endpoint, &self.token_endpoint, &self.jwks_uri];
         self.issuer == issuer && others.into_iter().chain(&self.userinfo_endpoint).all(sound)

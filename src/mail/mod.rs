@@ -7,18 +7,17 @@ pub mod mailbox;
 mod relay;
 mod smtp;
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use rookery_domain::{Error, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
-use url::{Host, Url};
 
 pub use letter::Letter;
 pub use mailbox::{Mailbox, StoredMail};
 pub use relay::problem;
 
-use crate::{boot::BootError, config::Config};
+use crate::{boot::BootError, config::Config, http::loopback::is_loopback_url};
 use smtp::Smtp;
 
 /// Sends mail, as cheap to clone as a pointer.
@@ -61,8 +60,7 @@ impl Mailer {
     pub fn start(config: &Config, public_url: &str, clock: Clock) -> Result<Self, BootError> {
         let url = config.mail.smtp_url.expose_secret();
         if url.is_empty() {
-            let readable =
-                config.server.listen.ip().is_loopback() && is_loopback_address(public_url);
+            let readable = config.server.listen.ip().is_loopback() && is_loopback_url(public_url);
             if !readable {
                 tracing::warn!(
                     "mail.smtp_url is empty: no mail leaves, so nobody can sign in by one"
@@ -116,26 +114,4 @@ impl Mailer {
     pub const fn reaches_anybody(&self) -> bool {
         self.readable || matches!(self.route, Route::Smtp(_))
     }
-}
-
-/// Whether an address leads to this machine by its name or number.
-pub(crate) fn is_loopback_address(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    match url.as_ref().and_then(Url::host) {
-        Some(Host::Domain(name)) => is_loopback_name(name),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
-/// Whether a host (with its port, as a `Host` header has it) is this machine. The subdomains of
-/// localhost are apps, so they do not count.
-#[must_use]
-pub fn is_loopback_host(host: &str) -> bool {
-    is_loopback_address(&format!("http://{host}/"))
-}
-
-fn is_loopback_name(name: &str) -> bool {
-    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }

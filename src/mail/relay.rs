@@ -3,7 +3,7 @@
 //! `smtps://` is TLS from the first byte, `smtp://` with `?tls=required` is STARTTLS or nothing,
 //! with `?tls=opportunistic` STARTTLS where the server offers it, and without either no TLS.
 
-use std::{net::IpAddr, time::Duration};
+use std::time::Duration;
 
 use lettre::{
     AsyncSmtpTransport, Tokio1Executor,
@@ -15,7 +15,7 @@ use lettre::{
 use secrecy::ExposeSecret as _;
 use url::{Host, Url};
 
-use crate::config::Mail;
+use crate::{config::Mail, http::loopback::is_loopback_host};
 
 /// For one command of the SMTP dialogue.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -43,8 +43,7 @@ fn read(text: &str) -> Result<(Url, Security), &'static str> {
     let wrong = "mail.smtp_url: must be an address such as smtps://user:password@host";
     let mut url = Url::parse(text).map_err(|_| wrong)?;
     let host = bare_host(&url).ok_or(wrong)?;
-    let here =
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let here = is_loopback_host(&host);
     let mut asked = url.query_pairs();
     let tls = match (asked.next(), asked.next()) {
         (None, _) => None,

@@ -89,7 +89,7 @@ impl Gate {
 pub fn trusted_origin(text: &str) -> Option<Origin> {
     let url = Url::parse(text).ok()?;
     let origin = url.origin();
-    let local = url.scheme() == "http" && crate::mail::is_loopback_address(text);
+    let local = url.scheme() == "http" && crate::http::loopback::is_loopback_url(text);
     let sound = (url.scheme() == "https" || local) && origin.ascii_serialization() == text;
     sound.then_some(origin)
 }

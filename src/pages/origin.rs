@@ -7,6 +7,8 @@ use rookery_actors::AppHosts;
 use rookery_domain::{Error, Result, redirect::ReturnPath, slug};
 use url::{Host as UrlHost, Url};
 
+use crate::http::loopback::is_loopback_host;
+
 /// Bytes of a host name (RFC 1035), the port not counted.
 const HOST_BYTES_MAX: usize = 253;
 /// Where apps live when each has a path instead of an origin.
@@ -167,7 +169,7 @@ impl Origins {
         let Some(host) = parse_authority(authority) else {
             return HostMatch::Unknown;
         };
-        if host == self.site_host || (self.site_is_loopback && is_loopback_name(&host)) {
+        if host == self.site_host || (self.site_is_loopback && is_loopback_host(&host)) {
             return HostMatch::Site;
         }
         let Apps::Hosts { domain } = &self.apps else {
@@ -289,10 +291,4 @@ fn parse_authority(authority: &str) -> Option<String> {
                 && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         });
     well_formed.then(|| host.to_ascii_lowercase())
-}
-
-fn is_loopback_name(host: &str) -> bool {
-    host == "localhost"
-        || host == "[::1]"
-        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
-    grants::{Grant, GrantState},
+    Result, Timestamp,
+    grants::{self, Grant, GrantState},
     id::{AppId, GrantId, HumanId, ParticipantId, PreviewId},
     principal::Caller,
     sealed::TokenPurpose,
@@ -201,9 +201,8 @@ impl Directory {
         to_the_end(async move {
             let root = app.root().await?;
             let active = |grant: &&Arc<Grant>| grant.state(core.now()) == GrantState::Active;
-            let grant = root.access.grant_by_token(&token.0).filter(active).ok_or_else(|| {
-                Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")
-            })?;
+            let grant =
+                root.access.grant_by_token(&token.0).filter(active).ok_or_else(grants::not_good)?;
             let visitor = ParticipantId::new();
             let arrival = Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at };
             // The visitor first, and the link decides whether anybody gets its token.

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::{frame, show, wants_html, words::At};
 use crate::{
     error::{ApiError, ApiResult},
-    http::params::StrictQuery,
-    mail::{StoredMail, is_loopback_host},
+    http::{loopback::is_loopback_authority, params::StrictQuery},
+    mail::StoredMail,
     pages::site::{MailView, MailboxPage},
     state::AppState,
 };
@@ -87,7 +87,7 @@ pub async fn page(
 fn require_direct(headers: &HeaderMap) -> Result<()> {
     let forwarded = FORWARDING.iter().any(|name| headers.contains_key(*name));
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    if forwarded || !host.is_some_and(is_loopback_host) {
+    if forwarded || !host.is_some_and(is_loopback_authority) {
         let message = "the development mailbox answers this machine only";
         return Err(Error::new(ErrorCode::Forbidden, message));
     }

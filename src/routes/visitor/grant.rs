@@ -7,8 +7,8 @@ use axum::{
 use http::{HeaderMap, Uri};
 use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{
-    Error, ErrorCode,
     access::Tier,
+    grants,
     secret::{Secret, SecretKind},
 };
 
@@ -55,7 +55,7 @@ pub async fn grant(
             let directory = &state.rooms.directory;
             directory.redeem_grant(&arriving.app, arriving.nobody(), token.hash()).await
         }
-        None => Err(Error::new(ErrorCode::GrantInvalid, "this grant link is not good")),
+        None => Err(grants::not_good()),
     };
     match redeemed {
         Ok(visit) => came_in(&arriving, &state, &visit, &base).await,

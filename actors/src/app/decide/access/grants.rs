@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    grants::{GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
+    grants::{self, GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
     id::GrantId,
 };
 use rookery_storage::commit::AccessWrite;
@@ -57,9 +57,8 @@ impl Decision<'_> {
         let active = |grant: &&Arc<Grant>| {
             grant.state(now) == GrantState::Active && root.manifest.roles.contains_key(&grant.role)
         };
-        let grant = root.access.grant_by_token(token).filter(active).ok_or_else(|| {
-            Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")
-        })?;
+        let grant =
+            root.access.grant_by_token(token).filter(active).ok_or_else(grants::not_good)?;
         let grant = Arc::new(Grant { uses: grant.uses.saturating_add(1), ..Grant::clone(grant) });
         self.put_grant(&grant);
         self.tell("grant.redeemed", &json!({"grant_id": grant.id, "role": grant.role}));
