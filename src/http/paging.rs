@@ -3,7 +3,7 @@
 //! not here: how a cursor is signed, and those of rows (`rookery_domain::query`).
 
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Result, Timestamp,
     query::{ListCursor, PageLimit},
     sealed::ServerKey,
 };
@@ -159,18 +159,11 @@ struct List<'a> {
 
 impl List<'_> {
     fn cursor(&self, (at, id): (Timestamp, Uuid)) -> String {
-        ListCursor { after: format!("{} {id}", at.0) }.to_token(self.key, &self.scope())
+        ListCursor::behind(at, id).to_token(self.key, &self.scope())
     }
 
     fn position(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, Uuid)>> {
-        let Some(token) = cursor else { return Ok(None) };
-        let cursor = ListCursor::parse(token, self.key, &self.scope())?;
-        let place = cursor
-            .after
-            .split_once(' ')
-            .and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), Uuid::parse_str(id).ok()?)));
-        // Of a list whose cursors once told their place in other words.
-        place.map(Some).ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
+        cursor.map(|token| ListCursor::parse(token, self.key, &self.scope())?.place()).transpose()
     }
 
     fn scope(&self) -> String {

@@ -4,7 +4,7 @@
 //! to the actor, which takes them if the row has not changed meanwhile.
 
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Error, Result,
     access::Access,
     principal::Caller,
     query::{ListCursor, PageLimit},
@@ -49,14 +49,13 @@ impl AppHandle {
         view.standing.principal.write_json(&mut scope);
         let after = cursor
             .map(|token| {
-                let after = ListCursor::parse(token, key, &scope)?.after;
-                place(&after).ok_or_else(|| Error::invalid("`cursor` does not belong to this list"))
+                let (deleted_at, key) = ListCursor::parse(token, key, &scope)?.place::<String>()?;
+                Ok::<_, Error>(TrashCursor { deleted_at, key: key.into() })
             })
             .transpose()?;
         let page = self.env().store.trash(self.id(), collection, after, limit.get()).await?;
         let next = page.next.map(|TrashCursor { deleted_at, key: row_key }| {
-            let after = format!("{} {row_key}", deleted_at.0);
-            ListCursor { after }.to_token(key, &scope)
+            ListCursor::behind(deleted_at, row_key).to_token(key, &scope)
         });
         let rows = page.rows.into_iter().map(SeenRow::from).collect();
         Ok(PageText::new(rows, next.as_deref(), None).collect())
@@ -138,9 +137,4 @@ impl AppHandle {
             }
         }
     }
-}
-
-fn place(after: &str) -> Option<TrashCursor> {
-    let (at, key) = after.split_once(' ')?;
-    Some(TrashCursor { deleted_at: Timestamp(at.parse().ok()?), key: key.into() })
 }

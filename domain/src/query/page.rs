@@ -1,9 +1,11 @@
 //! Pages of any list: how many records, and the cursor of lists that are not rows.
 
+use std::{fmt, str::FromStr};
+
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Error, Result,
+    Error, Result, Timestamp,
     sealed::{ServerKey, TokenPurpose},
 };
 
@@ -69,6 +71,23 @@ pub struct ListCursor {
 }
 
 impl ListCursor {
+    /// Behind the record with this time and id (or key) in a list that is ordered by both.
+    #[must_use]
+    pub fn behind(at: Timestamp, id: impl fmt::Display) -> Self {
+        Self { after: format!("{} {id}", at.0) }
+    }
+
+    /// The time and id of [`Self::behind`].
+    ///
+    /// # Errors
+    /// `invalid_request` for the cursor of a list that once told its places in other words.
+    pub fn place<I: FromStr>(&self) -> Result<(Timestamp, I)> {
+        let place = self.after.split_once(' ');
+        let place =
+            place.and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
+        place.ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
+    }
+
     /// The text that the client holds. `scope` names the list, the caller and the parameters
     /// ("apps hum_... status=live"): the cursor fits no other.
     #[must_use]

@@ -8,8 +8,8 @@ use axum::{
 };
 use rookery_actors::control::AppList;
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
-    id::{AppId, HumanId, OrgId},
+    ErrorCode,
+    id::{HumanId, OrgId},
     query::{ListCursor, PageLimit},
 };
 use rookery_storage::apps::AppsOf;
@@ -81,8 +81,7 @@ pub async fn list(
     };
     let scope = scope(caller.owner, &query);
     let key = &state.rooms.key;
-    let after =
-        query.cursor.as_deref().map(|token| position(&ListCursor::parse(token, key, &scope)?));
+    let after = query.cursor.as_deref().map(|token| ListCursor::parse(token, key, &scope)?.place());
     let wanted = AppList {
         shown: query.status.map(Into::into),
         include_deleted: query.include_deleted,
@@ -94,8 +93,7 @@ pub async fn list(
     let mut owners: BTreeMap<HumanId, OwnerBody> = BTreeMap::new();
     let next_cursor = apps.last().filter(|_| more).map(|app| {
         let record = app.record();
-        let after = format!("{} {}", record.created_at.0, record.id);
-        ListCursor { after }.to_token(key, &scope)
+        ListCursor::behind(record.created_at, record.id).to_token(key, &scope)
     });
     let mut items = Vec::with_capacity(apps.len());
     for app in apps {
@@ -122,13 +120,4 @@ pub async fn list(
 fn scope(owner: HumanId, query: &Query) -> String {
     let Query { status, slug, org_id, include_deleted, .. } = query;
     format!("apps {owner} {org_id:?} {status:?} {slug:?} {include_deleted}")
-}
-
-/// The place of the last app that was shown.
-fn position(cursor: &ListCursor) -> Result<(Timestamp, AppId)> {
-    let place = cursor
-        .after
-        .split_once(' ')
-        .and_then(|(at, id)| Some((Timestamp(at.parse().ok()?), id.parse().ok()?)));
-    place.ok_or_else(|| Error::invalid("query parameter cursor: is out of date"))
 }
