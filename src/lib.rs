@@ -9,6 +9,7 @@ pub mod config;
 pub mod demo;
 pub mod domains;
 pub mod error;
+pub mod gcra;
 pub mod http;
 pub mod idp;
 pub mod log;

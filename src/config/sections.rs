@@ -239,6 +239,8 @@ pub struct Mail {
     pub ca_file: String,
     /// The sender.
     pub from: String,
+    /// Sign-in links that one address is sent in an hour; 0 for any number.
+    pub sign_in_links_per_hour: u32,
 }
 
 /// Custom domains, by an edge provider.

@@ -35,7 +35,7 @@ use super::{
     headers, linger, metering,
     operators::{self, Operators},
     origin::{self, Origin},
-    rate_limit::{Allowance, Limiter},
+    rate_limit::{self, Limiter},
     refused,
     request_id::{self, RequestIds},
     request_log::{Line, RequestLog},
@@ -44,6 +44,7 @@ use super::{
 };
 use crate::{
     error::{ApiError, Told},
+    gcra::Allowance,
     pages::{paths::is_navigation, policy::sandbox_preflight_headers},
     routes::site::api::InnerRoutes,
     state::AppState,
@@ -305,7 +306,7 @@ impl Edge {
         if operators::is_health(path) {
             return None;
         }
-        passing.allowance.and_then(Allowance::refusal)
+        passing.allowance.and_then(rate_limit::refusal)
     }
 
     /// Whose origin the request is for, and the routes there.

@@ -45,7 +45,7 @@ struct Tokens {
 struct UserInfo {
     sub: String,
     email: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token::verified")]
     email_verified: bool,
 }
 

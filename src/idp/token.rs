@@ -4,7 +4,8 @@ use jsonwebtoken::{
     Algorithm, DecodingKey, Header, Validation, decode, decode_header, jwk::JwkSet,
 };
 use rookery_domain::Result;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
 use super::refused;
@@ -32,8 +33,15 @@ pub(super) struct Claims {
     azp: Option<String>,
     aud: Audience,
     pub(super) email: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "verified")]
     pub(super) email_verified: bool,
+}
+
+/// `email_verified` of OpenID Connect Core 1.0, section 5.1. Some providers say it in text (Apple,
+/// Cognito). Any other word than a plain yes is none.
+pub(super) fn verified<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
+    let word = Value::deserialize(word)?;
+    Ok(word == Value::Bool(true) || word == "true")
 }
 
 #[derive(Deserialize)]

@@ -7,9 +7,10 @@ pub mod mailbox;
 mod relay;
 mod smtp;
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
-use rookery_domain::{Error, Result, email::Email, time::Clock};
+use governor::{Quota, clock::MonotonicClock};
+use rookery_domain::{Error, ErrorCode, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
@@ -17,7 +18,9 @@ pub use letter::Letter;
 pub use mailbox::{Mailbox, StoredMail};
 pub use relay::problem;
 
-use crate::{boot::BootError, config::Config, http::loopback::is_loopback_url};
+use crate::{
+    boot::BootError, config::Config, error::ApiError, gcra::Rates, http::loopback::is_loopback_url,
+};
 use smtp::Smtp;
 
 /// Sends mail, as cheap to clone as a pointer.
@@ -26,7 +29,12 @@ pub struct Mailer {
     route: Route,
     /// Whether the development mailbox may be read: only from this machine.
     readable: bool,
+    /// Sign-in links by address, where they are bounded.
+    sign_in_links: Option<Arc<Rates>>,
 }
+
+/// Counters of addresses that sign-in links were sent to.
+const ADDRESS_COUNTERS: usize = 1 << 14;
 
 #[derive(Clone)]
 enum Route {
@@ -66,10 +74,31 @@ impl Mailer {
                     "mail.smtp_url is empty: no mail leaves, so nobody can sign in by one"
                 );
             }
-            return Ok(Self { route: Route::Mailbox(Arc::new(Mailbox::new(clock))), readable });
+            let route = Route::Mailbox(Arc::new(Mailbox::new(clock)));
+            return Ok(Self { route, readable, sign_in_links: None });
         }
         let smtp = Smtp::start(&config.mail, public_url, clock)?;
-        Ok(Self { route: Route::Smtp(smtp), readable: false })
+        let sign_in_links = NonZeroU32::new(config.mail.sign_in_links_per_hour).map(|most| {
+            Arc::new(Rates::new(Quota::per_hour(most), ADDRESS_COUNTERS, MonotonicClock))
+        });
+        Ok(Self { route: Route::Smtp(smtp), readable: false, sign_in_links })
+    }
+
+    /// Counts a sign-in link, which anybody may have sent to any address.
+    ///
+    /// # Errors
+    /// `rate_limited`, when the address was sent too many in the last hour. It is said of an address
+    /// that nobody has, too.
+    pub fn count_sign_in_link(&self, to: &Email) -> Result<(), ApiError> {
+        let allowance = self.sign_in_links.as_ref().map(|rates| rates.count(to));
+        let Some(seconds) = allowance.and_then(|allowance| allowance.retry_after_s) else {
+            return Ok(());
+        };
+        let message = format!(
+            "`email` was sent enough sign-in links lately: use the newest, or try again in {seconds} s"
+        );
+        let error = Error::new(ErrorCode::RateLimited, message);
+        Err(ApiError::from(error).retry_after(seconds))
     }
 
     /// Sends a letter, off the request.

@@ -31,6 +31,33 @@ fn without_request_id(answer: &Answer) -> Value {
 }
 
 #[tokio::test]
+async fn an_address_is_sent_so_many_links_and_no_more() {
+    let Some(post) = Post::start().await else { return };
+    let builder = post.server().set("ROOKERY__MAIL__SIGN_IN_LINKS_PER_HOUR", "2");
+    let server = builder.start().await;
+    post.sign_in(&server, "ada@example.org").await;
+    ask_for_link(&server, "ada@example.org").await.expect(202);
+    post.next("ada@example.org").await;
+    for email in ["ada@example.org", "ADA@example.org"] {
+        let refused = ask_for_link(&server, email).await;
+        refused.error(ErrorCode::RateLimited);
+        let wait: u64 = refused.header("retry-after").parse().expect("seconds");
+        assert!((1..=1_800).contains(&wait), "{wait}");
+    }
+    assert_eq!(post.count("ada@example.org").await, 2);
+    // Nobody else is held up, and an address that is nobody's has the same bound.
+    for _ in 0..2 {
+        ask_for_link(&server, "nobody@example.org").await.expect(202);
+    }
+    ask_for_link(&server, "nobody@example.org").await.error(ErrorCode::RateLimited);
+    let form = server.request(Method::POST, "/sign-in").form(&[("email", "ada@example.org")]);
+    let page =
+        Answer::of(form.header("accept", "text/html").header("origin", server.url(""))).await;
+    assert_eq!(page.status, 429);
+    assert!(page.text.contains("enough sign-in links") && page.text.contains("ada@example.org"));
+}
+
+#[tokio::test]
 async fn a_recipient_that_is_refused_changes_nothing_for_who_asked_nor_for_others() {
     let Some(post) = Post::start().await else { return };
     let server = post.server().start().await;
@@ -134,7 +161,8 @@ async fn a_mail_server_that_is_down_or_silent_holds_nobody_up() {
 #[tokio::test]
 async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let (_silent, url) = silent().await;
-    let server = sending_to(url).start().await;
+    let any_number = ("ROOKERY__MAIL__SIGN_IN_LINKS_PER_HOUR", "0");
+    let server = sending_to(url).set(any_number.0, any_number.1).start().await;
     let ada = sign_in_without_mail(&server, "ada@example.org").await;
     let key = server.agent(&ada).await.key;
     let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);

@@ -128,12 +128,19 @@ async fn an_address_that_the_provider_does_not_vouch_for_is_nobodys() {
     let victim = server.human("victim@example.org").await;
     let profile = Answer::of(server.by(&victim, Method::GET, "/v1/self/profile")).await;
     let profile = profile.expect(200);
-    for how in ["an unverified address", "an address without a word"] {
+    for how in [
+        "an unverified address",
+        "an address without a word",
+        "an address with another word",
+        "an address whose word is text",
+    ] {
         let answer = world.sign_in(how, "").await;
         let mallory = world.profile(&answer).await;
         assert_ne!(mallory["id"], profile["id"], "{how}");
         assert_eq!(mallory["email_verified"], false, "{how}");
     }
+    let vouched = world.sign_in("a verified address in text", "").await;
+    assert_eq!(world.profile(&vouched).await["id"], profile["id"]);
     // The account that came first under the address does not get the human who proves it later.
     let fresh = World::start().await.expect("as before");
     let squatter = fresh.profile(&fresh.sign_in("an unverified address", "").await).await;

@@ -38,6 +38,9 @@ function claims() {
     "somebody else's address": { email: undefined, email_verified: undefined },
     "an unverified address": { sub: "mallory", email_verified: false },
     "an address without a word": { sub: "mallory", email_verified: undefined },
+    "an address with another word": { sub: "mallory", email_verified: 1 },
+    "an address whose word is text": { sub: "mallory", email_verified: "false" },
+    "a verified address in text": { email_verified: "true" },
   };
   return { ...said, ...lies[how] };
 }

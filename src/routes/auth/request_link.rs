@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::StatusCode;
 use rookery_actors::Directory;
-use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath};
+use rookery_domain::{ErrorCode, email::Email, redirect::ReturnPath};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -47,7 +47,8 @@ pub struct LinkRequested {
     expires_in: i64,
 }
 
-/// Mails a link that signs in once.
+/// Mails a link that signs in once. An address that was sent many lately is `rate_limited`, whoever
+/// asks and whether or not it is known.
 #[utoipa::path(
     post, path = "/v1/auth/request-link", tag = "Sign-in", request_body = LinkRequest,
     responses((status = 202, description = "Sent", body = LinkRequested)),
@@ -65,9 +66,14 @@ pub async fn request_link(
 }
 
 /// Makes a link and mails it. Its address comes from the settings, whatever the request says.
-pub(crate) async fn send(state: &Shared, email: &Email, path: Option<&ReturnPath>) -> Result<()> {
+pub(crate) async fn send(
+    state: &Shared,
+    email: &Email,
+    path: Option<&ReturnPath>,
+) -> ApiResult<()> {
+    state.mailer.count_sign_in_link(email)?;
     let token = state.rooms.directory.request_link(email, path).await?;
     let link = format!("{}/sign-in/confirm?token={}", state.public_url, token.expose());
     let letter = Letter::sign_in(&state.public_url, &link, Directory::LINK_TTL_S / 60)?;
-    state.mailer.send(email, letter)
+    Ok(state.mailer.send(email, letter)?)
 }

@@ -95,7 +95,7 @@ pub async fn page(
 /// The form: the same answer for a known and an unknown address.
 ///
 /// # Errors
-/// `invalid_request`, `payload_too_large`, `unavailable`.
+/// `payload_too_large`, `unavailable`.
 pub async fn submit(
     State(state): State<AppState>,
     headers: HeaderMap,
@@ -104,22 +104,27 @@ pub async fn submit(
 ) -> ApiResult<Response> {
     let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
     let path = return_path(form.redirect_to.as_deref())?;
-    let email = match Email::parse(&form.email) {
+    let parsed = Email::parse(&form.email);
+    let again = |status, why: String| ask(&state, &headers, status, form.email, &path, Some(why));
+    let email = match parsed {
         Ok(email) => email,
         Err(error) if error.code == ErrorCode::InvalidRequest => {
-            let error = "That is not an e-mail address.".to_owned();
-            return Ok(ask(
-                &state,
-                &headers,
-                StatusCode::BAD_REQUEST,
-                form.email,
-                &path,
-                Some(error),
-            )?);
+            let why = "That is not an e-mail address.".to_owned();
+            return Ok(again(StatusCode::BAD_REQUEST, why)?);
         }
         Err(error) => return Err(error.into()),
     };
-    request_link::send(&state, &email, Some(&path)).await?;
+    match request_link::send(&state, &email, Some(&path)).await {
+        Err(refusal) if refusal.error.code == ErrorCode::RateLimited => {
+            let minutes = refusal.retry_after_s.unwrap_or_default().div_ceil(60);
+            let why = format!(
+                "This address was sent enough sign-in links lately. \
+                 Use the newest one, or try again in {minutes} min."
+            );
+            return Ok(again(StatusCode::TOO_MANY_REQUESTS, why)?);
+        }
+        sent => sent?,
+    }
     let page = SignInSentPage {
         shell: frame(&state, None)?,
         again: address(&path),

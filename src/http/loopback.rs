@@ -1,0 +1,31 @@
+//! What leads back to this machine: by the name `localhost` or by a loopback address. The subdomains
+//! of localhost are apps, so they do not count.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+/// Whether a URL's host is this machine.
+#[must_use]
+pub fn is_loopback_url(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    match url.as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => is_loopback_host(name),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Whether an authority (a host with or without a port, as a `Host` header has it) is this machine.
+#[must_use]
+pub fn is_loopback_authority(authority: &str) -> bool {
+    is_loopback_url(&format!("http://{authority}/"))
+}
+
+/// Whether a host alone, an IPv6 address with or without its brackets, is this machine.
+#[must_use]
+pub fn is_loopback_host(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
