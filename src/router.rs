@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     error::ApiError,
-    http::route_table::RouteTable,
+    http::route_table::{KnownRoutes, RouteTable},
     openapi, operation,
     routes::{
         account, agents, apps, auth, claim_codes, collections, credentials, device, docs, domains,
@@ -24,16 +24,15 @@ use crate::{
 /// The routes of one listener.
 pub struct Routes {
     router: Router<AppState>,
-    /// Path and verb of what is no part of the document.
-    pages: Vec<(&'static str, &'static str)>,
-    /// The document of the API's routes among them.
-    pub document: OpenApi,
+    known: KnownRoutes,
 }
 
-/// The routes of the public listener; `extra` are put beside them.
+/// The routes of the public listener, and the document of the API's among them; `extra` are put
+/// beside them.
 #[must_use]
-pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
-    Routes::new(api().merge(extra))
+pub fn site(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
+    let (routes, document) = Routes::new(api().merge(extra));
+    let routes = routes
         .get("/alive", health::alive)
         .get("/ready", health::ready)
         .get("/v1/openapi.json", docs::openapi)
@@ -92,14 +91,16 @@ pub fn site(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/apps/{id}/versions", pages::app::versions::list::page)
         .get("/apps/{id}/versions/{number}", pages::app::versions::one::page)
         .post("/apps/{id}/versions/{number}", pages::app::versions::roll_back::submit)
-        .get("/authorize", visitor::authorize::authorize)
+        .get("/authorize", visitor::authorize::authorize);
+    (routes, document)
 }
 
-/// The routes of apps' own origins; `extra` are put beside them. None of the site's is there: an
-/// app's page is hostile to the site.
+/// The routes of apps' own origins, and the document of the API's among them; `extra` are put beside
+/// them. None of the site's is there: an app's page is hostile to the site.
 #[must_use]
-pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
-    Routes::new(participant_api().merge(extra))
+pub fn apps(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
+    let (routes, document) = Routes::new(participant_api().merge(extra));
+    let routes = routes
         .get("/", page::page)
         .get("/{*path}", page::page)
         .get("/s/sdk.js", page::sdk)
@@ -109,13 +110,15 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> Routes {
         .get("/s/callback", visitor::callback::callback)
         .get("/s/share/{token}", visitor::share::share)
         .get("/s/grant/{token}", visitor::grant::grant)
-        .get("/s/preview/{token}", visitor::preview::preview)
+        .get("/s/preview/{token}", visitor::preview::preview);
+    (routes, document)
 }
 
-/// The routes of the operator's listener.
+/// The routes of the operator's listener, and the document of the API's among them.
 #[must_use]
-pub fn ops() -> Routes {
-    Routes::new(operators_api())
+pub fn ops() -> (Routes, OpenApi) {
+    let (routes, document) = Routes::new(operators_api());
+    let routes = routes
         .get("/alive", health::alive)
         .get("/ready", health::ready)
         .get("/metrics", ops::overview::prometheus)
@@ -128,24 +131,23 @@ pub fn ops() -> Routes {
         .get("/ops/console.js", ops::pages::script)
         .get("/ops/console.css", ops::pages::style)
         .get("/ops/api/openapi.json", ops::document::document)
-        .post("/ops/apps/{id}/close", ops::close::close)
+        .post("/ops/apps/{id}/close", ops::close::close);
+    (routes, document)
 }
 
 /// The OpenAPI document of the service's own routes.
 #[must_use]
 pub fn document() -> OpenApi {
-    whole_document(&site(OpenApiRouter::new()), &apps(OpenApiRouter::new()))
+    whole_document(site(OpenApiRouter::new()).1, apps(OpenApiRouter::new()).1)
 }
 
 /// One document of both kinds of origin: each path of an app's origin names its server.
 #[must_use]
-pub fn whole_document(site: &Routes, apps: &Routes) -> OpenApi {
-    let mut document = site.document.clone();
-    let mut participant = apps.document.clone();
-    openapi::serve_from_app_origin(&mut participant);
-    document.merge(participant);
-    openapi::share_items(&mut document);
-    document
+pub fn whole_document(mut site: OpenApi, mut apps: OpenApi) -> OpenApi {
+    openapi::serve_from_app_origin(&mut apps);
+    site.merge(apps);
+    openapi::share_items(&mut site);
+    site
 }
 
 fn api() -> OpenApiRouter<AppState> {
@@ -343,9 +345,9 @@ fn sharing() -> OpenApiRouter<AppState> {
 }
 
 impl Routes {
-    fn new(api: OpenApiRouter<AppState>) -> Self {
+    fn new(api: OpenApiRouter<AppState>) -> (Self, OpenApi) {
         let (router, document) = api.split_for_parts();
-        Self { router, pages: Vec::new(), document }
+        (Self { router, known: KnownRoutes::of(&document) }, document)
     }
 
     /// Adds a GET (and HEAD) that is no part of the API's document: a page.
@@ -355,7 +357,8 @@ impl Routes {
         T: 'static,
     {
         self.router = self.router.route(path, routing::get(handler));
-        self.pages.extend([(path, "GET"), (path, "HEAD")]);
+        self.known.add_page(path, "GET");
+        self.known.add_page(path, "HEAD");
         self
     }
 
@@ -366,7 +369,7 @@ impl Routes {
         T: 'static,
     {
         self.router = self.router.route(path, routing::post(handler));
-        self.pages.push((path, "POST"));
+        self.known.add_page(path, "POST");
         self
     }
 
@@ -374,12 +377,11 @@ impl Routes {
     /// `name`.
     #[must_use]
     pub fn into_table(self, name: &'static str, state: &AppState) -> RouteTable {
-        let pages = self.pages;
         let router = self
             .router
             .fallback(|| async { ApiError::unknown_path() })
             .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
             .with_state(state.clone());
-        RouteTable::new(name, router, &self.document, &pages)
+        RouteTable::new(name, router, self.known)
     }
 }

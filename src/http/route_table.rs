@@ -35,6 +35,24 @@ struct Route {
 /// not know.
 type Methods = BTreeMap<&'static str, Option<Takes>>;
 
+/// Paths and verbs, before there is a router for them.
+#[derive(Debug, Default)]
+pub struct KnownRoutes(BTreeMap<String, Methods>);
+
+impl KnownRoutes {
+    /// Those of an API's document.
+    #[must_use]
+    pub fn of(document: &OpenApi) -> Self {
+        let paths = document.paths.paths.iter();
+        Self(paths.map(|(path, item)| (path.clone(), methods(item))).collect())
+    }
+
+    /// Adds a page, which is no part of the document.
+    pub fn add_page(&mut self, path: &str, method: &'static str) {
+        self.0.entry(path.to_owned()).or_default().insert(method, None);
+    }
+}
+
 /// What an operation takes beside its path and body.
 #[derive(Debug)]
 struct Takes {
@@ -45,25 +63,12 @@ struct Takes {
 }
 
 impl RouteTable {
-    /// The routes of `handlers`, counted under `name`: those of the API's `document`, and `pages`
-    /// (path and verb), which are no part of it.
+    /// The routes of `handlers`, which are `known`, counted under `name`.
     #[must_use]
-    pub fn new(
-        name: &'static str,
-        handlers: axum::Router,
-        document: &OpenApi,
-        pages: &[(&'static str, &'static str)],
-    ) -> Self {
-        let mut routes = BTreeMap::<&str, Methods>::new();
-        for (path, item) in &document.paths.paths {
-            routes.entry(path).or_default().extend(methods(item));
-        }
-        for (path, method) in pages {
-            routes.entry(path).or_default().insert(method, None);
-        }
-        let templates = routes.keys().map(|path| (*path).to_owned()).collect();
+    pub fn new(name: &'static str, handlers: axum::Router, known: KnownRoutes) -> Self {
+        let templates = known.0.keys().cloned().collect();
         let mut router = Router::new();
-        for (number, (path, methods)) in routes.into_iter().enumerate() {
+        for (number, (path, methods)) in known.0.into_iter().enumerate() {
             // The same paths are in axum's router, which has refused what contradicts itself.
             let _ = router.insert(path, Route { number, methods });
         }

@@ -32,8 +32,7 @@ impl Reference {
     /// Renders everything that follows from `document` and the error table. `app_url` is the
     /// address of an app, with `{slug}` for its slug.
     #[must_use]
-    pub fn render(document: &OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
-        let mut document = document.clone();
+    pub fn render(mut document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
         name_addresses(&mut document, public_url, app_url);
         let docs = DocsPage {
             title: &document.info.title,

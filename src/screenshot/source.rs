@@ -38,7 +38,7 @@ pub(super) struct AppSource {
 
 impl AppSource {
     pub(super) fn new(state: &AppState, app: Arc<AppRecord>) -> Self {
-        let table = router::apps(OpenApiRouter::new()).into_table("screenshot", state);
+        let table = router::apps(OpenApiRouter::new()).0.into_table("screenshot", state);
         Self {
             participants: table.handlers(),
             origin: state.app_origin(app.id, &app.slug),

@@ -138,11 +138,11 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;
     let directory = rooms.directory.clone();
-    let routes = router::site(hooks.routes);
-    let app_routes = router::apps(hooks.app_routes);
-    let document = router::whole_document(&routes, &app_routes);
+    let (routes, document) = router::site(hooks.routes);
+    let (app_routes, app_document) = router::apps(hooks.app_routes);
+    let document = router::whole_document(document, app_document);
     let state = AppState::new(State {
-        reference: Reference::render(&document, &public_url, &origins.app_url("{slug}"), &docs_url),
+        reference: Reference::render(document, &public_url, &origins.app_url("{slug}"), &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,
@@ -168,7 +168,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_table = routes.into_table("site", &state);
     let apps_table = app_routes.into_table("app", &state);
     let site_edge = Edge::site(state.clone(), site_table, apps_table);
-    let ops_edge = Edge::ops(state.clone(), router::ops().into_table("ops", &state));
+    let ops_edge = Edge::ops(state.clone(), router::ops().0.into_table("ops", &state));
     tokio::spawn(ops::run(state.clone()));
     if let Some(custom) = state.custom_domains.clone() {
         let (domains, drain) = (state.rooms.domains.clone(), state.drain.clone());

@@ -1,10 +1,20 @@
 //! Bounds at the boundary: requests per network, time for heads and bodies, the CLI version.
 
-use std::time::{Duration, Instant};
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
+use axum::body::Body;
+use bytes::Bytes;
 use governor::clock::FakeRelativeClock;
+use http::HeaderMap;
 use reqwest::Method;
-use rookery::http::{client, rate_limit::Limiter};
+use rookery::http::{client, linger, rate_limit::Limiter};
 use rookery_domain::ErrorCode;
 use serde_json::json;
 use tokio::time::timeout;
@@ -164,6 +174,33 @@ async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
         let answer = answer.trim_start_matches('}');
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn of_who_is_refused_at_the_door_a_megabyte_is_read_at_most() {
+    const CHUNK: usize = 64 << 10;
+    let read_of = async |chunks: usize, refused: bool| {
+        let read = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&read);
+        let chunks = (0..chunks).map(move |_| {
+            count.fetch_add(CHUNK, Ordering::Relaxed);
+            Ok::<_, Infallible>(Bytes::from(vec![b'x'; CHUNK]))
+        });
+        let body = Body::from_stream(futures::stream::iter(chunks));
+        let (body, leftover) = linger::watch(&HeaderMap::new(), body);
+        drop(body);
+        if refused {
+            leftover.drain_refused().await
+        } else {
+            leftover.drain().await
+        }
+        read.load(Ordering::Relaxed)
+    };
+    assert_eq!(read_of(8, true).await, 8 * CHUNK);
+    let most = (1 << 20) + CHUNK;
+    assert!((1 << 20..=most).contains(&read_of(2_000, true).await));
+    // What somebody sends who was let in is read further, so that it learns what was wrong with it.
+    assert_eq!(read_of(100, false).await, 100 * CHUNK);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use http::header;
 
 use crate::{openapi, router};
 
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi::to_json(&router::ops().document));
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi::to_json(&router::ops().1));
 
 /// The document.
 pub async fn document() -> impl IntoResponse {
