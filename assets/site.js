@@ -208,6 +208,12 @@
   document.addEventListener('htmx:beforeSwap', () => { scrolled = table()?.scrollLeft ?? 0; });
   document.addEventListener('htmx:afterSwap', () => { if (table()) table().scrollLeft = scrolled; });
 
+  // A refusal that comes in place of a part of the page has the focus at its field, as one that comes
+  // with a page has, whatever its address leads to.
+  const attend = () => { document.querySelector('[aria-invalid=true]')?.focus(); };
+  attend();
+  document.addEventListener('htmx:oobAfterSwap', attend);
+
   const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);
   document.addEventListener('htmx:load', (event) => enhance(event.detail.elt));

@@ -10,7 +10,8 @@ use crate::{
     routes::{
         self_apps::record::Shelf,
         site::{
-            desk::{Desk, Frame, Section},
+            desk::Desk,
+            frame::{Frame, Section},
             records::App,
         },
     },
