@@ -16,9 +16,10 @@
 
   // On a phone the tabs scroll; the one that is open is brought into sight. Not by `scrollIntoView`: some
   // browsers let the keyboard begin there, behind the way to the content.
-  const current = document.querySelector('.tabs [aria-current]');
-  const tabs = current?.closest('.tabs');
-  if (tabs) tabs.scrollLeft += current.getBoundingClientRect().x - tabs.getBoundingClientRect().x - (tabs.clientWidth - current.offsetWidth) / 2;
+  for (const current of document.querySelectorAll(':is(.tabs, .chips.line) [aria-current]')) {
+    const tabs = current.closest('.tabs, .line');
+    tabs.scrollLeft += current.getBoundingClientRect().x - tabs.getBoundingClientRect().x - (tabs.clientWidth - current.offsetWidth) / 2;
+  }
 
   // Buttons that copy what stands beside them.
   const copyButtons = (root) => {

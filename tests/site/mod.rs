@@ -19,6 +19,7 @@ mod settings;
 mod sharing;
 mod sign_in;
 mod versions;
+mod way_back;
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
