@@ -3,8 +3,10 @@
 (() => {
   'use strict';
 
-  // Times stand in UTC; here they become the reader's own.
-  const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  // Times stand in UTC; here they become the reader's own, and say whose zone that is. What stood there
+  // is what they say when the pointer rests on them.
+  const clock = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric',
+    hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
   const localTimes = (root) => {
     for (const time of root.querySelectorAll('time[datetime]')) {
       const at = new Date(time.dateTime);
