@@ -64,6 +64,7 @@ async fn a_second_interrupt_ends_at_once_and_a_second_sigterm_does_not() {
     signal(&child, "-TERM");
     until_async("the drain", async || TcpStream::connect(site).await.is_err()).await;
     signal(&child, "-TERM");
+    rookery::outbound::install_tls();
     let health = reqwest::get(format!("http://{ops}/alive")).await;
     assert_eq!(health.expect("it still drains").status(), 200);
     signal(&child, "-INT");
@@ -102,6 +103,7 @@ async fn the_next_line_tells_how_many_were_left_out() {
     let most = ("ROOKERY__LOG__REQUESTS_PER_SECOND_MAX", "1");
     let mut child = rookery(data.path()).env(most.0, most.1).spawn().unwrap();
     let (site, _) = addresses(&mut child);
+    rookery::outbound::install_tls();
     let client = reqwest::Client::new();
     let ask = async |path: &str| {
         Answer::of(client.get(format!("http://{site}{path}"))).await;

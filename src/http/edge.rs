@@ -261,7 +261,9 @@ impl Edge {
             headers::lead_below(base, response);
         }
         if passing.is_http_10 && response.body().size_hint().exact().is_none() {
-            // Its end is the connection's (RFC 9112, 6.3).
+            // Its end is the connection's (RFC 9112, 6.3). In the other version hyper would promise to
+            // keep the connection, as the client has asked.
+            *response.version_mut() = Version::HTTP_10;
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         headers::write(response, passing.request_id.clone(), passing.is_private(), self.https);
