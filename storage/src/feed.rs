@@ -151,8 +151,8 @@ pub struct Pruned {
 }
 
 /// Deletes the oldest events that retention does not keep, at most [`PRUNE_CHUNK`], and raises
-/// the floor in the same transaction. The remains of rows purged before them go too, and as many of
-/// the oldest answers. `None` for an app without head.
+/// the floor in the same transaction. The remains of rows purged before them go too. By bytes the
+/// app's head is believed; [`history::more_than`] counts anew. `None` for an app without head.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -171,9 +171,11 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
         )
         .await?;
     let Some((last_seq, floor, bytes)) = head else { return Ok(None) };
-    let is_too_much = bytes > i64::try_from(keep.bytes).unwrap_or(i64::MAX);
-    let (by_bytes, more_answers) =
-        if is_too_much { history::trim(tx, app, keep.bytes).await? } else { (0, false) };
+    let excess = bytes.saturating_sub(i64::try_from(keep.bytes).unwrap_or(i64::MAX));
+    let by_bytes = match excess {
+        ..=0 => 0,
+        _ => history::oldest_events(tx, app, excess, PRUNE_CHUNK).await?.unwrap_or(last_seq),
+    };
     let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
     // The first event that is young enough stops it, so that the feed keeps no holes.
     let young: Option<(i64,)> = tx
@@ -186,13 +188,10 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     let by_age = young.map_or(last_seq, |(seq,)| seq - 1);
     let target = by_count.max(by_age).max(by_bytes).min(last_seq);
     if target <= floor {
-        if is_too_much {
-            history::count_anew(tx, app).await?;
-        }
         return Ok(Some(Pruned {
             events: 0,
             floor_seq: floor.max(0).cast_unsigned(),
-            more: more_answers,
+            more: false,
         }));
     }
     let through = target.min(floor + i64::from(PRUNE_CHUNK));
@@ -202,6 +201,7 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
             args![app, through],
         )
         .await?;
+    let gone = history::bytes_through(tx, app, through).await?;
     let events = tx
         .execute("delete from events where app_id = $1 and seq <= $2", args![app, through])
         .await?;
@@ -213,9 +213,9 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     if let Some((at,)) = newest_gone {
         drop_tombstones(tx, app, at).await?;
     }
-    history::count_anew(tx, app).await?;
+    history::subtract(tx, app, gone).await?;
     let floor_seq = through.max(0).cast_unsigned();
-    Ok(Some(Pruned { events, floor_seq, more: through < target || more_answers }))
+    Ok(Some(Pruned { events, floor_seq, more: through < target }))
 }
 
 /// Drops the tombstones of what was purged up to `at`, and notes the highest of their versions.

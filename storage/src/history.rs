@@ -1,71 +1,147 @@
 //! What an app keeps beside its rows, by bytes: the events of its feed, and the answers that
 //! idempotency keys replay. `app_head.history_bytes` grows with each commit and is never less than
-//! what is there; here it is counted anew, and what is too much is found. By number and by age the
-//! [`feed`](crate::feed) is pruned, and answers by age where [expiry](crate::expiry) is.
+//! what is there; it is counted anew before anything is deleted for its sake. By number and by age
+//! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and answers where
+//! [expiry](crate::expiry) is.
 
 use rookery_domain::id::AppId;
 
 use crate::{
     commit::ENTRY_BYTES,
-    db::{Tx, args},
+    db::{Db, Tx, args},
     error::Result,
 };
 
-/// Answers may have one part in so many of the bytes.
-const ANSWERS_PART: u64 = 4;
 /// Answers that one transaction deletes at most.
-const ANSWERS_CHUNK: u32 = 500;
+const ANSWERS_CHUNK: u32 = 5_000;
 
-/// Deletes the oldest answers beyond their part of `bytes`, and finds the event up to which events
-/// are beyond the rest; 0 for none. Whether there are more answers to delete comes with it.
-pub(crate) async fn trim(tx: &mut Tx, app: AppId, bytes: u64) -> Result<(i64, bool)> {
-    let most = bytes / ANSWERS_PART;
-    let deleted = tx
-        .execute(
-            "delete from idempotency where scope in (
-                 select scope from (
-                     select scope, created_at,
-                            sum($2 + octet_length(body)) over (order by created_at desc, scope) as kept
-                     from idempotency where app_id = $1) as newest
-                 where kept > $3 order by created_at limit $4)",
-            args![app, ENTRY_BYTES as u64, most, ANSWERS_CHUNK],
-        )
-        .await?;
-    // What is still to be deleted leaves the events alone: they have their part.
-    let left = bytes - answer_bytes(tx, app).await?.min(most);
-    let (through,): (Option<i64>,) = tx
+/// Bytes that an app keeps beside its rows, each entry with what it costs beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    /// Of events.
+    pub events: u64,
+    /// Of answers.
+    pub answers: u64,
+}
+
+/// What an app keeps, counted and written down, where its head says that it is more than `bytes`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History>> {
+    db.transaction((app, bytes), |tx, (app, bytes)| Box::pin(count_in(tx, *app, *bytes))).await
+}
+
+async fn count_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<Option<History>> {
+    if lock(tx, app).await?.is_none_or(|there| there <= bytes) {
+        return Ok(None);
+    }
+    let (events,): (i64,) = tx
         .one(
-            "select max(seq) from (
-                 select seq, sum($2 + coalesce(octet_length(data), 0)) over (order by seq desc) as kept
-                 from events where app_id = $1) as newest
-             where kept > $3",
-            args![app, ENTRY_BYTES as u64, left],
+            "select cast(coalesce(sum($2 + coalesce(octet_length(data), 0)), 0) as bigint)
+             from events where app_id = $1",
+            args![app, ENTRY_BYTES as u64],
         )
         .await?;
-    Ok((through.unwrap_or(0), deleted == u64::from(ANSWERS_CHUNK)))
-}
-
-/// Writes down what is there.
-pub(crate) async fn count_anew(tx: &mut Tx, app: AppId) -> Result<()> {
-    let answers = answer_bytes(tx, app).await?;
-    tx.execute(
-        "update app_head set history_bytes = $3 + (
-             select coalesce(sum($2 + coalesce(octet_length(data), 0)), 0)
-             from events where app_id = $1)
-         where app_id = $1",
-        args![app, ENTRY_BYTES as u64, answers],
-    )
-    .await?;
-    Ok(())
-}
-
-async fn answer_bytes(tx: &mut Tx, app: AppId) -> Result<u64> {
-    let (bytes,): (i64,) = tx
+    let (answers,): (i64,) = tx
         .one(
             "select cast(coalesce(sum($2 + octet_length(body)), 0) as bigint)
              from idempotency where app_id = $1",
             args![app, ENTRY_BYTES as u64],
         )
         .await?;
-    Ok(bytes.max(0).cast_unsigned())
+    tx.execute(
+        "update app_head set history_bytes = $2 where app_id = $1",
+        args![app, events + answers],
+    )
+    .await?;
+    let unsigned = |bytes: i64| bytes.max(0).cast_unsigned();
+    let found = History { events: unsigned(events), answers: unsigned(answers) };
+    Ok(Some(found).filter(|found| found.events + found.answers > bytes))
+}
+
+/// Deletes the oldest answers until so many `bytes` are gone, a bounded number of them; the bytes
+/// that went.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forget_answers(db: &Db, app: AppId, bytes: u64) -> Result<u64> {
+    db.transaction((app, bytes), |tx, (app, bytes)| Box::pin(forget_in(tx, *app, *bytes))).await
+}
+
+async fn forget_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<u64> {
+    lock(tx, app).await?;
+    let gone: Vec<(i64,)> = tx
+        .all(
+            "delete from idempotency where scope in (
+                 select scope from (
+                     select scope, bytes, sum(bytes) over (order by created_at, scope) as through
+                     from (select scope, created_at, $2 + octet_length(body) as bytes
+                           from idempotency where app_id = $1
+                           order by created_at, scope limit $4) as oldest) as summed
+                 where through - bytes < $3)
+             returning cast($2 + octet_length(body) as bigint)",
+            args![app, ENTRY_BYTES as u64, bytes, ANSWERS_CHUNK],
+        )
+        .await?;
+    let gone: i64 = gone.iter().map(|(bytes,)| bytes).sum();
+    subtract(tx, app, gone).await?;
+    Ok(gone.max(0).cast_unsigned())
+}
+
+/// Takes the head first, in the writer's order, so that nobody waits for another in a ring; what it
+/// says of the app's history.
+async fn lock(tx: &mut Tx, app: AppId) -> Result<Option<u64>> {
+    let head: Option<(i64,)> = tx
+        .optional(
+            "update app_head set floor_seq = floor_seq where app_id = $1 returning history_bytes",
+            args![app],
+        )
+        .await?;
+    Ok(head.map(|(bytes,)| bytes.max(0).cast_unsigned()))
+}
+
+/// The oldest events that must go for so many `bytes`, as the number of the last of them, where a
+/// `limit` of events is enough for that.
+pub(crate) async fn oldest_events(
+    tx: &mut Tx,
+    app: AppId,
+    bytes: i64,
+    limit: u32,
+) -> Result<Option<i64>> {
+    let found: Option<(i64,)> = tx
+        .optional(
+            "select seq from (
+                 select seq, sum(bytes) over (order by seq) as through
+                 from (select seq, $2 + coalesce(octet_length(data), 0) as bytes
+                       from events where app_id = $1 order by seq limit $4) as oldest) as summed
+             where through >= $3 order by seq limit 1",
+            args![app, ENTRY_BYTES as u64, bytes, limit],
+        )
+        .await?;
+    Ok(found.map(|(seq,)| seq))
+}
+
+/// Bytes of the events up to a number.
+pub(crate) async fn bytes_through(tx: &mut Tx, app: AppId, seq: i64) -> Result<i64> {
+    let (bytes,): (i64,) = tx
+        .one(
+            "select cast(coalesce(sum($3 + coalesce(octet_length(data), 0)), 0) as bigint)
+             from events where app_id = $1 and seq <= $2",
+            args![app, seq, ENTRY_BYTES as u64],
+        )
+        .await?;
+    Ok(bytes)
+}
+
+/// Notes that so many bytes went. What an entry was emptied of meanwhile is still counted.
+pub(crate) async fn subtract(tx: &mut Tx, app: AppId, bytes: i64) -> Result<()> {
+    tx.execute(
+        "update app_head set history_bytes =
+             case when history_bytes > $2 then history_bytes - $2 else 0 end
+         where app_id = $1",
+        args![app, bytes],
+    )
+    .await?;
+    Ok(())
 }

@@ -12,7 +12,7 @@ use rookery_domain::{
     retention::{in_force, prune_impact},
     time::DAY_S,
 };
-use rookery_storage::{feed, retention};
+use rookery_storage::{feed, history, retention};
 use tracing::warn;
 
 use super::{Context, tour::Round};
@@ -32,6 +32,8 @@ const TOUR_EVERY: Duration = Duration::from_secs(600);
 /// An app that added one part in so many of what it may keep is looked at without waiting for the
 /// tour.
 const FAST_PART: u64 = 4;
+/// Answers may have one part in so many of what an app keeps beside its rows.
+const ANSWERS_PART: u64 = 4;
 /// Feeds that one round prunes.
 const FEEDS_MAX: u32 = 500;
 /// Steps that one round takes on one feed; each deletes a bounded number of events.
@@ -188,9 +190,31 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
     Ok(round)
 }
 
+/// Counts anew what an app keeps beside its rows, if that seems too much, and deletes answers beyond
+/// their part of it.
+async fn answers(context: &Context, app: AppId, bytes: u64) -> Result<()> {
+    let Some(found) = history::more_than(&context.db, app, bytes).await? else { return Ok(()) };
+    let mut excess = found.answers.saturating_sub(bytes / ANSWERS_PART);
+    for _ in 0..STEPS_MAX {
+        if excess == 0 || context.is_stopping() {
+            break;
+        }
+        let gone = history::forget_answers(&context.db, app, excess).await?;
+        if gone == 0 {
+            break;
+        }
+        excess = excess.saturating_sub(gone);
+    }
+    Ok(())
+}
+
 /// Prunes one feed; a failure is logged and keeps nobody else.
 async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round {
     let mut round = Round::default();
+    if let Err(error) = answers(context, app, keep.bytes).await {
+        warn!(app.id = %app, %error, "its answers could not be pruned");
+        return round;
+    }
     for _ in 0..STEPS_MAX {
         if context.is_stopping() {
             return round;

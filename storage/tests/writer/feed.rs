@@ -9,7 +9,7 @@ use rookery_domain::{
 use rookery_storage::{
     commit::{ENTRY_BYTES, Outcome, RowState},
     feed::{self, FeedRetention},
-    idempotency,
+    history, idempotency,
 };
 
 use super::kit::{Draft, deploy, load, start};
@@ -103,12 +103,13 @@ contract! {
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let keep = FeedRetention { bytes: 4_000, ..newest(1_000) };
         assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
+        assert_eq!(history::more_than(&test.db, app, keep.bytes).await.unwrap(), None);
         let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
         assert_eq!((pruned.events, pruned.more), (0, false));
         assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
     }
 
-    async fn answers_have_a_quarter_of_the_bytes_and_the_newest_stay(test: &TestDb) {
+    async fn the_oldest_answers_go_first(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         for n in 0..8_u8 {
@@ -119,18 +120,21 @@ contract! {
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         }
-        let keep = FeedRetention { bytes: 4 * 3 * (ENTRY_BYTES as u64 + 1_000), ..newest(1_000) };
-        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
-        let keep = FeedRetention { bytes: keep.bytes / 2, ..keep };
-        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
-        let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
-        assert_eq!((pruned.events, pruned.more), (0, false));
-        // A quarter has room for one and a half.
+        let each = ENTRY_BYTES as u64 + 1_000;
+        let before = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
+        assert_eq!(before.answers, 8 * each);
+        // As many as are needed for so many bytes.
+        assert_eq!(history::forget_answers(&test.db, app, 2 * each + 1).await.unwrap(), 3 * each);
         for n in 0..8_u8 {
             let found = idempotency::find(&test.db, [n; 32], NOW).await.unwrap();
-            assert_eq!(found.is_some(), n == 7, "{n}");
+            assert_eq!(found.is_some(), n >= 3, "{n}");
         }
-        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
+        let after = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
+        assert_eq!(after, history::History { answers: 5 * each, ..before });
+        let all = after.events + after.answers;
+        assert_eq!(history::more_than(&test.db, app, all).await.unwrap(), None);
+        assert_eq!(history::forget_answers(&test.db, app, u64::from(u32::MAX)).await.unwrap(), 5 * each);
+        assert_eq!(history::forget_answers(&test.db, app, 1).await.unwrap(), 0);
     }
 
     async fn feeds_that_are_due_are_found_page_by_page(test: &TestDb) {
