@@ -115,7 +115,7 @@ contract! {
         for n in 0..8_u8 {
             let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
             let draft = draft.answer([n; 32], &[]).with(|group| {
-                group.idempotency[0].body = "x".repeat(1_000).into();
+                group.idempotency[0].body = "x".repeat(1_000);
                 group.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
             });
             assert_eq!(draft.commit(&writer).await, Outcome::Committed);
