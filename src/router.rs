@@ -291,6 +291,7 @@ fn app_routes() -> OpenApiRouter<AppState> {
         .routes(operation!(apps::purge::purge, apps::purge::ERRORS))
         .routes(operation!(apps::versions::deploy, apps::versions::ERRORS))
         .routes(operation!(apps::document::document, apps::document::ERRORS))
+        .routes(operation!(apps::manifest::manifest, apps::manifest::ERRORS))
         .routes(operation!(apps::wake::wake, apps::wake::ERRORS))
         .routes(operation!(apps::unrestricted::unrestricted, apps::unrestricted::ERRORS))
         .routes(operation!(apps::migration_mode::migration_mode, apps::migration_mode::ERRORS))
