@@ -43,7 +43,7 @@ fn read(text: &str) -> Result<(Url, Security), &'static str> {
     let wrong = "mail.smtp_url: must be an address such as smtps://user:password@host";
     let mut url = Url::parse(text).map_err(|_| wrong)?;
     let host = bare_host(&url).ok_or(wrong)?;
-    let here = is_loopback_host(&host);
+    let here = is_loopback_host(host);
     let mut asked = url.query_pairs();
     let tls = match (asked.next(), asked.next()) {
         (None, _) => None,
