@@ -3,8 +3,10 @@
 (() => {
   'use strict';
 
-  // Times stand in UTC; here they become the reader's own.
-  const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  // Times stand in UTC; here they become the reader's own, and say whose zone that is. What stood there
+  // is what they say when the pointer rests on them.
+  const clock = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric',
+    hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
   const localTimes = (root) => {
     for (const time of root.querySelectorAll('time[datetime]')) {
       const at = new Date(time.dateTime);
@@ -16,9 +18,10 @@
 
   // On a phone the tabs scroll; the one that is open is brought into sight. Not by `scrollIntoView`: some
   // browsers let the keyboard begin there, behind the way to the content.
-  const current = document.querySelector('.tabs [aria-current]');
-  const tabs = current?.closest('.tabs');
-  if (tabs) tabs.scrollLeft += current.getBoundingClientRect().x - tabs.getBoundingClientRect().x - (tabs.clientWidth - current.offsetWidth) / 2;
+  for (const current of document.querySelectorAll(':is(.tabs, .chips.line) [aria-current]')) {
+    const tabs = current.closest('.tabs, .line');
+    tabs.scrollLeft += current.getBoundingClientRect().x - tabs.getBoundingClientRect().x - (tabs.clientWidth - current.offsetWidth) / 2;
+  }
 
   // Buttons that copy what stands beside them.
   const copyButtons = (root) => {
@@ -207,6 +210,12 @@
   const table = () => document.getElementById('rows-table');
   document.addEventListener('htmx:beforeSwap', () => { scrolled = table()?.scrollLeft ?? 0; });
   document.addEventListener('htmx:afterSwap', () => { if (table()) table().scrollLeft = scrolled; });
+
+  // A refusal that comes in place of a part of the page has the focus at its field, as one that comes
+  // with a page has, whatever its address leads to.
+  const attend = () => { document.querySelector('[aria-invalid=true]')?.focus(); };
+  attend();
+  document.addEventListener('htmx:oobAfterSwap', attend);
 
   const enhance = (root) => { localTimes(root); copyButtons(root); plots(root); pushes(root); };
   enhance(document);

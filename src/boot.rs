@@ -20,6 +20,7 @@ use rookery_actors::{
 use rookery_domain::{
     Error, app::AppRecord, principal::Caller, sealed::ServerKey, text::unhex, time::Clock,
 };
+use rookery_storage::commit::Epoch;
 use rookery_storage::faults::Faults;
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
@@ -80,8 +81,14 @@ impl Rooms {
         faults: Faults,
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await?;
-        let key = server_key(config)?;
+        let (key, is_new) = server_key(config)?;
         let epoch = db.next_epoch().await?;
+        if is_new && epoch > Epoch::FIRST {
+            tracing::warn!(
+                "server.key was made just now, but the database was used with another one before: \
+                 secrets that it keeps sealed, such as share links, cannot be shown again"
+            );
+        }
         let writer =
             Writer::start(&db, epoch, WriterOptions { faults, ..WriterOptions::default() })?;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
@@ -157,6 +164,7 @@ pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
         memory_budget_bytes: config.apps.memory_budget_bytes,
         feed_retention_events: config.feed.retention_events,
         feed_retention_days: config.feed.retention_days,
+        feed_retention_bytes: config.feed.retention_bytes,
         meters_interval: Duration::from_secs(config.meters.rollup_interval_s),
         meters_retention_days: config.meters.retention_days,
         app_hosts,
@@ -164,13 +172,13 @@ pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
     }
 }
 
-/// The server's key: the setting, else the file.
-fn server_key(config: &Config) -> Result<ServerKey, BootError> {
-    let key = match config.server.key.expose_secret() {
+/// The server's key: the setting, else the file; and whether it was made for this start.
+fn server_key(config: &Config) -> Result<(ServerKey, bool), BootError> {
+    let (key, is_new) = match config.server.key.expose_secret() {
         "" => key_of_file(&config.data_dir)?,
-        text => parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?,
+        text => (parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?, false),
     };
-    Ok(ServerKey::new(&key))
+    Ok((ServerKey::new(&key), is_new))
 }
 
 /// Reads 64 hexadecimal digits, in either case.
@@ -179,11 +187,13 @@ pub fn parse_key(text: &str) -> Option<[u8; KEY_BYTES]> {
     unhex(&text.to_ascii_lowercase())
 }
 
-/// The key in `folder`, drawn and written there when there is none. Readable by its owner only.
-fn key_of_file(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
+/// The key in `folder`, drawn and written there when there is none, and whether that was so. Readable
+/// by its owner only.
+fn key_of_file(folder: &Path) -> io::Result<([u8; KEY_BYTES], bool)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let path = folder.join(KEY_FILE);
-    if !path.try_exists()? {
+    let is_new = !path.try_exists()?;
+    if is_new {
         write_new_key(folder, &path)?;
     }
     let mut key = [0; KEY_BYTES];
@@ -192,7 +202,7 @@ fn key_of_file(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     if file.read(&mut [0])? != 0 {
         return Err(io::Error::other("longer than a key"));
     }
-    Ok(key)
+    Ok((key, is_new))
 }
 
 /// Writes a key beside `path` and then gives it that name, so that the file is whole or absent,

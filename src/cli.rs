@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     config::{self, Config, Environment},
     demo, openapi, operator, router,
-    server::{self, Hooks, signal},
+    server::{self, Hooks, signal::Signals},
     terminal::{self, OpsArgs},
 };
 
@@ -32,7 +32,8 @@ enum Command {
     Serve,
     /// Runs the server and shows the main job on it: two example apps that stay.
     Demo,
-    /// Prints the settings in force and where they come from; secrets are masked.
+    /// Prints the settings in force and where they come from; secrets are masked. Says, and ends
+    /// with 1, when a server would not start with them.
     Config,
     /// Prints the OpenAPI document.
     Openapi,
@@ -81,7 +82,8 @@ pub fn run() -> ExitCode {
         }),
         Command::Ops(args) => run_once(file, async |config| terminal::run(&config, args).await),
         Command::Backup { file: to } => run_once(file, async |config| {
-            operator::back_up(&config, &to).await?;
+            let mut signals = signals()?;
+            operator::back_up(&config, &to, signals.stop()).await?;
             Ok(format!("backed up to {}\n", to.display()))
         }),
         Command::Restore { file: from, force } => run_once(file, async |config| {
@@ -99,8 +101,11 @@ pub fn run() -> ExitCode {
 }
 
 fn print_config(file: Option<&Path>) -> Result<(), String> {
-    let text = config::describe(file, &Environment::of_process()).map_err(|e| e.to_string())?;
-    print(&text)
+    let environment = Environment::of_process();
+    let text = config::describe(file, &environment).map_err(|e| e.to_string())?;
+    print(&text)?;
+    let config = config::load(file, &environment).map_err(|e| e.to_string())?;
+    server::check(&config).map_err(|e| e.to_string())
 }
 
 /// Does one thing with the settings in force, and prints what it says.
@@ -130,26 +135,32 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
     let _log = crate::log::start(&config.log);
     let runtime = runtime()?;
     let result = runtime.block_on(async {
-        let stop = signal::stop().map_err(|error| format!("cannot listen to signals: {error}"))?;
+        let mut signals = signals()?;
         let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
         let done = if demo { show(&server).await } else { Ok(()) };
         let ended = match done {
             Ok(()) => tokio::select! {
-                () = stop => Ok(()),
+                () = signals.stop() => Ok(()),
                 () = server.state().rooms.runtime.broken() => {
                     Err("the store is broken; nothing can be made durable any more".to_owned())
                 }
             },
             Err(line) => Err(line),
         };
-        server.stop().await;
-        ended
+        tokio::select! {
+            () = server.stop() => ended,
+            () = signals.insist() => Err("interrupted twice: ended without waiting".to_owned()),
+        }
     });
     // What still blocks a thread was given its time; it must not hold up the exit.
     runtime.shutdown_background();
     result
+}
+
+fn signals() -> Result<Signals, String> {
+    Signals::new().map_err(|error| format!("cannot listen to signals: {error}"))
 }
 
 async fn show(server: &server::Server) -> Result<(), String> {
@@ -171,5 +182,9 @@ fn greeting(server: &server::Server) -> String {
 
 fn print(text: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| error.to_string())
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|error| error.to_string()),
+    }
 }

@@ -69,12 +69,17 @@ async fn alone(config: &Config, app: &str) -> Result<Closed, String> {
     Ok(Closed { id: record.id.to_string(), slug: record.slug.to_string() })
 }
 
-/// Writes a copy of the database to `file`, checked and durable; a server may run meanwhile.
+/// Writes a copy of the database to `file`, checked and durable; a server may run meanwhile. When
+/// `stop` ends before, nothing is left of it.
 ///
 /// # Errors
 /// One line that says why there is none.
-pub async fn back_up(config: &Config, file: &Path) -> Result<(), String> {
-    backup::backup(&storage(config), file).await.map_err(|error| error.to_string())
+pub async fn back_up(
+    config: &Config,
+    file: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<(), String> {
+    backup::backup(&storage(config), file, stop).await.map_err(|error| error.to_string())
 }
 
 /// Puts a backup in the place of the database. No server may run.

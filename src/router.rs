@@ -124,6 +124,7 @@ pub fn ops() -> (Routes, OpenApi) {
         .get("/alive", health::alive)
         .get("/ready", health::ready)
         .get("/metrics", ops::overview::prometheus)
+        .get("/", ops::pages::start)
         .get("/ops", ops::pages::overview)
         .get("/ops/tree", ops::pages::tree)
         .get("/ops/hot", ops::pages::hot)

@@ -21,6 +21,7 @@ mod outage;
 mod outbound;
 mod pages;
 mod process;
+mod process_signals;
 mod routes;
 mod secrets;
 mod sharing;

@@ -129,6 +129,10 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     let Some(database) = database::on_postgres().await else { return };
     let url = database.url.clone();
     let server = TestServer::builder().on(database).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let path = app.path("/collections/entries");
+    let write = async || server.send(Method::POST, &owner, &path, &json!({"data": {}})).await;
     server.get("/ready").await.expect(200);
 
     // All that a later server's start does to this one.
@@ -137,7 +141,13 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
         Db::connect(&StorageOptions::postgres(url, folder.path())).await.expect("connected");
     later.next_epoch().await.expect("drawn");
 
-    until_async("the next look", async || server.get("/ready").await.status == 503).await;
+    // Though it goes on to commit, which is no proof.
+    until_async("the next look", async || {
+        write().await;
+        server.get("/ready").await.status == 503
+    })
+    .await;
+    write().await;
     let refusal = server.get("/ready").await;
     assert!(refusal.text.contains("a later server"), "{}", refusal.text);
     later.close().await;

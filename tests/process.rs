@@ -1,8 +1,10 @@
 //! The process: what the binary prints, how it refuses, how it ends.
 
 use std::{
+    ffi::OsStr,
     io::{BufRead as _, BufReader, Read as _},
     net::SocketAddr,
+    os::unix::ffi::OsStrExt as _,
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -17,7 +19,8 @@ use crate::harness::{Answer, RawConnection, TestServer, apps::guestbook, probes}
 /// For what happens at once.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
-fn rookery(data: &Path) -> Command {
+/// The binary, on free ports and with `data` as its folder.
+pub(crate) fn rookery(data: &Path) -> Command {
     on_free_ports(Command::new(env!("CARGO_BIN_EXE_rookery")), data)
 }
 
@@ -43,7 +46,7 @@ fn on_free_ports(mut command: Command, data: &Path) -> Command {
 }
 
 /// Where it listens: for everybody, and for operators.
-fn addresses(child: &mut Child) -> (SocketAddr, SocketAddr) {
+pub(crate) fn addresses(child: &mut Child) -> (SocketAddr, SocketAddr) {
     let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     let line = line.strip_prefix("Rookery listens on http://").expect("where it listens");
     let (site, ops) = line.split_once(" (operators: http://").expect("both");
@@ -141,6 +144,35 @@ fn a_wrong_setting_stops_the_start_with_one_line() {
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(text, "rookery: ROOKERY__SERVER__PROT: no such setting\n");
+}
+
+#[test]
+fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
+    let data = tempfile::tempdir().unwrap();
+    let printed = |name: &str, value: &OsStr| {
+        let out = rookery(data.path()).arg("config").env(name, value).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let near = printed("ROOKERY_REGISTRATION__MODE", OsStr::new("closed"));
+    assert_eq!(near.0, Some(1));
+    assert!(near.1.contains("ROOKERY_REGISTRATION__MODE: settings begin with ROOKERY__"));
+    let no_text = printed("REGISTRATION_MODE", OsStr::from_bytes(b"closed\xff"));
+    assert_eq!(no_text.0, Some(1));
+    assert!(no_text.1.contains("registration.mode"), "{}", no_text.1);
+    // What a start would refuse is said, and printed all the same.
+    let alone = OsStr::new("https://rookery.example.org");
+    let incomplete = printed("ROOKERY__SERVER__PUBLIC_URL", alone);
+    assert_eq!(incomplete.0, Some(1));
+    assert!(incomplete.1.contains("apps_domain"), "{}", incomplete.1);
+}
+
+#[test]
+fn who_reads_no_further_is_no_failure() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).arg("openapi").spawn().unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success() && out.stderr.is_empty(), "{out:?}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct RuntimeOptions {
     pub feed_retention_events: u64,
     /// Days that feed events are kept.
     pub feed_retention_days: u32,
+    /// Bytes of feed events and kept answers per app.
+    pub feed_retention_bytes: u64,
     /// Dormant apps that one round of row retention looks at; the next one goes on behind them.
     pub retention_apps_max: usize,
     /// Time between two roll-ups of meters; a crash loses no more than what one counts.
@@ -58,6 +60,7 @@ impl Default for RuntimeOptions {
             schema_cache_bytes: 64 << 20,
             feed_retention_events: 10_000,
             feed_retention_days: 30,
+            feed_retention_bytes: 32 << 20,
             retention_apps_max: 20_000,
             meters_interval: Duration::from_secs(10),
             meters_retention_days: 400,

@@ -301,13 +301,34 @@ async fn a_feed_loses_its_oldest_events_and_a_cursor_below_them_starts_anew() {
     let stale = app.feed(&house.caller, &from(&first)).await.expect_err("it is below the floor");
     assert_eq!(stale.code, ErrorCode::ResyncRequired);
     assert!(app.feed(&house.caller, &from(&last)).await.unwrap().events.is_empty());
-    let keep = feed::FeedRetention { events: 10, not_before: NOW };
+    let keep = feed::FeedRetention { events: 10, not_before: NOW, bytes: 1 << 40 };
     assert_eq!(feed::due(&house.db, keep, None, 10).await.unwrap(), []);
     // By age, in storage alone: the app sleeps.
     asleep(&app).await;
     house.clock.set(NOW.plus_seconds(31 * DAY_S));
     assert_eq!(house.runtime.workers().run(WorkerKind::FeedRetention).await.unwrap(), 10);
     assert_eq!(app.state(), SlotState::Dormant);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_writes_much_keeps_so_many_bytes_beside_its_rows() {
+    let options = RuntimeOptions { feed_retention_bytes: 8 << 10, ..RuntimeOptions::default() };
+    let house = House::open_with(Faults::default(), options).await;
+    let app = house.app("notes").await;
+    let now = FeedQuery { since: None, wait: Duration::ZERO, limit: 100, collection: None };
+    let first = app.feed(&house.caller, &now).await.unwrap().cursor;
+    for i in 0..60 {
+        house.create(&app, &format!("k{i}")).await.unwrap();
+    }
+    let pruned = house.runtime.workers().run(WorkerKind::FeedRetention).await.unwrap();
+    assert!((20..60).contains(&pruned), "{pruned}");
+    let stale = FeedQuery { since: Some(first), ..now };
+    let stale = app.feed(&house.caller, &stale).await.expect_err("it is below the floor");
+    assert_eq!(stale.code, ErrorCode::ResyncRequired);
+    // The rows are all there, and there is nothing more to take.
+    assert_eq!(app.root().await.unwrap().totals.live, 60);
+    assert_eq!(house.runtime.workers().run(WorkerKind::FeedRetention).await.unwrap(), 0);
     house.close().await;
 }
 

@@ -98,6 +98,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     count("feed.waiters_per_ip_max", config.feed.waiters_per_ip_max as u64)?;
     count("feed.retention_events", config.feed.retention_events)?;
     within("feed.retention_days", u64::from(config.feed.retention_days), DAYS_MAX)?;
+    within("feed.retention_bytes", config.feed.retention_bytes, BYTES_MAX)?;
     timeout("meters.rollup_interval_s", config.meters.rollup_interval_s)?;
     within("meters.retention_days", u64::from(config.meters.retention_days), DAYS_MAX)?;
     if !config.meters.country_header.is_empty() && config.server.trusted_proxies.is_empty() {

@@ -150,6 +150,8 @@ pub struct Feed {
     pub retention_events: u64,
     /// Days that events are kept.
     pub retention_days: u32,
+    /// Bytes of events, and of answers that are kept for idempotency keys, per app.
+    pub retention_bytes: u64,
 }
 
 /// What is counted of apps.

@@ -20,6 +20,8 @@ use super::{ConfigError, DEFAULTS};
 
 /// The prefix of settings in the environment; also the separator between section and key.
 const PREFIX: &str = "ROOKERY__";
+/// What is written for it by mistake.
+const NEAR_PREFIX: &str = "ROOKERY_";
 /// The variable that names the settings file.
 const FILE_VARIABLE: &str = "ROOKERY_CONFIG";
 /// The settings file that is read where it exists and none is named.
@@ -55,8 +57,10 @@ impl Environment {
     /// The environment of this process; variables that are not UTF-8 are none of ours.
     #[must_use]
     pub fn of_process() -> Self {
+        // A value that is no text must not be passed over: what stands in its place is refused, or
+        // fits nothing.
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
+            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
         };
         Self(std::env::vars_os().filter_map(text).collect())
     }
@@ -102,6 +106,14 @@ struct Variables(Dict);
 impl Variables {
     fn read(environment: &Environment, defaults: &Figment) -> Result<Self, ConfigError> {
         let mut dict = Dict::new();
+        let near_miss = environment.0.keys().find(|name| {
+            let rest = name.strip_prefix(NEAR_PREFIX);
+            rest.is_some_and(|rest| !rest.starts_with('_') && rest.contains("__"))
+        });
+        if let Some(name) = near_miss {
+            let why = format!("{name}: settings begin with {PREFIX} (two underscores)");
+            return Err(ConfigError(why));
+        }
         // The documented names first, so that the longer, more specific spelling wins.
         let documented = DOCUMENTED_NAMES.iter().filter_map(|(name, path)| {
             environment.0.get(*name).map(|value| (*name, (*path).to_owned(), value))

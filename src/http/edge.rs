@@ -18,7 +18,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::FutureExt as _;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, request::Parts};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version, header, request::Parts,
+};
+use http_body::Body as _;
 use rookery_actors::AppHandle;
 use rookery_domain::{
     Error,
@@ -32,6 +35,7 @@ use super::{
     cli_version,
     client::{self, RequestContext},
     conditional::IfNoneMatch,
+    figures::OpenConnection,
     headers, linger, metering,
     operators::{self, Operators},
     origin::{self, Origin},
@@ -136,6 +140,18 @@ impl Edge {
         self.leave(passing, response, app)
     }
 
+    /// Counts a connection for as long as it is there.
+    pub fn open_connection(&self) -> OpenConnection<'_> {
+        self.state.ops.http.open_connection()
+    }
+
+    /// Counts and logs what `peer` sent that was no request, or did not become one in time. There is
+    /// nobody to ask for a method or a route, and the connection has been answered and closed.
+    pub fn tell_bad_head(&self, peer: SocketAddr, why: &hyper::Error) {
+        self.state.ops.http.count_bad_head();
+        self.log.write_bad_head(peer.ip(), why, Instant::now());
+    }
+
     /// What is known of a request before anything is done for it.
     fn enter<'a>(
         &self,
@@ -158,6 +174,7 @@ impl Edge {
             by_proxy: client::is_trusted(peer, proxies),
             request_id: self.request_ids.of(&parts.headers),
             allowance: self.limiter.as_ref().map(|limiter| limiter.count(address)),
+            is_http_10: parts.version == Version::HTTP_10,
             method,
             uri,
             routes,
@@ -242,6 +259,12 @@ impl Edge {
         }
         if let Some(base) = &passing.base {
             headers::lead_below(base, response);
+        }
+        if passing.is_http_10 && response.body().size_hint().exact().is_none() {
+            // Its end is the connection's (RFC 9112, 6.3). In the other version hyper would promise to
+            // keep the connection, as the client has asked.
+            *response.version_mut() = Version::HTTP_10;
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         headers::write(response, passing.request_id.clone(), passing.is_private(), self.https);
     }
@@ -338,6 +361,8 @@ struct Passing<'a> {
     address: IpAddr,
     by_proxy: bool,
     request_id: HeaderValue,
+    /// Whether its client knows no chunks.
+    is_http_10: bool,
     /// Where its address stands with the rate limit.
     allowance: Option<Allowance>,
     method: Method,

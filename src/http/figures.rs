@@ -109,11 +109,30 @@ impl RouteFigures {
 pub struct HttpFigures {
     routes: Mutex<Vec<Arc<RouteFigures>>>,
     errors: [AtomicU64; ErrorCode::ALL.len()],
+    /// Connections of both listeners that are open now.
+    connections: AtomicU64,
+    /// Heads that were no request, or did not come in time.
+    bad_heads: AtomicU64,
+}
+
+/// Counts a connection for as long as it is there.
+#[derive(Debug)]
+pub struct OpenConnection<'a>(&'a AtomicU64);
+
+impl Drop for OpenConnection<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 impl Default for HttpFigures {
     fn default() -> Self {
-        Self { routes: Mutex::default(), errors: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Self {
+            routes: Mutex::default(),
+            errors: std::array::from_fn(|_| AtomicU64::new(0)),
+            connections: AtomicU64::new(0),
+            bad_heads: AtomicU64::new(0),
+        }
     }
 }
 
@@ -138,6 +157,29 @@ impl HttpFigures {
         if let Some(counter) = self.errors.get(code as usize) {
             counter.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Counts a connection until it is dropped.
+    pub fn open_connection(&self) -> OpenConnection<'_> {
+        self.connections.fetch_add(1, Relaxed);
+        OpenConnection(&self.connections)
+    }
+
+    /// Connections that are open now.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Relaxed)
+    }
+
+    /// Counts a head that was no request.
+    pub fn count_bad_head(&self) {
+        self.bad_heads.fetch_add(1, Relaxed);
+    }
+
+    /// Heads that were no request.
+    #[must_use]
+    pub fn bad_heads(&self) -> u64 {
+        self.bad_heads.load(Relaxed)
     }
 
     /// Every kind of origin.

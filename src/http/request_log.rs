@@ -1,6 +1,8 @@
 //! One line per request, written once, at the boundary. Expected outcomes are not errors: a
 //! refusal is `info`, what the service failed at is `error`, what it could not take is `warn`.
-//! Above the settings' rate successful requests are counted, and the next line tells how many.
+//! Above the settings' rate requests are counted, and the next line tells how many; those that
+//! succeed and those that are refused each have the rate of their own, so that neither hides the
+//! others.
 
 use std::{
     net::IpAddr,
@@ -16,9 +18,29 @@ use rookery_domain::{ErrorCode, trace::TraceId};
 pub struct RequestLog {
     start: Instant,
     lines_per_second_max: u32,
-    second: AtomicU64,
-    lines: AtomicU32,
+    successes: Lines,
+    refusals: Lines,
     skipped: AtomicU32,
+}
+
+/// The lines of the present second.
+#[derive(Debug, Default)]
+struct Lines {
+    second: AtomicU64,
+    written: AtomicU32,
+}
+
+impl Lines {
+    /// Takes one of `most` in this `second`; false when there is none.
+    fn take(&self, second: u64, most: u32) -> bool {
+        // Read before writing: nearly every request finds the second unchanged.
+        if self.second.load(Ordering::Relaxed) != second
+            && self.second.swap(second, Ordering::Relaxed) != second
+        {
+            self.written.store(0, Ordering::Relaxed);
+        }
+        self.written.fetch_add(1, Ordering::Relaxed) < most
+    }
 }
 
 /// What a line tells.
@@ -45,14 +67,14 @@ pub struct Line<'a> {
 }
 
 impl RequestLog {
-    /// A log of at most this many successful requests a second.
+    /// A log of at most this many requests a second that succeed, and as many that are refused.
     #[must_use]
     pub fn new(lines_per_second_max: u32) -> Self {
         Self {
             start: Instant::now(),
             lines_per_second_max,
-            second: AtomicU64::new(0),
-            lines: AtomicU32::new(0),
+            successes: Lines::default(),
+            refusals: Lines::default(),
             skipped: AtomicU32::new(0),
         }
     }
@@ -67,17 +89,23 @@ impl RequestLog {
             return false;
         }
         let second = now.saturating_duration_since(self.start).as_secs();
-        // Read before writing: nearly every request finds the second unchanged.
-        if self.second.load(Ordering::Relaxed) != second
-            && self.second.swap(second, Ordering::Relaxed) != second
-        {
-            self.lines.store(0, Ordering::Relaxed);
-        }
-        let wanted = self.lines.fetch_add(1, Ordering::Relaxed) < self.lines_per_second_max;
+        let lines = if status.is_client_error() { &self.refusals } else { &self.successes };
+        let wanted = lines.take(second, self.lines_per_second_max);
         if !wanted {
             self.skipped.fetch_add(1, Ordering::Relaxed);
         }
         wanted
+    }
+
+    /// Tells of what was no request, under the bound of refusals.
+    pub fn write_bad_head(&self, client: IpAddr, why: &hyper::Error, now: Instant) {
+        if self.wants(StatusCode::BAD_REQUEST, now) {
+            tracing::info!(
+                target: "rookery::request",
+                { client.address = %client, error.cause = %why },
+                "no request"
+            );
+        }
     }
 
     /// Writes the line.
@@ -97,7 +125,8 @@ impl RequestLog {
                     error.cause = line.cause,
                     client.address = %line.client,
                     duration_us = u64::try_from(line.took.as_micros()).unwrap_or(u64::MAX),
-                    log.skipped = (skipped > 0).then_some(skipped),
+                    // A name that begins with `log.` is left out of the text format.
+                    skipped = (skipped > 0).then_some(skipped),
                     },
                     "request"
                 )

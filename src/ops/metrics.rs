@@ -93,7 +93,11 @@ fn messages(out: &mut Exposition, totals: &RuntimeTotals) {
 
 fn writer(out: &mut Exposition, writer: &WriterHealth) {
     let counters = [
-        ("rookery_commits_total", "Transactions committed.", writer.batches),
+        (
+            "rookery_commits_total",
+            "Transactions of apps: accounts and sweeps commit beside them.",
+            writer.batches,
+        ),
         ("rookery_commit_groups_total", "Groups of apps made durable.", writer.groups),
         ("rookery_commit_rows_total", "Rows made durable.", writer.rows),
         ("rookery_commit_events_total", "Feed events made durable.", writer.events),
@@ -145,6 +149,12 @@ fn http(out: &mut Exposition, state: &State) {
     for (code, count) in state.ops.http.errors() {
         out.sample(name, &[("code", code.as_str())], count);
     }
+    let name = "rookery_http_bad_heads_total";
+    let help = "What came that was no request, or did not become one in time.";
+    out.single(name, Kind::Counter, help, state.ops.http.bad_heads());
+    let name = "rookery_http_connections";
+    let help = "Open connections of both listeners.";
+    out.single(name, Kind::Gauge, help, state.ops.http.connections());
     let name = "rookery_feed_waiters";
     let help = "Open long-polls and streams.";
     out.single(name, Kind::Gauge, help, state.feed_waiters.count());
@@ -172,6 +182,21 @@ fn server(out: &mut Exposition, state: &State) {
     }
     if let Some(fds) = process::open_fds() {
         out.single("process_open_fds", Kind::Gauge, "Open file descriptors.", fds);
+    }
+    if let Some(fds) = process::max_fds() {
+        let name = "process_max_fds";
+        out.single(name, Kind::Gauge, "File descriptors that may be open.", fds);
+    }
+    if let Some(seconds) = process::cpu_seconds() {
+        let name = "process_cpu_seconds_total";
+        out.single(name, Kind::Counter, "CPU time of the process, user and system.", seconds);
+    }
+    let name = "process_start_time_seconds";
+    let started = state.clock.now().0 as f64 / 1e6 - state.ops.uptime().as_secs_f64();
+    out.single(name, Kind::Gauge, "When the process started, in seconds since 1970.", started);
+    if let Some(bytes) = state.rooms.db.file_bytes() {
+        let name = "rookery_database_bytes";
+        out.single(name, Kind::Gauge, "SQLite's file and its log.", bytes);
     }
 }
 

@@ -2,7 +2,8 @@
 //! later server has taken the database over.
 //!
 //! Commits that succeed are the proof. Where none has since the last look, that is too long ago, or
-//! one was fenced, a small one is made to find out, at most one a second however many ask.
+//! one was fenced, a small one is made to find out, at most one a second however many ask. A database
+//! that was taken over does not come back, whatever can still be written to it.
 
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ struct Last {
     looked: Option<(Instant, Result<()>)>,
     commits: u64,
     fenced: u64,
+    /// A later server has taken the database over.
+    superseded: bool,
 }
 
 impl Readiness {
@@ -55,6 +58,9 @@ impl Readiness {
         if writer.stuck {
             return Err(Error::unavailable("a commit takes too long"));
         }
+        if rooms.db.has_lost_its_file() {
+            return Err(Error::unavailable("the database's file is gone"));
+        }
         if !rooms.directory.is_up() {
             return Err(Error::unavailable("accounts are being loaded"));
         }
@@ -68,26 +74,40 @@ impl Readiness {
         let committed =
             looked_lately && writer.batches > last.commits && writer.fenced == last.fenced;
         (last.commits, last.fenced) = (writer.batches, writer.fenced);
-        let found = if committed { Ok(()) } else { probe(state).await };
+        if !last.superseded {
+            last.superseded = match probe(state, committed).await {
+                Ok(superseded) => superseded,
+                Err(error) => {
+                    last.looked = Some((Instant::now(), Err(error.clone())));
+                    return Err(error);
+                }
+            };
+            if last.superseded {
+                tracing::warn!("not ready: a later server has taken the database over");
+            }
+        }
+        let found = match last.superseded {
+            true => Err(Error::unavailable("a later server has taken the database over")),
+            false => Ok(()),
+        };
         last.looked = Some((Instant::now(), found.clone()));
         found
     }
 }
 
-async fn probe(state: &State) -> Result<()> {
+/// Makes a commit, unless some were `committed` lately; whether a later server has taken over.
+async fn probe(state: &State, committed: bool) -> Result<bool> {
     let now = state.clock.now().0.to_string();
     let (db, writer) = (state.rooms.db.clone(), state.rooms.writer.clone());
     // A transaction runs to its end whatever becomes of whoever asked.
     let looked = tokio::spawn(async move {
-        meta::set(&db, PROBE_KEY, &now).await?;
+        if !committed {
+            meta::set(&db, PROBE_KEY, &now).await?;
+        }
         writer.is_superseded().await
     });
     match tokio::time::timeout(PROBE_MAX, looked).await {
-        Ok(Ok(Ok(false))) => Ok(()),
-        Ok(Ok(Ok(true))) => {
-            tracing::warn!("not ready: a later server has taken the database over");
-            Err(Error::unavailable("a later server has taken the database over"))
-        }
+        Ok(Ok(Ok(superseded))) => Ok(superseded),
         Ok(Ok(Err(error))) => {
             tracing::warn!(%error, "not ready: a commit failed");
             Err(Error::unavailable("a commit cannot be made now"))

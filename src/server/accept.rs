@@ -149,11 +149,13 @@ async fn connection(
     limits: Limits,
     drain: CancellationToken,
 ) {
+    let counted = edge.open_connection();
     if !speaks(&stream, limits, &drain).await {
         return;
     }
     // Boxed: a connection that has not spoken yet needs no room for it.
-    Box::pin(http(stream, peer, edge, limits, drain)).await;
+    Box::pin(http(stream, peer, Arc::clone(&edge), limits, drain)).await;
+    drop(counted);
     drop(slot);
 }
 
@@ -183,8 +185,13 @@ async fn http(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
-        // The client left, did not read, or sent no HTTP: its affair, not ours.
-        _ = connection.as_mut() => return,
+        ended = connection.as_mut() => {
+            // That the client left, or did not read, is its affair.
+            if let Err(error) = ended && (error.is_parse() || error.is_timeout()) {
+                edge.tell_bad_head(peer, &error);
+            }
+            return;
+        }
         () = drain.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     // What a connection that owes nothing waits for is the rest of a request's head.

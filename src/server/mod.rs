@@ -115,14 +115,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let site_listener = listen("server.listen", config.server.listen, limits.write_timeout)?;
     let site = site_listener.1;
     let ops_listener = listen("ops.listen", config.ops.listen, limits.write_timeout)?;
-    let address = match config.server.public_url.as_str() {
-        "" => format!("http://localhost:{}", site.port()),
-        url => url.to_owned(),
-    };
-    let origins = Origins::new(&address, &config.apps_domain, config.apps_mode.as_str())
-        .map_err(|error| StartError::Setting(error.message))?;
-    // In one spelling, however the setting has it.
-    let public_url = origins.site_origin();
+    let (origins, public_url) = addresses(&config, site.port())?;
     let docs_url = match config.server.docs_url.as_str() {
         "" => public_url.clone(),
         url => url.to_owned(),
@@ -175,6 +168,30 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         tokio::spawn(custom.keep_clean(domains, drain));
     }
     Ok(serve(state, (site_listener, site_edge), (ops_listener, ops_edge), limits))
+}
+
+/// What a start would refuse of settings that are right by themselves.
+///
+/// # Errors
+/// [`StartError`], as [`start`] has it.
+pub fn check(config: &Config) -> Result<(), StartError> {
+    let (origins, _) = addresses(config, config.server.listen.port())?;
+    Countries::open(&config.meters).map_err(StartError::Setting)?;
+    CustomDomains::of(config, &origins)?;
+    Ok(())
+}
+
+/// Where the site and its apps live, for a server that listens on `port`; and the site's own address.
+fn addresses(config: &Config, port: u16) -> Result<(Origins, String), StartError> {
+    let address = match config.server.public_url.as_str() {
+        "" => format!("http://localhost:{port}"),
+        url => url.to_owned(),
+    };
+    let origins = Origins::new(&address, &config.apps_domain, config.apps_mode.as_str())
+        .map_err(|error| StartError::Setting(error.message))?;
+    // In one spelling, however the setting has it.
+    let public_url = origins.site_origin();
+    Ok((origins, public_url))
 }
 
 /// Bounds of connections to the public listener.

@@ -5,11 +5,18 @@
 
 use std::{
     fs::{self, File, OpenOptions},
+    future::Future,
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use rusqlite::{Connection, OpenFlags};
+use parking_lot::Mutex;
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
 
 use crate::{
     db::{
@@ -28,25 +35,65 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
 const EXISTS: &str = "it exists; backups never overwrite";
 
 /// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
-/// this returns; the server may run all the while.
+/// this returns; the server may run all the while. When `stop` ends before, nothing is left of it.
 ///
 /// # Errors
 /// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Open`] with one line when there is
 /// no database, the file exists or cannot be written, or the copy is not sound.
-pub async fn backup(options: &StorageOptions, file: &Path) -> Result<()> {
+pub async fn backup(
+    options: &StorageOptions,
+    file: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<()> {
     if options.database_url.is_some() {
         return Err(PG_DUMP);
     }
     let source = options.data_dir.join(DATABASE_FILE);
     let file = file.to_owned();
-    in_thread(move || backup_file(&source, &file)).await
+    let interruption = Arc::new(Interruption::default());
+    let copying = Arc::clone(&interruption);
+    let work = in_thread(move || backup_file(&source, &file, &copying));
+    let mut work = pin!(work);
+    tokio::select! {
+        done = &mut work => done,
+        () = stop => {
+            interruption.interrupt();
+            work.await
+        }
+    }
 }
 
-fn backup_file(source: &Path, file: &Path) -> Result<()> {
+/// Whether a backup is to be given up, and the statement that it is in.
+#[derive(Default)]
+struct Interruption {
+    wanted: AtomicBool,
+    statement: Mutex<Option<InterruptHandle>>,
+}
+
+impl Interruption {
+    fn interrupt(&self) {
+        self.wanted.store(true, Ordering::SeqCst);
+        if let Some(statement) = &*self.statement.lock() {
+            statement.interrupt();
+        }
+    }
+
+    /// Refuses to go on once it is wanted.
+    fn check(&self, file: &Path) -> Result<()> {
+        if self.wanted.load(Ordering::SeqCst) { Err(failed(file, "interrupted")) } else { Ok(()) }
+    }
+}
+
+fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Result<()> {
     if file.exists() {
         return Err(failed(file, EXISTS));
     }
     let connection = open(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // What is wrong with the source is not said of the copy.
+    connection
+        .query_row("select count(*) from sqlite_schema", [], |_| Ok(()))
+        .map_err(|error| failed(source, error))?;
+    *interruption.statement.lock() = Some(connection.get_interrupt_handle());
     // Under a name of its own until it is whole, so that no half backup is taken for one. It goes
     // with this value unless it becomes the backup.
     let partial = tempfile::Builder::new()
@@ -56,9 +103,11 @@ fn backup_file(source: &Path, file: &Path) -> Result<()> {
         .map_err(|error| failed(file, error))?
         .into_temp_path();
     let name = partial.to_str().ok_or_else(|| failed(file, "its name is not UTF-8"))?;
+    interruption.check(file)?;
     connection.execute("vacuum into ?1", [name]).map_err(|error| failed(file, error))?;
     check(&partial)?;
     sync(&partial)?;
+    interruption.check(file)?;
     partial.persist_noclobber(file).map_err(|error| match error.error.kind() {
         std::io::ErrorKind::AlreadyExists => failed(file, EXISTS),
         _ => failed(file, error.error),

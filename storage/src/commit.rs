@@ -25,6 +25,11 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub i64);
 
+impl Epoch {
+    /// That of the first process that wrote.
+    pub const FIRST: Self = Self(1);
+}
+
 /// The ops of one app that commit together: all of it becomes durable, or none.
 pub struct Group {
     /// The app.
@@ -82,6 +87,13 @@ impl Group {
         entries * ENTRY_BYTES + rows + events + answers + version
     }
 
+    /// Bytes that it adds to what the app keeps beside its rows: events and answers.
+    #[must_use]
+    pub fn history_bytes(&self) -> u64 {
+        let answers = self.stored_answers().map(|answer| ENTRY_BYTES + answer.body.len());
+        events_bytes(&self.events) + answers.sum::<usize>() as u64
+    }
+
     /// Whether this group purges the row, so that nothing in it may keep its content.
     pub(crate) fn scrubs(&self, collection: &str, key: &str) -> bool {
         self.scrubs.iter().any(|scrub| *scrub.collection == *collection && *scrub.key == *key)
@@ -124,6 +136,12 @@ impl fmt::Debug for Group {
             .field("rows", &self.rows.len())
             .finish_non_exhaustive()
     }
+}
+
+/// Bytes that events add to what an app keeps beside its rows.
+pub(crate) fn events_bytes(events: &[Arc<Event>]) -> u64 {
+    let bytes = events.iter().map(|event| ENTRY_BYTES + content(event).map_or(0, str::len));
+    bytes.sum::<usize>() as u64
 }
 
 /// What an event would keep as its data, before purges are looked at.

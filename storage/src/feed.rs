@@ -11,6 +11,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
+    history,
 };
 
 /// Events that one call of [`events_after`] gives at most.
@@ -106,9 +107,12 @@ pub struct FeedRetention {
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
     pub not_before: Timestamp,
+    /// `feed.retention_bytes`: of events, and of answers that are kept for idempotency keys; of the
+    /// bytes of answers a quarter at most.
+    pub bytes: u64,
 }
 
-/// Apps whose feed holds more than retention keeps, in the order of their ids, behind `after`, at
+/// Apps that hold more than retention keeps, in the order of their ids, behind `after`, at
 /// most `limit`.
 ///
 /// # Errors
@@ -125,10 +129,11 @@ pub async fn due(
             "select h.app_id from app_head h
              where h.app_id > $3 and (
                 h.last_seq - h.floor_seq > $1
+                or h.history_bytes > $5
                 or exists (select 1 from events e
                            where e.app_id = h.app_id and e.seq = h.floor_seq + 1 and e.at < $2))
              order by h.app_id limit $4",
-            args![keep.events, keep.not_before, after, limit],
+            args![keep.events, keep.not_before, after, limit, keep.bytes],
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("app_head.app_id", id)).collect()
@@ -146,8 +151,8 @@ pub struct Pruned {
 }
 
 /// Deletes the oldest events that retention does not keep, at most [`PRUNE_CHUNK`], and raises
-/// the floor in the same transaction. The remains of rows purged before them go too. `None` for
-/// an app without head.
+/// the floor in the same transaction. The remains of rows purged before them go too, and as many of
+/// the oldest answers. `None` for an app without head.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -158,14 +163,17 @@ pub async fn prune(db: &Db, app: AppId, keep: FeedRetention) -> Result<Option<Pr
 async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option<Pruned>> {
     // The update locks the head first, in the writer's order: a purge that scrubs events and a
     // prune that deletes them never wait for each other in a ring.
-    let head: Option<(i64, i64)> = tx
+    let head: Option<(i64, i64, i64)> = tx
         .optional(
             "update app_head set floor_seq = floor_seq where app_id = $1 \
-             returning last_seq, floor_seq",
+             returning last_seq, floor_seq, history_bytes",
             args![app],
         )
         .await?;
-    let Some((last_seq, floor)) = head else { return Ok(None) };
+    let Some((last_seq, floor, bytes)) = head else { return Ok(None) };
+    let is_too_much = bytes > i64::try_from(keep.bytes).unwrap_or(i64::MAX);
+    let (by_bytes, more_answers) =
+        if is_too_much { history::trim(tx, app, keep.bytes).await? } else { (0, false) };
     let by_count = last_seq.saturating_sub(i64::try_from(keep.events).unwrap_or(i64::MAX));
     // The first event that is young enough stops it, so that the feed keeps no holes.
     let young: Option<(i64,)> = tx
@@ -176,12 +184,15 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
         )
         .await?;
     let by_age = young.map_or(last_seq, |(seq,)| seq - 1);
-    let target = by_count.max(by_age).min(last_seq);
+    let target = by_count.max(by_age).max(by_bytes).min(last_seq);
     if target <= floor {
+        if is_too_much {
+            history::count_anew(tx, app).await?;
+        }
         return Ok(Some(Pruned {
             events: 0,
             floor_seq: floor.max(0).cast_unsigned(),
-            more: false,
+            more: more_answers,
         }));
     }
     let through = target.min(floor + i64::from(PRUNE_CHUNK));
@@ -202,8 +213,9 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     if let Some((at,)) = newest_gone {
         drop_tombstones(tx, app, at).await?;
     }
+    history::count_anew(tx, app).await?;
     let floor_seq = through.max(0).cast_unsigned();
-    Ok(Some(Pruned { events, floor_seq, more: through < target }))
+    Ok(Some(Pruned { events, floor_seq, more: through < target || more_answers }))
 }
 
 /// Drops the tombstones of what was purged up to `at`, and notes the highest of their versions.

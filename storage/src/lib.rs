@@ -22,6 +22,7 @@ pub mod expiry;
 pub mod faults;
 pub mod feed;
 pub mod grants;
+mod history;
 pub mod humans;
 pub mod idempotency;
 pub mod identities;

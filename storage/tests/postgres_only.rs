@@ -398,9 +398,10 @@ fn backup_and_restore_point_to_the_tools_of_postgresql() {
     on_postgres(async |test: &TestDb| {
         human(&test.db, "ada@example.com").await;
         let file = test.options.data_dir.join("copy.db");
-        for result in
-            [backup(&test.options, &file).await, restore(&test.options, &file, true).await]
-        {
+        for result in [
+            backup(&test.options, &file, std::future::pending()).await,
+            restore(&test.options, &file, true).await,
+        ] {
             let error = result.unwrap_err();
             assert!(matches!(error, StorageError::Unsupported(_)), "{error:?}");
             assert!(error.to_string().contains("pg_dump"));

@@ -167,7 +167,7 @@ fn a_backup_under_concurrent_writes_is_one_whole_moment() {
                     create::create(&db, app).await.unwrap();
                 }
             }),
-            backup(&test.options, &file),
+            backup(&test.options, &file, std::future::pending()),
         );
         backing_up.unwrap();
         assert_eq!(writing.len(), 64);
@@ -185,8 +185,20 @@ fn a_backup_under_concurrent_writes_is_one_whole_moment() {
         ] {
             assert_eq!(count(sql), apps, "no half app: {sql}");
         }
-        let error = backup(&test.options, &file).await.unwrap_err();
+        let error = backup(&test.options, &file, std::future::pending()).await.unwrap_err();
         assert!(one_line(&error).contains("exists"), "{error}");
+    });
+}
+
+#[test]
+fn a_backup_that_is_given_up_leaves_nothing() {
+    on_sqlite(async |test: &TestDb| {
+        human(&test.db, "ada@example.com").await;
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("copy.db");
+        let error = backup(&test.options, &file, std::future::ready(())).await.unwrap_err();
+        assert!(one_line(&error).contains("copy.db: interrupted"), "{error}");
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
     });
 }
 
@@ -198,7 +210,7 @@ fn of_backups_to_one_file_at_once_one_is_written() {
         let file = out.path().join("copy.db");
         let results = at_once(8, |_| {
             let (options, file) = (test.options.clone(), file.clone());
-            async move { backup(&options, &file).await }
+            async move { backup(&options, &file, std::future::pending()).await }
         })
         .await;
         let (written, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
@@ -225,7 +237,7 @@ fn a_restored_backup_is_what_was_backed_up_with_feeds_that_begin_anew() {
         create::create(db, app).await.unwrap();
         let out = tempfile::tempdir().unwrap();
         let file = out.path().join("copy.db");
-        backup(&test.options, &file).await.unwrap();
+        backup(&test.options, &file, std::future::pending()).await.unwrap();
         human(db, "later@example.com").await;
 
         let options = StorageOptions::sqlite(out.path().join("new/data"));
@@ -247,7 +259,7 @@ fn a_restore_overwrites_nothing_unless_it_is_told_to() {
         human(&test.db, "ada@example.com").await;
         let out = tempfile::tempdir().unwrap();
         let file = out.path().join("copy.db");
-        backup(&test.options, &file).await.unwrap();
+        backup(&test.options, &file, std::future::pending()).await.unwrap();
 
         let error = restore(&test.options, &file, true).await.unwrap_err();
         assert!(one_line(&error).contains("another rookery process"), "{error}");
@@ -279,7 +291,7 @@ fn a_damaged_foreign_or_newer_file_is_not_restored() {
         create::create(db, new_app(owner, "app", &rows)).await.unwrap();
         let out = tempfile::tempdir().unwrap();
         let good = out.path().join("good.db");
-        backup(&test.options, &good).await.unwrap();
+        backup(&test.options, &good, std::future::pending()).await.unwrap();
         let options = StorageOptions::sqlite(out.path().join("target"));
 
         let damaged = out.path().join("damaged.db");

@@ -8,7 +8,7 @@ import { launch } from './harness.mjs';
 import { SITE_URL, call, newcomer } from './people.mjs';
 import { findings, picture, unfold } from './sound.mjs';
 
-const LOOKS = [['desk', 1280, 'light'], ['desk-dark', 1280, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark'],
+const LOOKS = [['desk', 1440, 'light'], ['desk-dark', 1440, 'dark'], ['phone', 375, 'light'], ['phone-dark', 375, 'dark'],
   ['narrow', 320, 'light']];
 const PAGE_BYTES_MAX = 100_000;
 
@@ -99,6 +99,24 @@ for (const [name, width, colorScheme] of LOOKS) {
     assert.deepEqual(problems, []);
   });
 }
+
+test('every page fits a phone with text of twice the size', async () => {
+  const human = await browser.newContext({ viewport: { width: 375, height: 800 }, storageState: await world.context.storageState() });
+  const page = await human.newPage();
+  const problems = [];
+  for (const path of signedIn()) {
+    await page.goto(SITE_URL + path);
+    await unfold(page);
+    await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
+    await picture(page, `site-large-${nameOf(path)}`);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    const widest = () => [...document.querySelectorAll('main *, header *')].filter((one) => one.getBoundingClientRect().right > innerWidth)
+      .map((one) => one.outerHTML.slice(0, 120)).slice(0, 3);
+    if (overflow > 0) problems.push(`${path}: ${overflow}px wider than the screen`, ...await page.evaluate(widest));
+  }
+  await human.close();
+  assert.deepEqual(problems, []);
+});
 
 test('every page is within reach of the keyboard', async () => {
   const human = await browser.newContext({ viewport: { width: 375, height: 800 }, storageState: await world.context.storageState() });

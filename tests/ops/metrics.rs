@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::harness::{Answer, TestServer, apps::guestbook};
 
 /// The samples of a document by name and labels, after checking its form.
-fn samples(text: &str) -> BTreeMap<String, f64> {
+pub(crate) fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut found = BTreeMap::new();
     let (mut family, mut families) = (String::new(), BTreeSet::new());
     for line in text.lines() {

@@ -7,7 +7,7 @@ mod browser;
 mod collector;
 mod figures;
 mod inputs;
-mod metrics;
+pub(crate) mod metrics;
 mod pages;
 mod problems;
 mod readiness;

@@ -13,7 +13,7 @@ async fn name_and_mail_are_the_humans_to_change() {
         .says("<h1>ada</h1>")
         .says("You get no mail about the product");
     let named = server.submit(&ada, "/account", &[("action", "rename"), ("name", "Ada L.")]).await;
-    assert_eq!(named.led_to(), "/account?done=saved");
+    assert_eq!(named.led_to(), "/account?done=saved#notice");
     server.submit(&ada, "/account", &[("action", "consent"), ("welcome", "yes")]).await.led_to();
     server
         .see(&ada, "/account")
@@ -40,7 +40,7 @@ async fn a_new_account_is_asked_once_how_it_heard_of_the_service() {
     assert_eq!(refused.status, 400);
     refused.says("role=\"alert\"").says("How did you hear of us?");
     let answer = [("action", "heard"), ("source", "A friend"), ("back", "/")];
-    assert_eq!(server.submit(&ada, "/account", &answer).await.led_to(), "/?done=heard");
+    assert_eq!(server.submit(&ada, "/account", &answer).await.led_to(), "/?done=heard#notice");
     server.see(&ada, "/?done=heard").await.says("Thank you").hides("How did you hear");
     server.see(&ada, "/account").await.hides("How did you hear");
     let profile = Answer::of(server.by(&ada, GET, "/v1/self/profile")).await.expect(200);
@@ -63,7 +63,7 @@ async fn sessions_end_one_by_one_or_all_at_once() {
     let session = page.between("name=\"session\" value=\"", "\"");
     let ended =
         server.submit(&here, "/account", &[("action", "end-session"), ("session", &session)]).await;
-    assert_eq!(ended.led_to(), "/account?done=session-ended");
+    assert_eq!(ended.led_to(), "/account?done=session-ended#notice");
     assert_eq!(Answer::of(server.by(&there, GET, "/account")).await.status, 303);
     server.see(&here, "/account").await.hides("Another browser");
 

@@ -30,14 +30,20 @@ async fn buttons_pause_resume_rename_rotate_and_revoke() {
     let ada = server.human("ada@example.org").await;
     let agent = server.agent(&ada).await;
 
-    assert_eq!(press(&server, &ada, &agent, "pause").await.led_to(), "/agents?done=paused");
+    assert_eq!(press(&server, &ada, &agent, "pause").await.led_to(), "/agents?done=paused#notice");
     assert!(!key_works(&server, &agent.key).await);
     server.see(&ada, "/agents?done=paused").await.says("Paused").says("The agent is paused");
-    assert_eq!(press(&server, &ada, &agent, "resume").await.led_to(), "/agents?done=resumed");
+    assert_eq!(
+        press(&server, &ada, &agent, "resume").await.led_to(),
+        "/agents?done=resumed#notice"
+    );
     assert!(key_works(&server, &agent.key).await);
 
     let fields = [("agent", &*agent.id), ("action", "rename"), ("name", "Gardener")];
-    assert_eq!(server.submit(&ada, "/agents", &fields).await.led_to(), "/agents?done=renamed");
+    assert_eq!(
+        server.submit(&ada, "/agents", &fields).await.led_to(),
+        "/agents?done=renamed#notice"
+    );
     server.see(&ada, "/agents").await.says("Gardener");
     let fields = [("agent", &*agent.id), ("action", "rename"), ("name", "")];
     let refused = server.submit(&ada, "/agents", &fields).await;
@@ -49,7 +55,10 @@ async fn buttons_pause_resume_rename_rotate_and_revoke() {
     assert!(key_works(&server, &key).await && !key_works(&server, &agent.key).await);
     server.see(&ada, "/agents").await.hides(&key);
 
-    assert_eq!(press(&server, &ada, &agent, "revoke").await.led_to(), "/agents?done=revoked");
+    assert_eq!(
+        press(&server, &ada, &agent, "revoke").await.led_to(),
+        "/agents?done=revoked#notice"
+    );
     assert!(!key_works(&server, &key).await);
     let resumed = press(&server, &ada, &agent, "resume").await;
     assert_eq!(resumed.status, 409);

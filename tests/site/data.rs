@@ -81,7 +81,7 @@ async fn an_edit_is_written_as_it_is_typed() {
     let at = editor(&owned, "k1").await;
     let text = r#"{"name": "Ada", "n": 10000000000000000000, "f": 1.50, "a": [1, {"b": "<c>"}]}"#;
     let saved = save(&owned, "k1", text, &at).await;
-    assert_eq!(saved.led_to(), owned.page("/data/entries/rows/k1?done=saved"));
+    assert_eq!(saved.led_to(), owned.page("/data/entries/rows/k1?done=saved#notice"));
     let page = owned.see("/data/entries/rows/k1").await;
     page.says("&#34;n&#34;: 10000000000000000000").says("&#34;f&#34;: 1.50").says("&#60;c&#62;");
     // Members that the text leaves out are gone: it is the whole content.
@@ -131,7 +131,7 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
     let owned = with_rows().await;
     let fields = [("key", "a/b c"), ("data", "{\"name\": \"new\"}")];
     let made = owned.submit("/data/entries/new", &fields).await;
-    assert_eq!(made.led_to(), owned.page("/data/entries/rows/a%2Fb%20c?done=row-created"));
+    assert_eq!(made.led_to(), owned.page("/data/entries/rows/a%2Fb%20c?done=row-created#notice"));
     let page = owned.see("/data/entries/rows/a%2Fb%20c").await;
     page.says("a/b c").says("Created").says("by you");
 
@@ -146,12 +146,12 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
     assert_eq!(stale.status, 409);
     stale.says("Somebody changed this row meanwhile.").hides("if_match");
     let deleted = owned.submit(row, &[("action", "delete"), ("version", "1")]).await;
-    assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted"));
+    assert_eq!(deleted.led_to(), owned.page("/data/entries?done=row-deleted#notice"));
     owned.see("/data/entries").await.hides(">k2<").says("Trash (1)");
     owned.see("/data/entries/trash").await.says("k2").says("Grace");
     owned.see(row).await.says("This row is in the trash");
     let restored = owned.submit(row, &[("action", "restore")]).await;
-    assert_eq!(restored.led_to(), owned.page("/data/entries/rows/k2?done=row-restored"));
+    assert_eq!(restored.led_to(), owned.page("/data/entries/rows/k2?done=row-restored#notice"));
     owned
         .see(row)
         .await
@@ -161,7 +161,7 @@ async fn a_row_is_made_deleted_restored_and_destroyed() {
         .says("by your agent “robot”");
 
     let purged = owned.submit(row, &[("action", "purge")]).await;
-    assert_eq!(purged.led_to(), owned.page("/data/entries?done=row-purged"));
+    assert_eq!(purged.led_to(), owned.page("/data/entries?done=row-purged#notice"));
     assert_eq!(owned.see(row).await.status, 404);
 }
 

@@ -61,7 +61,7 @@ async fn a_domain_is_added_with_its_records_proven_and_removed() {
     let named = Named::start().await;
     named.see().await.says("No domain yet");
     let added = named.submit("add", "www.example.com").await;
-    assert_eq!(added.led_to(), format!("{}?done=domain-added", named.page));
+    assert_eq!(added.led_to(), format!("{}?done=domain-added#notice", named.page));
     let page = named.see().await;
     page.says("Waiting for the TXT record").says("_rookery.www.example.com");
     let items = named.read().await;
@@ -88,7 +88,7 @@ async fn a_domain_is_added_with_its_records_proven_and_removed() {
     named.here.publish(&second);
     named.see().await.says("Leads to the one that serves");
     let removed = named.submit("remove", "www.example.com").await;
-    assert_eq!(removed.led_to(), format!("{}?done=domain-removed", named.page));
+    assert_eq!(removed.led_to(), format!("{}?done=domain-removed#notice", named.page));
     assert_eq!(named.read().await["domain"], "shop.example.com");
 }
 

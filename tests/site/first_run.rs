@@ -41,7 +41,8 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     // The agent is the human's and its key works; sent again nothing is made twice.
     let apps = Answer::of(server.call(GET, "/v1/apps", &key)).await.expect(200);
     assert_eq!(apps["items"].as_array().map(Vec::len), Some(1));
-    assert_eq!(server.submit(&ada, "/first-run", &[]).await.led_to(), "/");
+    let again = server.submit(&ada, "/first-run", &[]).await;
+    assert_eq!(again.led_to(), "/?done=first-agent-there#notice");
     server.see(&ada, "/").await.hides("From nothing");
     server.see(&ada, "/agents").await.says("First agent");
 }

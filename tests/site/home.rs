@@ -43,11 +43,11 @@ async fn an_app_goes_to_the_trash_and_comes_back_or_is_destroyed() {
     let page = format!("/apps/{}", app.id);
     server.see(&ada, "/trash").await.says("Nothing here");
     let deleted = server.submit(&ada, &page, &[("action", "delete")]).await;
-    assert_eq!(deleted.led_to(), "/trash?done=app-deleted");
+    assert_eq!(deleted.led_to(), "/trash?done=app-deleted#notice");
     server.see(&ada, deleted.led_to()).await.says("calm-garden").says("The app is in the trash");
     server.see(&ada, "/").await.hides("calm-garden");
     let restored = server.submit(&ada, &page, &[("action", "restore")]).await;
-    assert_eq!(restored.led_to(), format!("{page}?done=app-restored"));
+    assert_eq!(restored.led_to(), format!("{page}?done=app-restored#notice"));
     server.see(&ada, "/").await.says("calm-garden");
 
     // A live app is not destroyed, and a stranger destroys nothing.
@@ -59,7 +59,7 @@ async fn an_app_goes_to_the_trash_and_comes_back_or_is_destroyed() {
     }
     server.submit(&ada, &page, &[("action", "delete")]).await;
     let purged = server.submit(&ada, &page, &[("action", "purge")]).await;
-    assert_eq!(purged.led_to(), "/trash?done=app-purged");
+    assert_eq!(purged.led_to(), "/trash?done=app-purged#notice");
     server.see(&ada, "/trash").await.says("Nothing here");
 }
 

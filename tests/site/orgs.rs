@@ -9,7 +9,7 @@ use crate::harness::{Answer, Human, TestServer, apps::guestbook};
 async fn found(server: &TestServer, human: &Human) -> String {
     let made = server.submit(human, "/orgs", &[("name", "Rooks")]).await;
     let (page, done) = made.led_to().split_once('?').expect("a mark");
-    assert_eq!(done, "done=org-created");
+    assert_eq!(done, "done=org-created#notice");
     page.to_owned()
 }
 
@@ -17,7 +17,7 @@ async fn found(server: &TestServer, human: &Human) -> String {
 async fn join(server: &TestServer, ada: &Human, org: &str, email: &str, role: &str) -> String {
     let fields = [("action", "add-member"), ("email", email), ("role", role)];
     let added = server.submit(ada, org, &fields).await;
-    assert_eq!(added.led_to(), format!("{org}?done=org-member-added"));
+    assert_eq!(added.led_to(), format!("{org}?done=org-member-added#notice"));
     let listed = Answer::of(server.by(ada, GET, &format!("/v1{org}/members"))).await.expect(200);
     let items = listed["items"].as_array().expect("members");
     let one = items.iter().find(|one| one["email"] == email).expect("the member");
@@ -41,7 +41,7 @@ async fn an_organization_is_made_renamed_and_left() {
     assert_eq!(refused.status, 400);
     refused.says("role=\"alert\"").says("<h1>Rooks</h1>");
     let renamed = server.submit(&ada, &org, &[("action", "rename"), ("name", "Ravens")]).await;
-    assert_eq!(renamed.led_to(), format!("{org}?done=renamed"));
+    assert_eq!(renamed.led_to(), format!("{org}?done=org-renamed#notice"));
     server.see(&ada, &org).await.says("<h1>Ravens</h1>");
 
     // The last admin stays, and is told what to do about it.
@@ -51,7 +51,7 @@ async fn an_organization_is_made_renamed_and_left() {
     server.human("bob@example.org").await;
     join(&server, &ada, &org, "bob@example.org", "admin").await;
     let left = server.submit(&ada, &org, &[("action", "leave")]).await;
-    assert_eq!(left.led_to(), "/orgs?done=org-left");
+    assert_eq!(left.led_to(), "/orgs?done=org-left#notice");
     server.see(&ada, left.led_to()).await.says("You have left").says("You are in none");
     assert_eq!(server.see(&ada, &org).await.status, 404);
 }
@@ -84,7 +84,7 @@ async fn members_come_change_their_role_and_go() {
         let request = server.form(&ada, &org, &fields);
         async move { Answer::of(request).await }
     };
-    assert_eq!(role("admin").await.led_to(), format!("{org}?done=saved"));
+    assert_eq!(role("admin").await.led_to(), format!("{org}?done=role-set#notice"));
     server.see(&bob, &org).await.says("You are an admin").says("Add somebody");
     assert_eq!(role("king").await.status, 400);
     assert_eq!(role("member").await.status, 303);
@@ -92,7 +92,7 @@ async fn members_come_change_their_role_and_go() {
 
     let fields = [("action", "remove-member"), ("member", &*id)];
     let removed = server.submit(&ada, &org, &fields).await;
-    assert_eq!(removed.led_to(), format!("{org}?done=org-member-removed"));
+    assert_eq!(removed.led_to(), format!("{org}?done=org-member-removed#notice"));
     server.see(&ada, &org).await.hides("bob@example.org");
     assert_eq!(server.see(&bob, &org).await.status, 404);
     for evil in ["", "../../self", "hum_x"] {

@@ -102,7 +102,7 @@ async fn turning_one_list_leaves_the_others_and_an_action_leaves_them_all() {
     let id = rest.split('"').next().expect("its id").to_owned();
     let fields = [("action", "revoke-grant"), ("grant", &*id)];
     let revoked = owned.server.submit(&owned.ada, path, &fields).await;
-    assert_eq!(revoked.led_to(), format!("{path}&done=link-revoked"));
+    assert_eq!(revoked.led_to(), format!("{path}&done=link-revoked#notice"));
     let after = owned.server.see(&owned.ada, revoked.led_to()).await;
     assert_eq!(uses(after.says("The link is revoked")), [1]);
     // Turning on does not say it again.

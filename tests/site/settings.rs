@@ -11,7 +11,10 @@ async fn settings_are_those_of_the_api() {
     let page = "/settings";
     for visibility in ["public", "link", "private"] {
         let fields = [("action", "visibility"), ("visibility", visibility)];
-        assert_eq!(owned.submit(page, &fields).await.led_to(), owned.page("/settings?done=saved"));
+        assert_eq!(
+            owned.submit(page, &fields).await.led_to(),
+            owned.page("/settings?done=saved#notice")
+        );
         assert_eq!(owned.read("").await["visibility"], visibility);
     }
     owned.submit(page, &[("action", "timezone"), ("timezone", "Europe/Vienna")]).await.led_to();

@@ -19,7 +19,7 @@ async fn members_come_get_a_role_and_go() {
     let page = "/sharing";
     let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
     let added = owned.submit(page, &fields).await;
-    assert_eq!(added.led_to(), owned.page("/sharing?done=member-added"));
+    assert_eq!(added.led_to(), owned.page("/sharing?done=member-added#notice"));
     let listed = owned.see(page).await;
     listed.says("bob@example.org").says("member, guest").says("Guest of honour");
     listed.says("aria-label=\"Set the role of bob@example.org\"");
@@ -27,7 +27,10 @@ async fn members_come_get_a_role_and_go() {
     let members = owned.read("/members").await;
     let bob = members["items"][1]["human_id"].as_str().expect("an id").to_owned();
     let fields = [("action", "set-role"), ("member", &*bob), ("custom_role", "")];
-    assert_eq!(owned.submit(page, &fields).await.led_to(), owned.page("/sharing?done=saved"));
+    assert_eq!(
+        owned.submit(page, &fields).await.led_to(),
+        owned.page("/sharing?done=role-set#notice")
+    );
     assert!(owned.read("/members").await["items"][1]["custom_role"].is_null());
     let fields = [("action", "remove-member"), ("member", &*bob)];
     owned.submit(page, &fields).await.led_to();
@@ -57,7 +60,7 @@ async fn links_are_made_shown_once_and_revoked() {
     let grants = owned.read("/grants").await;
     let grant = grants["items"][0]["id"].as_str().expect("an id").to_owned();
     let revoked = owned.submit(page, &[("action", "revoke-grant"), ("grant", &grant)]).await;
-    assert_eq!(revoked.led_to(), owned.page("/sharing?done=link-revoked"));
+    assert_eq!(revoked.led_to(), owned.page("/sharing?done=link-revoked#notice"));
     owned.see(page).await.hides("0 of 3 used");
     let wrong = [("action", "grant"), ("role", "guest"), ("max_uses", "many")];
     assert_eq!(owned.submit(page, &wrong).await.status, 400);
@@ -131,10 +134,10 @@ async fn an_app_is_offered_and_the_offer_withdrawn() {
     let page = "/sharing";
     let bob = owned.server.human("bob@example.org").await;
     let offered = owned.submit(page, &[("action", "offer"), ("email", "bob@example.org")]).await;
-    assert_eq!(offered.led_to(), owned.page("/sharing?done=offered"));
+    assert_eq!(offered.led_to(), owned.page("/sharing?done=offered#notice"));
     owned.see(page).await.says("Offered to <strong>bob@example.org</strong>");
     owned.server.see(&bob, "/").await.says("An app is offered to you");
     let withdrawn = owned.submit(page, &[("action", "withdraw")]).await;
-    assert_eq!(withdrawn.led_to(), owned.page("/sharing?done=withdrawn"));
+    assert_eq!(withdrawn.led_to(), owned.page("/sharing?done=withdrawn#notice"));
     owned.server.see(&bob, "/").await.hides("offered to you");
 }

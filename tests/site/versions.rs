@@ -63,7 +63,7 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
     assert_eq!(owned.read("").await["version"], 2);
 
     let done = back(&owned, 1, true).await;
-    assert_eq!(done.led_to(), owned.page("/versions/3?done=rolled-back"));
+    assert_eq!(done.led_to(), owned.page("/versions/3?done=rolled-back#notice"));
     let app = owned.read("").await;
     assert_eq!(app["version"], 3);
     let document = owned.server.get_as(&owned.agent.key, &owned.app.path("/document")).await;
@@ -83,7 +83,7 @@ async fn going_back_is_a_new_version_through_the_same_gate() {
 
     // And forth again: what was set aside is back.
     let forth = back(&owned, 2, true).await;
-    assert_eq!(forth.led_to(), owned.page("/versions/4?done=rolled-back"));
+    assert_eq!(forth.led_to(), owned.page("/versions/4?done=rolled-back#notice"));
     let kept = owned.read("/collections/notes/n1").await;
     assert_eq!(kept["data"], json!({"text": "kept"}));
     assert_eq!(back(&owned, 4, true).await.status, 409, "the current one");

@@ -291,7 +291,8 @@ impl App {
     }
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
-        let InFlight { mut root, replies, .. } = in_flight;
+        let InFlight { mut root, replies, history_bytes, .. } = in_flight;
+        self.slot.add_history(history_bytes);
         if root.purged > PURGED_MAX {
             let purged = self.working.private.fold_purged(&self.working.open.journal);
             self.working.root.purged = purged;

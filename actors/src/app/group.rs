@@ -149,6 +149,8 @@ pub(crate) struct InFlight {
     pub(crate) journal: Vec<Undo>,
     /// Its only request stands alone.
     pub(crate) alone: bool,
+    /// Bytes that it adds to what the app keeps beside its rows.
+    pub(crate) history_bytes: u64,
 }
 
 /// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
@@ -195,7 +197,8 @@ pub(crate) fn seal(
         traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
-    (group, InFlight { number, root, replies, journal, alone })
+    let history_bytes = group.history_bytes();
+    (group, InFlight { number, root, replies, journal, alone, history_bytes })
 }
 
 /// The last entry for each key, in order.

@@ -79,6 +79,8 @@ pub(crate) struct Slot {
     in_doubt: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
+    /// Bytes of events and answers that were added since retention looked last.
+    history_bytes: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
     /// first incarnation: then the account counts what storage holds.
     settled: Mutex<Option<Settled>>,
@@ -112,6 +114,7 @@ impl Slot {
             slow_until_ms: AtomicU64::new(0),
             in_doubt: AtomicU64::new(0),
             floor: AtomicU64::new(0),
+            history_bytes: AtomicU64::new(0),
             settled: Mutex::default(),
         }
     }
@@ -360,6 +363,20 @@ impl Slot {
     /// Events up to `seq` are no longer kept.
     pub(crate) fn raise_floor(&self, seq: u64) {
         self.floor.fetch_max(seq, Ordering::AcqRel);
+    }
+
+    /// Counts what a commit added to what the app keeps beside its rows.
+    pub(crate) fn add_history(&self, bytes: u64) {
+        self.history_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether more than so many bytes were added since this was true last.
+    pub(crate) fn take_history(&self, bytes: u64) -> bool {
+        let is_more = self.history_bytes.load(Ordering::Relaxed) > bytes;
+        if is_more {
+            self.history_bytes.store(0, Ordering::Relaxed);
+        }
+        is_more
     }
 
     /// Whether somebody is on the way to the app, waits in it, or follows it: it does not rest

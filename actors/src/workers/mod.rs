@@ -65,8 +65,8 @@ impl WorkerKind {
             Self::Metering => return env.options.meters_interval,
             // Owners are told when it will be.
             Self::RowRetention => return bounds::until_next_sweep(env.clock.now()),
-            Self::Hibernation => 10,
-            Self::Sweeper | Self::FeedRetention => 600,
+            Self::Hibernation | Self::FeedRetention => 10,
+            Self::Sweeper => 600,
             Self::Writer => 1,
         })
     }
@@ -210,6 +210,7 @@ impl Actor for Worker {
                 myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {
+                place.context.positions.lock().feeds.wake();
                 // Whoever asked may have left.
                 let _ = done.send(place.round().await.map(|round| round.done));
             }

@@ -2,7 +2,7 @@
 //! events. Neither wakes an app that has nothing to lose: a live one is looked at as it is
 //! published, a dormant one in storage.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use rookery_domain::{
     Error, Result, Timestamp,
@@ -27,6 +27,11 @@ use crate::app::{
 const PAGE: u32 = 200;
 /// Times that one round prunes one app; each takes a bounded number of rows.
 const PRUNES_MAX: usize = 20;
+/// Time between two tours of all feeds.
+const TOUR_EVERY: Duration = Duration::from_secs(600);
+/// An app that added one part in so many of what it may keep is looked at without waiting for the
+/// tour.
+const FAST_PART: u64 = 4;
 /// Feeds that one round prunes.
 const FEEDS_MAX: u32 = 500;
 /// Steps that one round takes on one feed; each deletes a bounded number of events.
@@ -143,45 +148,69 @@ async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
     }
 }
 
-/// One round over feeds, behind those that the last round looked at; events deleted.
+/// One round over feeds: those that grew fast, and now and then all of them, behind those that the
+/// last round looked at. Events deleted.
 pub(super) async fn feeds(context: &Context) -> Result<Round> {
     let options = &context.env().options;
     let days = i64::from(options.feed_retention_days);
     let keep = feed::FeedRetention {
         events: options.feed_retention_events,
         not_before: context.env().clock.now().plus_seconds(-days * DAY_S),
+        bytes: options.feed_retention_bytes,
     };
+    let mut round = Round::default();
+    for slot in context.apps.inner.shards.live_slots() {
+        if slot.take_history(keep.bytes / FAST_PART) {
+            round += feed(context, slot.id, keep).await;
+        }
+    }
+    if context.positions.lock().feeds.is_resting() {
+        return Ok(round);
+    }
     let after = context.positions.lock().feeds.after;
     let page = feed::due(&context.db, keep, after, FEEDS_MAX).await?;
-    let mut deleted = 0;
+    let mut again = false;
     for &app in &page {
-        context.positions.lock().feeds.after = Some(app);
-        let mut more = false;
-        for _ in 0..STEPS_MAX {
-            if context.is_stopping() {
-                return Ok(Round { done: deleted, more });
-            }
-            let step = match feed::prune(&context.db, app, keep).await.map_err(Error::from) {
-                Ok(Some(step)) => step,
-                Ok(None) => break,
-                Err(error) => {
-                    warn!(app.id = %app, %error, "its feed could not be pruned");
-                    more = false;
-                    break;
-                }
-            };
-            deleted += step.events;
-            // A reader that still comes with a lower cursor finds a gap instead, and starts anew.
-            if let Some(slot) = context.apps.known(app) {
-                slot.raise_floor(step.floor_seq);
-            }
-            more = step.more;
-            if !more {
-                break;
-            }
+        if context.is_stopping() {
+            return Ok(Round { more: again, ..round });
         }
-        context.positions.lock().feeds.again |= more;
+        context.positions.lock().feeds.after = Some(app);
+        let pruned = feed(context, app, keep).await;
+        again |= pruned.more;
+        round += Round { more: false, ..pruned };
     }
-    let more = context.positions.lock().feeds.end_page(page.len(), FEEDS_MAX);
-    Ok(Round { done: deleted, more })
+    let mut positions = context.positions.lock();
+    positions.feeds.again |= again;
+    round.more |= positions.feeds.end_page(page.len(), FEEDS_MAX);
+    if !round.more {
+        positions.feeds.rest(TOUR_EVERY);
+    }
+    Ok(round)
+}
+
+/// Prunes one feed; a failure is logged and keeps nobody else.
+async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round {
+    let mut round = Round::default();
+    for _ in 0..STEPS_MAX {
+        if context.is_stopping() {
+            return round;
+        }
+        let step = match feed::prune(&context.db, app, keep).await.map_err(Error::from) {
+            Ok(Some(step)) => step,
+            Ok(None) => return Round { more: false, ..round },
+            Err(error) => {
+                warn!(app.id = %app, %error, "its feed could not be pruned");
+                return Round { more: false, ..round };
+            }
+        };
+        round = Round { done: round.done + step.events, more: step.more };
+        // A reader that still comes with a lower cursor finds a gap instead, and starts anew.
+        if let Some(slot) = context.apps.known(app) {
+            slot.raise_floor(step.floor_seq);
+        }
+        if !step.more {
+            return round;
+        }
+    }
+    round
 }

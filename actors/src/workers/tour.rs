@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rookery_domain::id::AppId;
 use rookery_storage::trash::DueRow;
+use tokio::time::Instant;
 
 /// After a round that one of its bounds has ended the next one follows so soon. What nobody bounds
 /// by itself must be dealt with as fast as it arises; the pause is the others'.
@@ -48,9 +49,26 @@ pub(super) struct Tour {
     pub(super) after: Option<AppId>,
     /// An app on the way had more than one visit deals with.
     pub(super) again: bool,
+    /// Until when nobody has to go round.
+    resting_until: Option<Instant>,
 }
 
 impl Tour {
+    /// Lets some time pass before the next tour.
+    pub(super) fn rest(&mut self, time: Duration) {
+        self.resting_until = Some(Instant::now() + time);
+    }
+
+    /// Has the next round go round, whenever the last one ended.
+    pub(super) const fn wake(&mut self) {
+        self.resting_until = None;
+    }
+
+    /// Whether the last tour ended only lately.
+    pub(super) fn is_resting(&self) -> bool {
+        self.resting_until.is_some_and(|until| until > Instant::now())
+    }
+
     /// Ends a page of so many apps; whether to go on soon. Apps that failed are no reason to go
     /// round again: they are met on the next tour, whenever that is.
     pub(super) fn end_page(&mut self, apps: usize, limit: u32) -> bool {

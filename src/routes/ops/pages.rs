@@ -7,7 +7,7 @@ use askama::Template;
 use axum::{
     body::Body,
     extract::{Path, State},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use futures::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -75,6 +75,11 @@ impl Page<'_> {
     const fn points(&self) -> usize {
         POINTS
     }
+}
+
+/// `/`: leads to the overview. The listener has nothing else that a human would look for.
+pub async fn start() -> Redirect {
+    Redirect::to("/ops")
 }
 
 async fn show(state: &AppState, asked: ViewQuery) -> ApiResult<Response> {

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::{
     FORM_BYTES_MAX,
-    desk::{Desk, Frame, Section},
+    desk::Desk,
     fields::{Fields, unknown_action},
+    frame::{Frame, Section},
     notice::{Notice, or_again},
     paging::{ITEMS_MAX, Pager, Trail},
     posted::Posted,
@@ -72,8 +73,21 @@ pub async fn act(Posted(desk, body): Posted) -> Response {
         Err(error) => return desk.answer(Err(error.into())),
     };
     let answered = perform(&desk, &fields).await;
-    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), fields);
+    let again = |status, error| view(&desk, status, Some(refusal(&error, &fields)), fields);
     desk.answer(or_again(answered, again).await)
+}
+
+/// Why a form of the page was refused.
+fn refusal(error: &Error, fields: &Fields) -> Notice {
+    let action = fields.one("action");
+    let (place, asked): (_, &[_]) = match action {
+        "rename" => ("", &["name"]),
+        "heard" => ("", &["source"]),
+        "end-session" => ("sessions", &[]),
+        "close" => ("close", &["confirm_email"]),
+        _ => ("", &[]),
+    };
+    Notice::of_form(error, action, place, asked)
 }
 
 async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
@@ -98,7 +112,7 @@ async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
             let session = fields.one("session").parse::<SessionId>();
             let session = session.map_err(|_| Error::invalid("the form names no session"))?;
             api.act(Method::DELETE, &format!("/v1/self/sessions/{session}")).await?;
-            Ok(desk.again("/account", "session-ended")?)
+            Ok(desk.again("session-ended")?)
         }
         "end-all" => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;

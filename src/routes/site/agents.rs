@@ -4,14 +4,17 @@
 use askama::Template;
 use axum::{body::Body, response::Response};
 use http::{Method, StatusCode};
-use rookery_domain::id::AgentId;
+use rookery_domain::{Error, id::AgentId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     FORM_BYTES_MAX,
-    desk::{Desk, Frame, Section},
+    api::Made,
+    desk::Desk,
+    frame::{Frame, Section},
     notice::{Notice, or_again},
+    once::FormToken,
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
     posted::Posted,
     records::{Agent, List},
@@ -27,12 +30,28 @@ struct AgentsPage {
     pager: Pager,
     claim: Option<Claim>,
     new_key: Option<NewKey>,
+    /// The agent whose name was refused, and the name.
+    typed: Option<(AgentId, String)>,
     site_url: String,
+}
+
+impl AgentsPage {
+    /// Whether the name of this agent was refused.
+    fn refuses(&self, agent: &Agent) -> bool {
+        self.typed.as_ref().is_some_and(|(id, _)| *id == agent.id)
+    }
+
+    /// What stands in the field of an agent's name.
+    fn name<'a>(&'a self, agent: &'a Agent) -> &'a str {
+        let typed = self.typed.as_ref().filter(|(id, _)| *id == agent.id);
+        typed.map_or(&*agent.name, |(_, name)| name)
+    }
 }
 
 /// A claim code, shown once.
 #[derive(Deserialize)]
 struct Claim {
+    #[serde(default)]
     code: String,
     expires_at: At,
 }
@@ -45,6 +64,7 @@ struct NewKey {
 
 #[derive(Deserialize)]
 struct Minted {
+    #[serde(default)]
     secret: String,
 }
 
@@ -52,47 +72,93 @@ struct Minted {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 enum Action {
-    ClaimCode,
-    Pause { agent: AgentId },
-    Resume { agent: AgentId },
-    Revoke { agent: AgentId },
-    Rotate { agent: AgentId },
-    Rename { agent: AgentId, name: String },
+    ClaimCode {
+        #[serde(default)]
+        form: FormToken,
+    },
+    Pause {
+        agent: AgentId,
+    },
+    Resume {
+        agent: AgentId,
+    },
+    Revoke {
+        agent: AgentId,
+    },
+    Rotate {
+        agent: AgentId,
+        #[serde(default)]
+        form: FormToken,
+    },
+    Rename {
+        agent: AgentId,
+        name: String,
+    },
 }
 
-/// What the page shows once.
+/// What the page shows once, and says.
 #[derive(Default)]
-struct Once {
+struct Said {
+    notice: Option<Notice>,
     claim: Option<Claim>,
     key: Option<(AgentId, String)>,
+    /// The agent whose name was refused, and the name.
+    typed: Option<(AgentId, String)>,
+}
+
+impl Said {
+    fn made_before() -> Self {
+        Self { notice: Some(Notice::made_before()), ..Self::default() }
+    }
 }
 
 /// The page.
 pub async fn page(desk: Desk) -> Response {
-    desk.answer(view(&desk, StatusCode::OK, None, Once::default()).await)
+    desk.answer(view(&desk, StatusCode::OK, Said::default()).await)
 }
 
 /// Does what a form of the page asks for.
 pub async fn act(Posted(desk, body): Posted) -> Response {
-    let answered = perform(&desk, body).await;
-    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), Once::default());
-    desk.answer(or_again(answered, again).await)
+    desk.answer(perform(&desk, body).await)
 }
 
 async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
+    let action = desk.form::<Action>(body, FORM_BYTES_MAX).await;
+    let typed = match &action {
+        Ok(Action::Rename { agent, name }) => Some((*agent, name.clone())),
+        _ => None,
+    };
+    let answered = match action {
+        Ok(action) => run(desk, action).await,
+        Err(error) => Err(error.into()),
+    };
+    let again = async |status, error: Error| {
+        let form = typed.as_ref().map(|(agent, _)| agent.to_string()).unwrap_or_default();
+        let notice = Notice::of_form(&error, &form, "agents", &["name"]);
+        view(desk, status, Said { notice: Some(notice), typed, ..Said::default() }).await
+    };
+    or_again(answered, again).await
+}
+
+async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
     let api = &desk.api;
     let path = |agent: AgentId, verb: &str| format!("/v1/self/agents/{agent}/{verb}");
-    let done = match desk.form(body, FORM_BYTES_MAX).await? {
-        Action::ClaimCode => {
-            let claim: Claim = api.send(Method::POST, "/v1/self/claim-codes", &json!({})).await?;
-            let once = Once { claim: Some(claim), ..Once::default() };
-            return view(desk, StatusCode::OK, None, once).await;
+    let done = match action {
+        Action::ClaimCode { form } => {
+            let said = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {
+                Made::Now(claim) => Said { claim: Some(claim), ..Said::default() },
+                Made::Before(Claim { .. }) => Said::made_before(),
+            };
+            return view(desk, StatusCode::OK, said).await;
         }
-        Action::Rotate { agent } => {
-            let path = path(agent, "rotate-key");
-            let minted: Minted = api.send(Method::POST, &path, &json!({})).await?;
-            let once = Once { key: Some((agent, minted.secret)), ..Once::default() };
-            return view(desk, StatusCode::OK, None, once).await;
+        Action::Rotate { agent, form } => {
+            let said = match api.make(&path(agent, "rotate-key"), &json!({}), &form).await? {
+                Made::Now(Minted { secret }) => {
+                    Said { key: Some((agent, secret)), ..Said::default() }
+                }
+                Made::Before(_) => Said::made_before(),
+            };
+            return view(desk, StatusCode::OK, said).await;
         }
         Action::Pause { agent } => {
             api.act(Method::POST, &path(agent, "pause")).await?;
@@ -112,30 +178,25 @@ async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
             "renamed"
         }
     };
-    Ok(desk.again("/agents", done)?)
+    Ok(desk.again(done)?)
 }
 
-async fn view(
-    desk: &Desk,
-    status: StatusCode,
-    notice: Option<Notice>,
-    once: Once,
-) -> ApiResult<Response> {
+async fn view(desk: &Desk, status: StatusCode, said: Said) -> ApiResult<Response> {
+    let Said { notice, claim, key, typed } = said;
     let trail = Trail::of(desk, ONLY);
     let path = trail.path("/v1/self/agents", ITEMS_MAX);
     let List { items, next_cursor } = desk.api.get::<List<Agent>>(&path).await?;
-    let mut frame = desk.frame(Section::Agents);
-    frame.notice = notice.or(frame.notice);
-    let new_key = once.key.map(|(id, secret)| {
+    let new_key = key.map(|(id, secret)| {
         let agent = items.iter().find(|agent| agent.id == id);
         NewKey { agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(), secret }
     });
     let page = AgentsPage {
-        frame,
+        frame: desk.frame(Section::Agents).with(notice),
         agents: items,
         pager: trail.pager("agents", "/agents", next_cursor),
-        claim: once.claim,
+        claim,
         new_key,
+        typed,
         site_url: desk.state.public_url.clone(),
     };
     Ok(desk.page(status, &page)?)

@@ -14,9 +14,10 @@ use rookery_domain::{Error, ErrorCode};
 use serde::{Serialize, de::DeserializeOwned};
 use tower::ServiceExt as _;
 
+use super::once::FormToken;
 use crate::{
     error::{ApiError, ApiResult},
-    http::{client::RequestContext, metering},
+    http::{client::RequestContext, idempotency, metering},
     state::AppState,
 };
 
@@ -29,6 +30,25 @@ const PASSED_ON: &[HeaderName] = &[header::COOKIE, header::ORIGIN, header::REFER
 /// The routes that a page may call. The boundary puts them into the requests of pages.
 #[derive(Debug, Clone)]
 pub struct InnerRoutes(pub Router);
+
+/// What a form made, or had made when it was sent before: that comes without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Made<T> {
+    /// By this request.
+    Now(T),
+    /// By an earlier one.
+    Before(T),
+}
+
+impl<T> Made<T> {
+    /// The same about something else.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Made<U> {
+        match self {
+            Self::Now(made) => Made::Now(of(made)),
+            Self::Before(made) => Made::Before(of(made)),
+        }
+    }
+}
 
 /// The API, for whoever looks at a page.
 #[derive(Debug, Clone)]
@@ -118,6 +138,27 @@ impl Api {
             return Ok(None);
         }
         self.read(response).await.map(Some)
+    }
+
+    /// Makes something with a secret, once for this form: a route that takes `Idempotency-Key`.
+    ///
+    /// # Errors
+    /// What the route answers.
+    pub async fn make<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        form: &FormToken,
+    ) -> ApiResult<Made<T>> {
+        let mut keyed = self.clone();
+        if let Some(key) = form.key(body)? {
+            keyed.headers.insert(idempotency::HEADER, key);
+        }
+        let body = serde_json::to_vec(body).map_err(|_| Error::internal())?;
+        let response = keyed.call(Method::POST, path, Body::from(body)).await?;
+        let before = response.headers().contains_key(idempotency::REPLAYED);
+        let made = self.read(response).await?;
+        Ok(if before { Made::Before(made) } else { Made::Now(made) })
     }
 
     /// Does something without a body whose answer no page shows.

@@ -20,9 +20,12 @@ use url::Url;
 
 use super::{
     api::Api,
-    assets::{Addresses, addresses},
-    form, html,
-    notice::{self, Notice},
+    assets::addresses,
+    form,
+    frame::{Frame, Section},
+    html,
+    notice::{self, ANCHOR, Notice},
+    once::FormToken,
     see_other, sign_in, visitor, words,
 };
 use crate::{
@@ -38,57 +41,8 @@ const HX_CURRENT_URL: HeaderName = HeaderName::from_static("hx-current-url");
 /// Tells the script where the whole page goes, in place of an answer.
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
-/// Parts of the site, for the navigation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// The human's apps, the deleted ones too, and an app's own pages.
-    Apps,
-    /// The human's agents.
-    Agents,
-    /// What the account uses.
-    Usage,
-    /// The human's organizations.
-    Orgs,
-    /// The human itself.
-    Account,
-}
-
-/// What every page shows around its content.
-#[derive(Debug, Clone)]
-pub struct Frame {
-    /// Where style and scripts are.
-    pub files: &'static Addresses,
-    /// Who is signed in.
-    pub who: String,
-    /// By which session; the script tells by it that somebody signed in anew.
-    pub session: SessionId,
-    /// Which part of the site this is.
-    pub section: Section,
-    /// What the last action did.
-    pub notice: Option<Notice>,
-}
-
-impl Frame {
-    /// Whether the navigation stands at the part of this name.
-    #[must_use]
-    pub fn is_at(&self, name: &str) -> bool {
-        let here = match self.section {
-            Section::Apps => "apps",
-            Section::Agents => "agents",
-            Section::Usage => "usage",
-            Section::Orgs => "orgs",
-            Section::Account => "account",
-        };
-        here == name
-    }
-
-    /// With a sentence about an action that was refused.
-    #[must_use]
-    pub fn with(mut self, notice: Option<Notice>) -> Self {
-        self.notice = notice.or(self.notice);
-        self
-    }
-}
+/// The parameter of an address that says what the last action did.
+pub(super) const DONE: &str = "done";
 
 /// A page that could not be made, or an action that was refused where no page shows it better.
 #[derive(Template)]
@@ -161,9 +115,28 @@ impl Desk {
     #[must_use]
     pub fn frame(&self, section: Section) -> Frame {
         let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
-        let done = pairs.filter(|(name, _)| name == "done").last();
+        let done = pairs.filter(|(name, _)| name == DONE).last();
         let notice = done.and_then(|(_, code)| Notice::of_code(&code));
-        Frame { files: addresses(), who: self.who.clone(), session: self.session, section, notice }
+        Frame {
+            files: addresses(),
+            who: self.who.clone(),
+            session: self.session,
+            section,
+            notice,
+            here: self.here(None),
+            form: FormToken::draw(),
+        }
+    }
+
+    /// The address of this page; `done` is what the last action did.
+    fn here(&self, done: Option<&str>) -> String {
+        let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs.filter(|(name, _)| name != DONE))
+            .extend_pairs(done.map(|done| (DONE, done)))
+            .finish();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{query}", self.uri.path())
     }
 
     /// The parameters that a page takes. An address is typed and kept by people: a parameter that
@@ -203,26 +176,22 @@ impl Desk {
         html(&self.state, status, page)
     }
 
-    /// The page that follows an action: seen anew, so that reloading it does nothing again.
+    /// The page that follows an action: seen anew, so that reloading it does nothing again; and at
+    /// what it says about the action.
     ///
     /// # Errors
     /// `internal`, for a path that is no header's value.
     pub fn go(&self, path: &str, done: &str) -> Result<Response> {
         let mark = if path.contains('?') { '&' } else { '?' };
-        see_other(&format!("{path}{mark}done={done}"))
+        see_other(&format!("{path}{mark}{DONE}={done}#{ANCHOR}"))
     }
 
-    /// The same, where lists stay at the pages that they were turned to.
+    /// The same for the page that the form is on, whose lists stay where they were turned to.
     ///
     /// # Errors
     /// `internal`, for a path that is no header's value.
-    pub fn again(&self, path: &str, done: &str) -> Result<Response> {
-        let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(pairs.filter(|(name, _)| name != "done"))
-            .append_pair("done", done)
-            .finish();
-        see_other(&format!("{path}?{query}"))
+    pub fn again(&self, done: &str) -> Result<Response> {
+        see_other(&format!("{}#{ANCHOR}", self.here(Some(done))))
     }
 
     /// Where a form wants to go afterwards: a path of this site, else `otherwise`.

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    desk::{Desk, Frame, Section},
+    desk::Desk,
+    frame::{Frame, Section},
     home::{self, Any},
     notice::{Notice, or_again},
     records::{App, List},
@@ -98,7 +99,7 @@ async fn run(desk: &Desk) -> ApiResult<Response> {
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
-        return Ok(see_other("/")?);
+        return Ok(desk.go("/", "first-agent-there")?);
     }
     let name = json!({"name": AGENT_NAME});
     let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;

@@ -7,8 +7,9 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{
-    desk::{Desk, Frame, Section},
+    desk::Desk,
     first_run::Steps,
+    frame::{Frame, Section},
     notice::Notice,
     paging::{ONLY, Pager, Trail},
     records::{App, List},

@@ -1,13 +1,23 @@
-//! What a page says about the last action: that it is done, or why it was refused.
+//! What a page says about the last action: that it is done, or why it was refused; where on the page
+//! it says so, and which field it is about.
 
 use axum::response::Response;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 
-use super::words::refusal;
+use super::{
+    marks::{Marks, Refused},
+    words::{self, refusal},
+};
 use crate::error::{self, ApiError, ApiResult};
 
-/// A sentence at the top of a page.
+/// The element that holds it. What follows an action leads there, so that the reader, and the
+/// keyboard, are where the action was.
+pub const ANCHOR: &str = "notice";
+/// The place of what is not about a part of a page.
+const TOP: &str = "";
+
+/// A sentence about an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Whether something was refused.
@@ -16,59 +26,126 @@ pub struct Notice {
     pub text: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    /// The part of the page that says it; empty for its top.
+    pub place: &'static str,
+    /// The field that was refused.
+    pub field: Option<Refused>,
 }
 
-/// What addresses say was done, so that a redirect carries no text of its own.
-const DONE: &[(&str, &str)] = &[
-    ("paused", "The agent is paused: its keys are refused from now on."),
-    ("resumed", "The agent goes on."),
-    ("revoked", "Every key of the agent is revoked, for ever."),
-    ("renamed", "The name is changed."),
-    ("app-deleted", "The app is in the trash. You can bring it back from here."),
-    ("app-restored", "The app is back, with all its data."),
-    ("app-purged", "The app and all its data are destroyed."),
-    ("app-woken", "The app is awake."),
-    ("saved", "Saved."),
-    ("row-created", "The row is created."),
-    ("row-deleted", "The row is in the trash."),
-    ("row-restored", "The row is back."),
-    ("row-purged", "The row's content is destroyed."),
-    ("rolled-back", "Rolled back: the earlier content is deployed as a new version."),
-    ("session-ended", "That session has ended."),
-    ("domain-added", "The domain is noted. Set its records, then look again."),
-    ("domain-removed", "The domain is removed."),
-    ("heard", "Thank you for telling."),
-    ("org-created", "The organization is there, and you are its admin."),
-    ("org-left", "You have left the organization."),
-    ("org-member-added", "They are in the organization now."),
-    ("org-member-removed", "They are no longer in the organization."),
-    ("member-added", "They are a member now."),
-    ("member-removed", "They are no longer a member, and their sessions in the app have ended."),
-    ("link-revoked", "The link is revoked."),
-    ("preview-revoked", "The preview is revoked, if there was one of that id."),
-    ("link-rotated", "The share link is new; the old one has stopped working."),
-    ("credential-paused", "The credential is paused."),
-    ("credential-resumed", "The credential works again."),
-    ("credential-revoked", "The credential is revoked, for ever."),
-    ("offered", "The app is offered. It stays yours until the offer is accepted."),
-    ("withdrawn", "The offer is withdrawn."),
-    ("accepted", "The app is yours now. You find it under Apps."),
-    ("declined", "The offer is declined."),
+/// A form that made a secret, sent again.
+const MADE_BEFORE: &str = "This was done already, and nothing was made a second time. A secret is \
+                           shown only once: if you missed it, make a new one.";
+
+/// What addresses say was done, so that a redirect carries no text of its own; and where it is said.
+const DONE: &[(&str, &str, &str)] = &[
+    ("paused", "agents", "The agent is paused: its keys are refused from now on."),
+    ("resumed", "agents", "The agent goes on."),
+    ("revoked", "agents", "Every key of the agent is revoked, for ever."),
+    ("renamed", "agents", "The name is changed."),
+    ("app-deleted", TOP, "The app is in the trash. You can bring it back from here."),
+    ("app-restored", TOP, "The app is back, with all its data."),
+    ("app-purged", TOP, "The app and all its data are destroyed."),
+    ("app-woken", TOP, "The app is awake."),
+    ("saved", TOP, "Saved."),
+    ("row-created", TOP, "The row is created."),
+    ("row-deleted", TOP, "The row is in the trash."),
+    ("row-restored", TOP, "The row is back."),
+    ("row-purged", TOP, "The row's content is destroyed."),
+    ("rolled-back", TOP, "Rolled back: the earlier content is deployed as a new version."),
+    ("role-set", "members", "The role is changed."),
+    ("retention-set", "kept", "How long rows are kept is changed."),
+    (
+        "first-agent-there",
+        TOP,
+        "Your first agent is there already. Its key was shown once: if you missed it, replace it under Agents.",
+    ),
+    ("org-renamed", TOP, "The name is changed."),
+    ("session-ended", "sessions", "That session has ended."),
+    ("domain-added", TOP, "The domain is noted. Set its records, then look again."),
+    ("domain-removed", TOP, "The domain is removed."),
+    ("heard", TOP, "Thank you for telling."),
+    ("org-created", TOP, "The organization is there, and you are its admin."),
+    ("org-left", TOP, "You have left the organization."),
+    ("org-member-added", "members", "They are in the organization now."),
+    ("org-member-removed", "members", "They are no longer in the organization."),
+    ("member-added", "members", "They are a member now."),
+    (
+        "member-removed",
+        "members",
+        "They are no longer a member, and their sessions in the app have ended.",
+    ),
+    ("link-revoked", "grants", "The link is revoked."),
+    ("preview-revoked", TOP, "The preview is revoked, if there was one of that id."),
+    ("link-rotated", "link", "The share link is new; the old one has stopped working."),
+    ("credential-paused", "credentials", "The credential is paused."),
+    ("credential-resumed", "credentials", "The credential works again."),
+    ("credential-revoked", "credentials", "The credential is revoked, for ever."),
+    ("offered", "offer", "The app is offered. It stays yours until the offer is accepted."),
+    ("withdrawn", "offer", "The offer is withdrawn."),
+    ("accepted", TOP, "The app is yours now. You find it under Apps."),
+    ("declined", TOP, "The offer is declined."),
 ];
 
 impl Notice {
     /// What the code in an address stands for; a code that nobody wrote says nothing.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
-        let (_, text) = DONE.iter().find(|(known, _)| *known == code)?;
-        Some(Self { refused: false, text: (*text).to_owned(), hint: None })
+        let (_, place, text) = DONE.iter().find(|(known, ..)| *known == code)?;
+        Some(Self::done(place, text))
+    }
+
+    /// That a secret was made by the same form before, and is not shown again.
+    #[must_use]
+    pub fn made_before() -> Self {
+        Self::done(TOP, MADE_BEFORE)
     }
 
     /// Why an action was refused.
     #[must_use]
     pub fn refused(error: &Error) -> Self {
-        let hint = advice(error.code);
-        Self { refused: true, text: sentence(&refusal(error)), hint }
+        Self::of_refusal(sentence(&refusal(error)), advice(error.code))
+    }
+
+    /// That an action was refused, in words of the page's own.
+    #[must_use]
+    pub const fn of_refusal(text: String, hint: Option<&'static str>) -> Self {
+        Self { refused: true, text, hint, place: TOP, field: None }
+    }
+
+    /// Why the form of `action` was refused, said at a part of the page. It is about the one of its
+    /// fields that the message names; about the first, where the form asks for one thing only and
+    /// the message names none.
+    #[must_use]
+    pub fn of_form(
+        error: &Error,
+        action: &str,
+        place: &'static str,
+        fields: &[&'static str],
+    ) -> Self {
+        let only = match fields {
+            [only] if matches!(error.code.status(), 400 | 409 | 422) => Some(only),
+            _ => None,
+        };
+        let field = fields.iter().find(|field| words::names(error, field)).or(only);
+        let field = field.map(|field| Refused { form: action.to_owned(), field });
+        Self { place, field, ..Self::refused(error) }
+    }
+
+    fn done(place: &'static str, text: &str) -> Self {
+        Self { refused: false, text: text.to_owned(), hint: None, place, field: None }
+    }
+
+    /// Whether it takes the focus itself: it is a refusal, and of no field that could.
+    #[must_use]
+    pub fn takes_focus(&self) -> bool {
+        self.refused && self.field.is_none()
+    }
+
+    /// What marks a field of the form of `action`, which `help` describes in any case.
+    #[must_use]
+    pub fn marks<'a>(&'a self, action: &str, field: &str, help: &'a str) -> Marks<'a> {
+        let about = self.field.as_ref().is_some_and(|it| it.form == action && it.field == field);
+        Marks { why: about.then_some(&*self.text), help }
     }
 }
 

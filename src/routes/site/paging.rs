@@ -4,7 +4,7 @@
 
 use url::form_urlencoded::{self, Serializer, byte_serialize};
 
-use super::desk::Desk;
+use super::desk::{DONE, Desk};
 
 /// Items of a list on a page, where the list does not say otherwise.
 pub const ITEMS_MAX: usize = 25;
@@ -51,7 +51,7 @@ impl Trail {
     pub fn read(query: &str, list: &'static str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
         // What the last action did is not said again.
-        let pairs = pairs.filter(|(name, _)| name != "done");
+        let pairs = pairs.filter(|(name, _)| name != DONE);
         let (own, others): (Vec<_>, Vec<_>) = pairs.partition(|(name, _)| name == list);
         let cursors = own.into_iter().map(|(_, cursor)| cursor).collect();
         Self { list, cursors, others }

@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use super::{
     FORM_BYTES_MAX,
-    desk::{Desk, Frame, Section},
+    desk::Desk,
+    frame::{Frame, Section},
     notice::Notice,
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
     posted::Posted,
@@ -89,7 +90,7 @@ async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
         Ok(()) => Ok(desk.go("/transfers", done)?),
         Err(failed) => {
             let Some(why) = explain(failed.error.code) else { return Err(failed) };
-            let notice = Notice { refused: true, text: why.to_owned(), hint: None };
+            let notice = Notice::of_refusal(why.to_owned(), None);
             view(desk, error::status(failed.error.code), Some(notice)).await
         }
     }

@@ -5,7 +5,8 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::{
-    desk::{Desk, Frame, Section},
+    desk::Desk,
+    frame::{Frame, Section},
     paging::{ONLY, Pager, Trail},
     records::{App, List},
 };

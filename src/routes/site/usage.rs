@@ -6,7 +6,8 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{
-    desk::{Desk, Frame, Section},
+    desk::Desk,
+    frame::{Frame, Section},
     words::{At, Bytes, Count, percent},
 };
 use crate::error::ApiResult;

@@ -122,6 +122,21 @@ const FIELDS: &[(&str, &str)] = &[
     ("`source`", "The answer"),
 ];
 
+/// Members of the API's bodies that a form calls otherwise.
+const INPUTS: &[(&str, &str)] = &[
+    ("days", "expires_in_s"),
+    ("minutes", "ttl_minutes"),
+    ("collection", "collections"),
+    ("operation", "operations"),
+];
+
+/// Whether a refusal names what this field of a form became.
+#[must_use]
+pub fn names(error: &Error, field: &str) -> bool {
+    let member = INPUTS.iter().find(|(input, _)| *input == field).map_or(field, |(_, it)| it);
+    error.message.contains(&format!("`{member}`"))
+}
+
 /// Why something was refused, to people. The API's messages are for programs: they name members of
 /// a body.
 #[must_use]

@@ -25,7 +25,7 @@ use super::client::{self, Failure, OpsClient};
 use crate::{
     ops::overview::Overview,
     routes::ops::{app::AppDetail, hot::HotApps, restarts::Restarts},
-    server::signal,
+    server::signal::Signals,
 };
 
 /// Time between two looks at the server.
@@ -135,7 +135,8 @@ pub async fn look(client: &OpsClient, wanted: Wanted) -> Result<Picture, Failure
 pub async fn run(client: OpsClient, wanted: Wanted) -> Result<(), String> {
     // What is wrong with the address or the token is said on a plain line, not on a screen.
     let first = look(&client, wanted.clone()).await?;
-    let stop = signal::stop().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let mut signals =
+        Signals::new().map_err(|error| format!("cannot listen to signals: {error}"))?;
     let origin = client.origin().to_owned();
     let (wants, wanted_now) = watch::channel(wanted);
     let (looks, seen) = watch::channel::<Look>(Ok(Arc::new(first)));
@@ -145,7 +146,7 @@ pub async fn run(client: OpsClient, wanted: Wanted) -> Result<(), String> {
     let asking = tokio::spawn(keep_looking(client, wanted_now, looks));
     let ended = tokio::select! {
         ended = &mut screen => ended,
-        () = stop => {
+        () = signals.stop() => {
             over.store(true, Ordering::Relaxed);
             screen.await
         }

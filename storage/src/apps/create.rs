@@ -10,7 +10,7 @@ use rookery_domain::{
 use super::visibility_code;
 use crate::{
     codec::principal_bytes,
-    commit::{RowWrite, Totals},
+    commit::{RowWrite, Totals, events_bytes},
     db::{Args, Db, Tx, args},
     error::{Result, StorageError},
     humans,
@@ -135,12 +135,14 @@ async fn contents(tx: &mut Tx, app: &NewApp) -> Result<()> {
     versions::insert(tx, id, &app.version).await?;
     // Epoch 0: no process has written yet, any may.
     tx.execute(
-        "insert into app_head (app_id, epoch, last_seq, live, bytes) values ($1, 0, $2, $3, $4)",
+        "insert into app_head (app_id, epoch, last_seq, live, bytes, history_bytes)
+         values ($1, 0, $2, $3, $4, $5)",
         args![
             id,
             app.events.last().map_or(0, |event| event.seq),
             app.totals.live,
             app.totals.bytes,
+            events_bytes(&app.events),
         ],
     )
     .await?;

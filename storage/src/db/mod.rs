@@ -144,6 +144,25 @@ impl Db {
         }
     }
 
+    /// Bytes of SQLite's file and its log; `None` where there is none: on PostgreSQL, and when
+    /// somebody has taken the file away.
+    #[must_use]
+    pub fn file_bytes(&self) -> Option<u64> {
+        let Self::Sqlite(db) = self else { return None };
+        let file = std::fs::metadata(db.path()).ok()?.len();
+        let log = std::fs::metadata(db.log_path());
+        Some(file + log.map_or(0, |log| log.len()))
+    }
+
+    /// Whether the file is gone under which the database was opened: what is written goes nowhere.
+    #[must_use]
+    pub fn has_lost_its_file(&self) -> bool {
+        match self {
+            Self::Sqlite(db) => matches!(db.path().try_exists(), Ok(false)),
+            Self::Postgres(_) => false,
+        }
+    }
+
     /// Draws the epoch of this process start: higher than any before it.
     ///
     /// # Errors

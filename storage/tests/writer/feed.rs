@@ -7,7 +7,7 @@ use rookery_domain::{
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
 };
 use rookery_storage::{
-    commit::{Outcome, RowState},
+    commit::{ENTRY_BYTES, Outcome, RowState},
     feed::{self, FeedRetention},
     idempotency,
 };
@@ -17,7 +17,7 @@ use crate::support::{NOW, TestDb, contract, row};
 
 /// Keeps so many events, of any age.
 const fn newest(events: u64) -> FeedRetention {
-    FeedRetention { events, not_before: rookery_domain::Timestamp(0) }
+    FeedRetention { events, not_before: rookery_domain::Timestamp(0), bytes: 1 << 40 }
 }
 
 /// An app whose feed stands at `last`.
@@ -75,6 +75,64 @@ contract! {
         assert_eq!((second.events, second.more), (9, false));
     }
 
+    async fn pruning_by_bytes_keeps_the_newest_events(test: &TestDb) {
+        let app = app_at(test, 20).await;
+        // As many as six of them have, less one byte.
+        let bytes = 6 * (ENTRY_BYTES as u64 + r#"{"n":1}"#.len() as u64) - 1;
+        let keep = FeedRetention { bytes, ..newest(1_000) };
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
+        let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
+        assert_eq!((pruned.events, pruned.floor_seq, pruned.more), (15, 15, false));
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
+        let again = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
+        assert_eq!((again.events, again.floor_seq, again.more), (0, 15, false));
+        // What is written from then on counts on top.
+        let writer = start(&test.db).await;
+        let next = Draft::new(app, 20).create(row("z", r#"{"n":1}"#)).commit(&writer).await;
+        assert_eq!(next, Outcome::Committed);
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
+    }
+
+    async fn what_a_purge_has_emptied_counts_no_more_once_it_was_looked_at(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let large = row("gone", &format!(r#"{{"n":"{}"}}"#, "x".repeat(4_000)));
+        let draft = Draft::new(app, 1).create(large.clone());
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let draft = Draft::new(app, 2).purge(large);
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let keep = FeedRetention { bytes: 4_000, ..newest(1_000) };
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
+        let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
+        assert_eq!((pruned.events, pruned.more), (0, false));
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
+    }
+
+    async fn answers_have_a_quarter_of_the_bytes_and_the_newest_stay(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        for n in 0..8_u8 {
+            let draft = Draft::new(app, 1 + u64::from(n)).event(EventType::AppWoken, None, None);
+            let draft = draft.answer([n; 32], &[]).with(|group| {
+                group.idempotency[0].body = "x".repeat(1_000).into();
+                group.idempotency[0].created_at = NOW.plus_seconds(i64::from(n));
+            });
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        }
+        let keep = FeedRetention { bytes: 4 * 3 * (ENTRY_BYTES as u64 + 1_000), ..newest(1_000) };
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
+        let keep = FeedRetention { bytes: keep.bytes / 2, ..keep };
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), [app]);
+        let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
+        assert_eq!((pruned.events, pruned.more), (0, false));
+        // A quarter has room for one and a half.
+        for n in 0..8_u8 {
+            let found = idempotency::find(&test.db, [n; 32], NOW).await.unwrap();
+            assert_eq!(found.is_some(), n == 7, "{n}");
+        }
+        assert_eq!(feed::due(&test.db, keep, None, 9).await.unwrap(), []);
+    }
+
     async fn feeds_that_are_due_are_found_page_by_page(test: &TestDb) {
         let (first, second) = (deploy(test, "first").await, deploy(test, "second").await);
         let due = |after, limit| feed::due(&test.db, newest(0), after, limit);
@@ -94,7 +152,7 @@ contract! {
         });
         assert_eq!(later.commit(&writer).await, Outcome::Committed);
         assert_eq!(load(&test.db, app).await.tombstones.len(), 1);
-        let keep = FeedRetention { events: 1_000, not_before: NOW.plus_seconds(50) };
+        let keep = FeedRetention { events: 1_000, not_before: NOW.plus_seconds(50), bytes: 1 << 40 };
         let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
         assert_eq!((pruned.events, pruned.floor_seq), (3, 3));
         let loaded = load(&test.db, app).await;

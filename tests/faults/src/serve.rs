@@ -17,7 +17,7 @@ use std::{
 use rookery::{
     Hooks, Server,
     config::{self, Environment},
-    server::signal,
+    server::signal::Signals,
 };
 use rookery_domain::time::Clock;
 use rookery_storage::faults::{self, Fault, Faults, Point};
@@ -68,13 +68,13 @@ fn run_with_faults() -> Result<(), String> {
     };
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let ended = runtime.block_on(async {
-        let stop = signal::stop().map_err(|error| error.to_string())?;
+        let mut signals = Signals::new().map_err(|error| error.to_string())?;
         let hooks = Hooks { clock: clock.clone(), faults, ..Hooks::default() };
         let server = rookery::start(config, hooks).await.map_err(|error| error.to_string())?;
         let (site, ops) = (server.site_address(), server.ops_address());
         say(&format!("Rookery listens on http://{site} (operators: http://{ops})"));
         let ended = tokio::select! {
-            () = stop => Ok(()),
+            () = signals.stop() => Ok(()),
             () = server.state().rooms.runtime.broken() => Err("the store is broken".to_owned()),
             () = obey(&server, &clock), if takes_orders => Ok(()),
         };

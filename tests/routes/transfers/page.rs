@@ -36,7 +36,10 @@ async fn a_human_takes_and_declines_apps_on_the_site() {
         assert!(shown.text.contains(offer["app"]["slug"].as_str().unwrap()), "{}", shown.text);
     }
     let answer = Answer::of(decide(&server, &bob, &taken, "accept")).await;
-    assert_eq!((answer.status, answer.header("location")), (303, "/transfers?done=accepted"));
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, "/transfers?done=accepted#notice")
+    );
     assert_eq!(Answer::of(decide(&server, &bob, &declined, "decline")).await.status, 303);
     assert_eq!(server.owner_of(&first, &bob).await, bob.id);
     assert_eq!(server.owner_of(&second, &ada).await, ada.id);

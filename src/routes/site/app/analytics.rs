@@ -8,10 +8,7 @@ use serde::Deserialize;
 use super::place::{Place, Tab};
 use crate::{
     error::ApiResult,
-    routes::site::{
-        desk::{Desk, Frame},
-        words::Count,
-    },
+    routes::site::{desk::Desk, frame::Frame, words::Count},
 };
 
 /// Days that the page offers.

@@ -14,8 +14,9 @@ use crate::{
     error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
-        desk::{Desk, Frame},
+        desk::Desk,
         fields::{Fields, unknown_action},
+        frame::Frame,
         notice::{Notice, or_again},
         posted::Posted,
         words::At,
@@ -109,7 +110,11 @@ pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response
     let done = perform(&desk, &id, &fields).await;
     let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/domains"), done)?));
     let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), typed);
+    let again = |status, error| {
+        let asked: &[_] = if typed.is_empty() { &[] } else { &["domain"] };
+        let notice = Notice::of_form(&error, fields.one("action"), "", asked);
+        view(&desk, &id, status, Some(notice), typed)
+    };
     desk.answer(or_again(answered, again).await)
 }
 

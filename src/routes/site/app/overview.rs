@@ -7,10 +7,7 @@ use http::StatusCode;
 use super::place::{Place, Tab};
 use crate::{
     error::ApiResult,
-    routes::site::{
-        desk::{Desk, Frame},
-        words::percent,
-    },
+    routes::site::{desk::Desk, frame::Frame, words::percent},
 };
 
 #[derive(Template)]

@@ -10,11 +10,15 @@ use crate::{
     routes::{
         self_apps::record::Shelf,
         site::{
-            desk::{Desk, Frame, Section},
-            records::App,
+            desk::Desk,
+            frame::{Frame, Section},
+            records::{App, Collection},
         },
     },
 };
+
+/// Collections that a page shows beside each other; more of them are folded away.
+const COLLECTIONS_SIDE_BY_SIDE: usize = 5;
 
 /// An app's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,18 @@ impl Place {
     #[must_use]
     pub fn is_at(&self, tab: Tab) -> bool {
         self.tab == tab
+    }
+
+    /// The collections of the app's version.
+    #[must_use]
+    pub fn declared(&self) -> Vec<&Collection> {
+        self.app.collections.iter().filter(|one| !one.undeclared).collect()
+    }
+
+    /// Whether those are too many to be shown beside each other.
+    #[must_use]
+    pub fn folds(&self) -> bool {
+        self.declared().len() > COLLECTIONS_SIDE_BY_SIDE
     }
 
     /// Whether the app is in the trash.

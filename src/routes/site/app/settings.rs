@@ -5,6 +5,7 @@
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
+use rookery_domain::Error;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -16,8 +17,9 @@ use crate::{
     error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
-        desk::{Desk, Frame},
+        desk::Desk,
         fields::{Fields, unknown_action},
+        frame::Frame,
         notice::{Notice, or_again},
         posted::Posted,
         records::List,
@@ -97,9 +99,25 @@ pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response
         Err(error) => return desk.answer(Err(error.into())),
     };
     let done = perform(&desk, &id, &fields).await;
-    let answered = done.and_then(|()| Ok(desk.go(&format!("/apps/{id}/settings"), "saved")?));
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), fields);
+    let done = done.map(|()| match fields.one("action") {
+        "retention" => "retention-set",
+        _ => "saved",
+    });
+    let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/settings"), done)?));
+    let again = |status, error| view(&desk, &id, status, Some(refusal(&error, &fields)), fields);
     desk.answer(or_again(answered, again).await)
+}
+
+/// Why a form of the page was refused. A bound of rows is asked for once for each collection.
+fn refusal(error: &Error, fields: &Fields) -> Notice {
+    let (action, place, asked): (_, _, &[_]) = match fields.one("action") {
+        "timezone" => ("timezone", "", &["timezone"]),
+        "organization" => ("organization", "", &["org_id"]),
+        "migration" => ("migration", "", &["minutes"]),
+        "retention" => (fields.one("collection"), "kept", &["max_age_days", "max_rows"]),
+        action => (action, "", &[]),
+    };
+    Notice::of_form(error, action, place, asked)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         usage::{Flow, Step},
     },
 };

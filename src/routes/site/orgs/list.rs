@@ -11,7 +11,8 @@ use crate::{
     error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
-        desk::{Desk, Frame, Section},
+        desk::Desk,
+        frame::{Frame, Section},
         notice::{Notice, or_again},
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         posted::Posted,
@@ -48,7 +49,10 @@ pub async fn create(Posted(desk, body): Posted) -> Response {
     };
     let made = desk.api.send::<Org>(Method::POST, "/v1/orgs", &json!({"name": form.name})).await;
     let answered = made.and_then(|org| Ok(desk.go(&format!("/orgs/{}", org.id), "org-created")?));
-    let again = |status, error| view(&desk, status, Some(Notice::refused(&error)), form.name);
+    let again = |status, error| {
+        let notice = Notice::of_form(&error, "create", "", &["name"]);
+        view(&desk, status, Some(notice), form.name)
+    };
     desk.answer(or_again(answered, again).await)
 }
 

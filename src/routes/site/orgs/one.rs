@@ -16,8 +16,9 @@ use crate::{
     error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
-        desk::{Desk, Frame, Section},
+        desk::Desk,
         fields::{Fields, unknown_action},
+        frame::{Frame, Section},
         notice::{Notice, or_again},
         paging::{ITEMS_MAX, Pager, Trail},
         posted::Posted,
@@ -73,11 +74,23 @@ pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response
     let answered = perform(&desk, &id, &fields).await.and_then(|done| {
         Ok(match done {
             "org-left" => desk.go("/orgs", done),
-            _ => desk.again(&format!("/orgs/{id}"), done),
+            _ => desk.again(done),
         }?)
     });
-    let again = |status, error| view(&desk, &id, status, Some(Notice::refused(&error)), fields);
+    let again = |status, error| view(&desk, &id, status, Some(refusal(&error, &fields)), fields);
     desk.answer(or_again(answered, again).await)
+}
+
+/// Why a form of the page was refused.
+fn refusal(error: &Error, fields: &Fields) -> Notice {
+    let action = fields.one("action");
+    let (place, asked): (_, &[_]) = match action {
+        "rename" => ("", &["name"]),
+        "add-member" => ("members", &["email"]),
+        "set-role" | "remove-member" => ("members", &[]),
+        _ => ("", &[]),
+    };
+    Notice::of_form(error, action, place, asked)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static str> {
@@ -92,7 +105,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
     match fields.one("action") {
         "rename" => {
             api.send::<Value>(Method::PATCH, &org, &json!({"name": fields.one("name")})).await?;
-            Ok("renamed")
+            Ok("org-renamed")
         }
         "add-member" => {
             let member = json!({"email": fields.one("email"), "role": fields.some("role")});
@@ -102,7 +115,7 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<&'static s
         "set-role" => {
             let role = json!({"role": fields.one("role")});
             api.send::<Value>(Method::PATCH, &one()?, &role).await?;
-            Ok("saved")
+            Ok("role-set")
         }
         "remove-member" => {
             api.act(Method::DELETE, &one()?).await?;

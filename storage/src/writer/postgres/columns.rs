@@ -1,6 +1,8 @@
 //! The parameters of the commit statement: the groups of a batch, turned into one array for each
 //! column.
 
+use std::mem;
+
 use sqlx::{Arguments as _, postgres::PgArguments};
 
 use crate::{
@@ -15,6 +17,7 @@ struct Heads {
     prev_seq: Vec<i64>,
     seq: Vec<i64>,
     totals: [Vec<i64>; 5],
+    history_bytes: Vec<i64>,
 }
 
 #[derive(Default)]
@@ -108,7 +111,8 @@ pub(super) fn arguments<'g>(
         events.bind(out)?;
         budgets.bind(out)?;
         challenges.bind(out)?;
-        answers.bind(out)
+        answers.bind(out)?;
+        out.add(mem::take(&mut heads.history_bytes))
     };
     bind(&mut out).map_err(sqlx::Error::Encode)?;
     Ok(out)
@@ -136,15 +140,17 @@ impl Heads {
         for (column, total) in self.totals.iter_mut().zip(totals) {
             column.push(total.cast_signed());
         }
+        self.history_bytes.push(group.history_bytes().cast_signed());
     }
 
-    fn bind(self, out: &mut PgArguments) -> Bound {
-        out.add(self.n)?;
-        out.add(self.app)?;
-        out.add(self.prev_seq)?;
-        out.add(self.seq)?;
-        for column in self.totals {
-            out.add(column)?;
+    /// All but the last one, which came later than the parameters behind these.
+    fn bind(&mut self, out: &mut PgArguments) -> Bound {
+        out.add(mem::take(&mut self.n))?;
+        out.add(mem::take(&mut self.app))?;
+        out.add(mem::take(&mut self.prev_seq))?;
+        out.add(mem::take(&mut self.seq))?;
+        for column in &mut self.totals {
+            out.add(mem::take(column))?;
         }
         Ok(())
     }

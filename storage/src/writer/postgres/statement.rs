@@ -11,10 +11,12 @@ pub(super) const COMMIT: &str = "
 with head as (
     update app_head as h
     set epoch = $1, last_seq = g.seq, live = g.live, trashed = g.trashed,
-        detached = g.detached, bytes = g.bytes, trashed_bytes = g.trashed_bytes
+        detached = g.detached, bytes = g.bytes, trashed_bytes = g.trashed_bytes,
+        history_bytes = h.history_bytes + g.history_bytes
     from unnest($2::int4[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[], $7::int8[],
-                $8::int8[], $9::int8[], $10::int8[])
-         as g(n, app_id, prev_seq, seq, live, trashed, detached, bytes, trashed_bytes)
+                $8::int8[], $9::int8[], $10::int8[], $55::int8[])
+         as g(n, app_id, prev_seq, seq, live, trashed, detached, bytes, trashed_bytes,
+              history_bytes)
     where h.app_id = g.app_id and h.epoch <= $1 and h.last_seq = g.prev_seq
     returning g.n, g.app_id
 ), written_rows as (

@@ -58,8 +58,9 @@ impl<'c> Statements<'c> {
             undo: prepare("rollback to one_group")?,
             head: prepare(
                 "update app_head set epoch = ?1, last_seq = ?2, live = ?3, trashed = ?4, \
-                 detached = ?5, bytes = ?6, trashed_bytes = ?7 \
-                 where app_id = ?8 and epoch <= ?1 and last_seq = ?9",
+                 detached = ?5, bytes = ?6, trashed_bytes = ?7, \
+                 history_bytes = history_bytes + ?8 \
+                 where app_id = ?9 and epoch <= ?1 and last_seq = ?10",
             )?,
             row: prepare(
                 "insert into rows (app_id, collection, key, version, data, creator, editor, \
@@ -151,6 +152,7 @@ impl<'c> Statements<'c> {
             totals.detached.cast_signed(),
             totals.bytes.cast_signed(),
             totals.trashed_bytes.cast_signed(),
+            group.history_bytes().cast_signed(),
             &group.app.uuid().as_bytes()[..],
             group.prev_seq.cast_signed(),
         )?;

@@ -7,14 +7,18 @@ use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{ROW_FORM_BYTES_MAX, collection_page, collection_path, record::Row, refusal, row_page};
+use super::{
+    ROW_FORM_BYTES_MAX, collection_page, collection_path, record::Row, refusal, row_page, way::Way,
+};
 use crate::{
     error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         notice::{Notice, or_again},
         posted::Posted,
+        words,
     },
 };
 
@@ -40,6 +44,8 @@ struct NewRowPage {
     place: Place,
     collection: String,
     list: String,
+    /// Where the form goes.
+    page: String,
     key: String,
     /// The row that has the key already.
     taken: Option<String>,
@@ -70,15 +76,20 @@ async fn create(desk: &Desk, id: &str, collection: &str, body: Body) -> ApiResul
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };
-    let taken = matches!(answered, Ok(None)).then(|| row_page(id, collection, &form.key));
+    let way = Way::back(desk, id, collection);
+    let row_page = |key: &str| way.to(&row_page(id, collection, key));
+    let taken = matches!(answered, Ok(None)).then(|| row_page(&form.key));
     let answered = answered.and_then(|made| {
         let row = made.ok_or_else(|| {
             Error::new(ErrorCode::Conflict, "there is already a row with this key")
         })?;
-        Ok(desk.go(&row_page(id, collection, &row.key), "row-created")?)
+        Ok(desk.go(&row_page(&row.key), "row-created")?)
     });
-    let again =
-        |status, error| view(desk, id, collection, status, Some(refusal(&error)), taken, form);
+    let again = |status, error| {
+        let is_key = taken.is_some() || words::names(&error, "key");
+        let notice = refusal(&error, "create", if is_key { &["key"] } else { &["data"] });
+        view(desk, id, collection, status, Some(notice), taken, form)
+    };
     or_again(answered, again).await
 }
 
@@ -93,11 +104,13 @@ async fn view(
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
     let frame = frame.with(notice);
+    let way = Way::back(desk, id, collection);
     let page = NewRowPage {
         frame,
         place,
         collection: collection.to_owned(),
-        list: collection_page(id, collection),
+        list: way.list(),
+        page: way.to(&format!("{}/new", collection_page(id, collection))),
         taken,
         key: form.key,
         data: form.data,

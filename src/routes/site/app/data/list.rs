@@ -14,16 +14,18 @@ use super::{
     collection_page, collection_path,
     record::Row,
     refusal, row_page,
-    text::{cell, visible},
+    text::{Cell, visible},
+    way::Way,
 };
 use crate::{
     error::{self, ApiError, ApiResult},
     routes::site::{
         app::place::{Place, Tab},
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         see_other,
-        words::At,
+        words::{self, At},
     },
 };
 
@@ -47,6 +49,15 @@ impl Query {
     /// Whether all rows are asked for.
     fn is_empty(&self) -> bool {
         self.field.is_empty() && self.value.is_empty() && self.filter.is_empty()
+    }
+
+    /// What a refusal is about that names no field.
+    fn doubtful(&self) -> &'static str {
+        match (self.filter.trim().is_empty(), self.field.trim().is_empty()) {
+            (false, _) => "filter",
+            (true, true) => "field",
+            (true, false) => "value",
+        }
     }
 
     /// The filter of the API: one condition, or the one that was written.
@@ -121,7 +132,7 @@ struct Line {
     key: String,
     href: String,
     /// Each with its column.
-    cells: Vec<(String, String)>,
+    cells: Vec<(String, Cell)>,
     version: u32,
     updated_at: At,
 }
@@ -149,6 +160,9 @@ struct DataPage {
     page: String,
     /// The page as it is looked at.
     here: String,
+    /// Where a new row is made, and the deleted ones are.
+    new: String,
+    trash: String,
     query: Query,
     fields: BTreeSet<String>,
     headings: Vec<Heading>,
@@ -216,10 +230,17 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         Err(failed) => return Err(failed),
     };
     let status = refused.as_ref().map_or(StatusCode::OK, |error| error::status(error.code));
-    let frame = frame.with(refused.as_ref().map(refusal));
+    let asked = refused.as_ref().map(|error| match words::names(error, "sort") {
+        true => "sort",
+        false => query.doubtful(),
+    });
+    let notice =
+        refused.as_ref().zip(asked).map(|(error, field)| refusal(error, "filter", &[field]));
+    let frame = frame.with(notice);
     let members: Vec<_> = rows.items.iter().map(Row::members).collect();
     let columns = columns(&members);
     let page = collection_page(&app, &collection);
+    let way = Way::from_here(desk, &app, &collection);
     let headings = columns
         .iter()
         .map(String::as_str)
@@ -228,10 +249,10 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         .collect();
     let line = |(row, members): (&Row, &BTreeMap<String, Value>)| Line {
         key: row.key.clone(),
-        href: row_page(&app, &collection, &row.key),
+        href: way.to(&row_page(&app, &collection, &row.key)),
         cells: columns
             .iter()
-            .map(|name| (name.clone(), members.get(name).map(cell).unwrap_or_default()))
+            .map(|name| (name.clone(), members.get(name).map(Cell::of).unwrap_or_default()))
             .collect(),
         version: row.version,
         updated_at: row.updated_at.clone(),
@@ -244,6 +265,8 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         headings,
         pager: trail.pager("rows", &page, rows.next_cursor),
         here: trail.here(&page),
+        new: way.to(&format!("{page}/new")),
+        trash: way.to(&format!("{page}/trash")),
         deleted: deleted.map(|one| one.deleted_count.to_string()).unwrap_or_default(),
         feed_cursor: rows.feed_cursor,
         page,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, value::RawValue};
 
-use super::text::{cell, indent};
+use super::text::{Cell, indent};
 
 /// The members of a row, as they are written.
 type Members = BTreeMap<String, Box<RawValue>>;
@@ -84,6 +84,6 @@ fn shown(raw: Option<&RawValue>) -> String {
     match value(raw) {
         None => "(none)".to_owned(),
         Some(Value::Null) => "null".to_owned(),
-        Some(value) => cell(&value),
+        Some(value) => Cell::of(&value).shown,
     }
 }

@@ -1,6 +1,6 @@
 //! `/apps/:id/data`: an app's rows. A collection as a list (`list`), what changes while it is
 //! looked at (`changes`), one row to see and edit (`row`), its past (`history`), its conflicts (`merge`), new rows
-//! (`create`), the trash (`trash`).
+//! (`create`), the trash (`trash`); and the way from each of them back to the list (`way`).
 
 pub mod changes;
 pub mod create;
@@ -11,6 +11,7 @@ pub mod record;
 pub mod row;
 pub mod text;
 pub mod trash;
+pub mod way;
 
 use rookery_actors::app::render::path_segment;
 use rookery_domain::Error;
@@ -41,9 +42,9 @@ fn row_page(app: &str, collection: &str, key: &str) -> String {
     format!("{}/rows/{}", collection_page(app, collection), path_segment(key))
 }
 
-/// Why a row was refused, with everything that its schema has against it.
-fn refusal(error: &Error) -> Notice {
-    let mut notice = Notice::refused(error);
+/// Why the form of `action` was refused, with everything that a schema has against its row.
+fn refusal(error: &Error, action: &str, fields: &[&'static str]) -> Notice {
+    let mut notice = Notice::of_form(error, action, "", fields);
     let violations = error.details.as_deref().and_then(|details| details.get("violations"));
     let violations = violations.and_then(|list| list.as_array()).into_iter().flatten();
     // The first one is in the message already.

@@ -15,12 +15,14 @@ use super::{
     merge::Merge,
     record::{Names, Row},
     refusal, row_page, row_path,
+    way::Way,
 };
 use crate::{
     error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         notice::{Notice, or_again},
         posted::Posted,
     },
@@ -91,6 +93,8 @@ struct RowGonePage {
     place: Place,
     collection: String,
     list: String,
+    /// Where the form goes.
+    create: String,
     key: String,
     data: String,
 }
@@ -121,7 +125,8 @@ struct RowAt<'a> {
 async fn perform(desk: &Desk, at: RowAt<'_>, body: Body) -> ApiResult<Response> {
     let action = desk.form(body, ROW_FORM_BYTES_MAX).await?;
     let RowAt { id, collection, key } = at;
-    let (list, page) = (collection_page(id, collection), row_page(id, collection, key));
+    let way = Way::back(desk, id, collection);
+    let (list, page) = (way.list(), way.to(&row_page(id, collection, key)));
     let path = row_path(id, collection, key);
     let (answered, to, done) = match action {
         Action::Save { version, data, base } => return save(desk, at, version, data, base).await,
@@ -141,7 +146,8 @@ async fn perform(desk: &Desk, at: RowAt<'_>, body: Body) -> ApiResult<Response> 
         Err(failed) if failed.error.code == ErrorCode::RowNotFound => Err(failed),
         answered => {
             let answered = answered.and_then(|()| Ok(desk.go(&to, done)?));
-            let again = |status, error| view(desk, at, status, Some(refusal(&error)), None);
+            let again =
+                |status, error| view(desk, at, status, Some(refusal(&error, "act", &[])), None);
             or_again(answered, again).await
         }
     }
@@ -167,8 +173,8 @@ async fn save(
         }
         Err(why) => Err(Error::invalid(format!("this is not JSON: {why}")).into()),
     };
-    let answered =
-        answered.and_then(|_| Ok(desk.go(&row_page(at.id, at.collection, at.key), "saved")?));
+    let page = Way::back(desk, at.id, at.collection).to(&row_page(at.id, at.collection, at.key));
+    let answered = answered.and_then(|_| Ok(desk.go(&page, "saved")?));
     let again = async |status, error: Error| match current(&error) {
         // Somebody was faster: both are shown, and the next try is against what is there now.
         Some(current) => {
@@ -184,7 +190,7 @@ async fn save(
         None if error.code == ErrorCode::RowNotFound => gone(desk, at, data).await,
         None => {
             let draft = Draft { data, base, version, merge: None };
-            view(desk, at, status, Some(refusal(&error)), Some(draft)).await
+            view(desk, at, status, Some(refusal(&error, "save", &["data"])), Some(draft)).await
         }
     };
     or_again(answered, again).await
@@ -203,12 +209,14 @@ fn current(error: &Error) -> Option<Row> {
 async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
     let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
-    let notice = Notice { refused: true, text, hint: None };
+    let notice = Notice::of_refusal(text, None);
+    let way = Way::back(desk, at.id, at.collection);
     let page = RowGonePage {
         frame: frame.with(Some(notice)),
         place,
         collection: at.collection.to_owned(),
-        list: collection_page(at.id, at.collection),
+        list: way.list(),
+        create: way.to(&format!("{}/new", collection_page(at.id, at.collection))),
         key: at.key.to_owned(),
         data,
     };
@@ -234,6 +242,7 @@ async fn view(
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;
     let history = history(&events, &names);
     let text = row.text();
+    let way = Way::back(desk, at.id, at.collection);
     let fixed = refusals.update.filter(|_| draft.is_none());
     let draft = draft.unwrap_or_else(|| Draft {
         base: text.clone(),
@@ -245,8 +254,8 @@ async fn view(
         frame,
         place,
         collection: at.collection.to_owned(),
-        list: collection_page(at.id, at.collection),
-        page: row_page(at.id, at.collection, at.key),
+        list: way.list(),
+        page: way.to(&row_page(at.id, at.collection, at.key)),
         creator: names.of(&row.creator),
         editor: names.of(&row.editor),
         row,

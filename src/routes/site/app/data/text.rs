@@ -8,6 +8,8 @@ use serde_json::Value;
 
 /// Characters of a cell.
 const CELL_CHARS_MAX: usize = 80;
+/// Characters that a cell says when it is asked for all of it; the row's page has the rest.
+const WHOLE_CHARS_MAX: usize = 300;
 
 /// Indents JSON text. Numbers and strings stay as they are written.
 #[must_use]
@@ -61,19 +63,37 @@ fn line(out: &mut String, depth: usize) {
 }
 
 /// A value in a table's cell.
-#[must_use]
-pub fn cell(value: &Value) -> String {
-    let text = match value {
-        Value::Null => return String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// What is shown.
+    pub shown: String,
+    /// More of it, where that is cut.
+    pub whole: Option<String>,
+}
+
+impl Cell {
+    /// The cell of a value; empty for null.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        let text = match value {
+            Value::Null => return Self::default(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let shown = cut(&text, CELL_CHARS_MAX);
+        let whole = shown.ends_with('…').then(|| visible(&cut(&text, WHOLE_CHARS_MAX)));
+        Self { shown: visible(&shown), whole }
+    }
+}
+
+/// The first characters of a text; how many at most.
+fn cut(text: &str, max: usize) -> String {
     let mut characters = text.chars();
-    let mut short: String = characters.by_ref().take(CELL_CHARS_MAX).collect();
+    let mut short: String = characters.by_ref().take(max).collect();
     if characters.next().is_some() {
         short.push('…');
     }
-    visible(&short)
+    short
 }
 
 /// Text that strangers chose, as a page shows it: characters that nobody sees, and those that turn the

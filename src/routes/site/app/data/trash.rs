@@ -8,13 +8,15 @@ use super::{
     collection_page, collection_path,
     record::Row,
     row_page,
-    text::{cell, visible},
+    text::{Cell, visible},
+    way::Way,
 };
 use crate::{
     error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         records::List,
         words::At,
@@ -24,7 +26,7 @@ use crate::{
 struct Line {
     key: String,
     href: String,
-    summary: String,
+    summary: Cell,
     deleted_at: Option<At>,
 }
 
@@ -55,18 +57,19 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let trail = Trail::of(desk, ONLY);
     let path = trail.path(&format!("{}/deleted", collection_path(id, &collection)), ITEMS_MAX);
     let rows: List<Row> = desk.api.get(&path).await?;
+    let way = Way::back(desk, id, &collection);
     let line = |row: &Row| Line {
         key: row.key.clone(),
-        href: row_page(id, &collection, &row.key),
-        summary: serde_json::from_str(row.data.get()).map(|data| cell(&data)).unwrap_or_default(),
+        href: way.to(&row_page(id, &collection, &row.key)),
+        summary: serde_json::from_str(row.data.get()).map(|it| Cell::of(&it)).unwrap_or_default(),
         deleted_at: row.deleted_at.clone(),
     };
-    let list = collection_page(id, &collection);
+    let here = format!("{}/trash", collection_page(id, &collection));
     let page = TrashPage {
         frame,
         lines: rows.items.iter().map(line).collect(),
-        pager: trail.pager("deleted rows", &format!("{list}/trash"), rows.next_cursor),
-        list,
+        pager: trail.pager("deleted rows", &here, rows.next_cursor),
+        list: way.list(),
         collection,
         place,
     };

@@ -14,26 +14,29 @@ use crate::{
     error::ApiResult,
     routes::site::{
         FORM_BYTES_MAX,
+        api::Made,
         desk::Desk,
         fields::{Fields, unknown_action},
         notice::{Notice, or_again},
+        once::{self, FormToken},
         posted::Posted,
     },
 };
 
-/// The secret of what was made.
+/// What was made, with its secret unless it was made before.
 #[derive(Deserialize)]
-struct Made {
+struct Record {
     #[serde(default)]
     id: String,
     url: Option<String>,
     token: Option<String>,
 }
 
-/// How an action ended: with a code for the page's address, or with something to be shown once.
+/// How an action ended: with a code for the page's address, or with something to be shown once, which
+/// may have been before.
 enum Ended {
     Done(&'static str),
-    Shown(Once),
+    Shown(Made<Once>),
 }
 
 /// Does what a form of the page asks for.
@@ -43,20 +46,46 @@ pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response
         Err(error) => return desk.answer(Err(error.into())),
     };
     let answered = match perform(&desk, &id, &fields).await {
-        Ok(Ended::Done(done)) => {
-            desk.again(&format!("/apps/{id}/sharing"), done).map_err(Into::into)
-        }
-        Ok(Ended::Shown(once)) => {
-            let said = Said { once: Some(once), ..Said::default() };
+        Ok(Ended::Done(done)) => desk.again(done).map_err(Into::into),
+        Ok(Ended::Shown(made)) => {
+            let (once, notice) = match made {
+                Made::Now(once) => (Some(once), None),
+                // A preview is not listed: its button is still of use.
+                Made::Before(once) => {
+                    (once.preview.is_some().then_some(once), Some(Notice::made_before()))
+                }
+            };
+            let said = Said { once, notice, ..Said::default() };
             return desk.answer(view(&desk, &id, StatusCode::OK, said).await);
         }
         Err(failed) => Err(failed),
     };
     let again = |status, error| {
-        let said = Said { notice: Some(Notice::refused(&error)), typed: fields, once: None };
+        let said = Said { notice: Some(refusal(&error, &fields)), typed: fields, once: None };
         view(&desk, &id, status, said)
     };
     desk.answer(or_again(answered, again).await)
+}
+
+/// Why a form of the page was refused.
+fn refusal(error: &Error, fields: &Fields) -> Notice {
+    let action = fields.one("action");
+    let (place, asked): (_, &[_]) = match action {
+        "add-member" => ("members", &["email"]),
+        "set-role" | "remove-member" => ("members", &[]),
+        "grant" => ("grants", &["role", "max_uses", "days"]),
+        "revoke-grant" => ("grants", &[]),
+        // That part is there for a private app only.
+        "preview" => ("", &["days"]),
+        "credential" => ("credentials", &["name", "collection", "operation"]),
+        "rotate-credential" | "pause-credential" | "resume-credential" | "revoke-credential" => {
+            ("credentials", &[])
+        }
+        "offer" => ("offer", &["email"]),
+        "withdraw" => ("offer", &[]),
+        _ => ("", &[]),
+    };
+    Notice::of_form(error, action, place, asked)
 }
 
 async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
@@ -86,7 +115,7 @@ async fn members(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
         "set-role" => {
             let path = format!("{all}/{}", segment(fields.one("member"))?);
             api.send::<Value>(Method::PATCH, &path, &json!({"custom_role": role})).await?;
-            Ok(Ended::Done("saved"))
+            Ok(Ended::Done("role-set"))
         }
         _ => {
             let path = format!("{all}/{}", segment(fields.one("member"))?);
@@ -104,13 +133,13 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
             grant.extend(fields.number("max_uses").map(|uses| ("max_uses".to_owned(), uses)));
             grant.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
             let path = format!("/v1/apps/{id}/grants");
-            let made: Made = api.send(Method::POST, &path, &grant).await?;
-            Ok(Ended::Shown(Once {
+            let made = api.make::<Record>(&path, &grant, &token(fields)).await?;
+            Ok(Ended::Shown(made.map(|record| Once {
                 title: "The grant link",
                 text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
-                secret: made.url.unwrap_or_default(),
+                secret: record.url,
                 preview: None,
-            }))
+            })))
         }
         "revoke-grant" => {
             let path = format!("/v1/apps/{id}/grants/{}", segment(fields.one("grant"))?);
@@ -121,13 +150,13 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
             let mut preview = Map::new();
             preview.extend(lifetime(fields).map(|end| ("expires_in_s".to_owned(), end)));
             let path = format!("/v1/apps/{id}/preview-tokens");
-            let made: Made = api.send(Method::POST, &path, &preview).await?;
-            Ok(Ended::Shown(Once {
+            let made = api.make::<Record>(&path, &preview, &token(fields)).await?;
+            Ok(Ended::Shown(made.map(|record| Once {
                 title: "The preview link",
                 text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
-                secret: made.url.unwrap_or_default(),
-                preview: Some(made.id),
-            }))
+                secret: record.url,
+                preview: Some(record.id),
+            })))
         }
         "revoke-preview" => {
             let path = format!("/v1/apps/{id}/preview-tokens/{}", segment(fields.one("preview"))?);
@@ -158,11 +187,11 @@ async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended>
                 "operations": fields.all("operation"),
                 "scope": if fields.one("scope") == "own" { "own" } else { "all" },
             });
-            let made: Made = api.send(Method::POST, &all, &credential).await?;
+            let made = api.make(&all, &credential, &token(fields)).await?;
             Ok(shown_token("The credential's token", made))
         }
         "rotate-credential" => {
-            let made: Made = api.send(Method::POST, &one("/rotate")?, &json!({})).await?;
+            let made = api.make(&one("/rotate")?, &json!({}), &token(fields)).await?;
             Ok(shown_token("The new token; the old one works for a while yet", made))
         }
         "pause-credential" => {
@@ -181,13 +210,18 @@ async fn credentials(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended>
     }
 }
 
-fn shown_token(title: &'static str, made: Made) -> Ended {
-    Ended::Shown(Once {
+fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
+    Ended::Shown(made.map(|record| Once {
         title,
         text: "For a program: it goes into the header Authorization, after Bearer. It is shown this once.",
-        secret: made.token.unwrap_or_default(),
+        secret: record.token,
         preview: None,
-    })
+    }))
+}
+
+/// The token of the form.
+fn token(fields: &Fields) -> FormToken {
+    FormToken::sent(fields.one(once::FIELD))
 }
 
 async fn ownership(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {

@@ -10,8 +10,9 @@ use crate::{
     error::ApiResult,
     routes::site::{
         app::place::{Place, Tab},
-        desk::{Desk, Frame},
+        desk::Desk,
         fields::Fields,
+        frame::Frame,
         notice::Notice,
         paging::{ITEMS_MAX, Pager, Trail},
         records::List,

@@ -134,8 +134,8 @@ pub struct Once {
     pub title: &'static str,
     /// What to know about it.
     pub text: &'static str,
-    /// The secret.
-    pub secret: String,
+    /// The secret, unless it was shown before.
+    pub secret: Option<String>,
     /// A preview's id, by which it is revoked: previews are not listed.
     pub preview: Option<String>,
 }

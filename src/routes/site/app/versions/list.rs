@@ -12,7 +12,8 @@ use crate::{
             data::record::{Names, Who},
             place::{Place, Tab},
         },
-        desk::{Desk, Frame},
+        desk::Desk,
+        frame::Frame,
         words::At,
     },
 };

@@ -1,0 +1,143 @@
+//! The process when it is told to end, and what it says of bytes that are no request.
+
+use std::{
+    net::SocketAddr,
+    process::{Child, Command},
+    time::Duration,
+};
+
+use reqwest::Method;
+use rookery_testkit::until_async;
+use serde_json::json;
+use tokio::{net::TcpStream, time::timeout};
+
+use crate::{
+    harness::{Answer, RawConnection, TestServer, apps::guestbook},
+    ops::metrics::samples,
+    process::{addresses, rookery},
+};
+
+/// For what happens at once.
+const TOO_LONG: Duration = Duration::from_secs(20);
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
+/// The exit code and what was said on standard error.
+async fn end_of(child: Child) -> (Option<i32>, String) {
+    let out = tokio::task::spawn_blocking(move || child.wait_with_output());
+    let out = timeout(TOO_LONG, out).await.expect("it ends at once").unwrap().unwrap();
+    (out.status.code(), String::from_utf8(out.stderr).unwrap())
+}
+
+/// A request whose body does not come.
+async fn unfinished(site: SocketAddr) -> RawConnection {
+    let mut raw = RawConnection::open(site).await;
+    raw.send(
+        "POST /v1/register HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: 100\r\nexpect: 100-continue\r\n\r\n",
+    )
+    .await;
+    // By now the handler waits for the body.
+    assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
+    raw
+}
+
+#[tokio::test]
+async fn a_closed_terminal_drains() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).spawn().unwrap();
+    addresses(&mut child);
+    signal(&child, "-HUP");
+    assert_eq!(end_of(child).await, (Some(0), String::new()));
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_at_once_and_a_second_sigterm_does_not() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child =
+        rookery(data.path()).env("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "600").spawn().unwrap();
+    let (site, ops) = addresses(&mut child);
+    let _running = unfinished(site).await;
+    signal(&child, "-TERM");
+    until_async("the drain", async || TcpStream::connect(site).await.is_err()).await;
+    signal(&child, "-TERM");
+    rookery::outbound::install_tls();
+    let health = reqwest::get(format!("http://{ops}/alive")).await;
+    assert_eq!(health.expect("it still drains").status(), 200);
+    signal(&child, "-INT");
+    let (code, said) = end_of(child).await;
+    assert_eq!(code, Some(1));
+    assert!(said.ends_with("rookery: interrupted twice: ended without waiting\n"), "{said}");
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_counted_and_logged() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).spawn().unwrap();
+    let (site, ops) = addresses(&mut child);
+    let long = format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(70 << 10));
+    for bytes in ["\u{16}\u{3}\u{1}not a request\r\n\r\n", &long] {
+        let mut raw = RawConnection::open(site).await;
+        raw.send(bytes).await;
+        assert!(raw.read_to_end().await.starts_with("HTTP/1.1 4"));
+    }
+    let metrics =
+        reqwest::get(format!("http://{ops}/metrics")).await.unwrap().text().await.unwrap();
+    let found = samples(&metrics);
+    assert_eq!(found["rookery_http_bad_heads_total"], 2.0);
+    assert!(found["rookery_http_connections"] >= 1.0);
+    assert!(found["process_cpu_seconds_total"] > 0.0 && found["process_max_fds"] > 0.0);
+    assert!(found["process_start_time_seconds"] > 1.7e9);
+    assert!(found["rookery_database_bytes"] > 0.0);
+    signal(&child, "-TERM");
+    let (_, log) = end_of(child).await;
+    assert_eq!(log.matches("no request").count(), 2, "{log}");
+}
+
+#[tokio::test]
+async fn the_next_line_tells_how_many_were_left_out() {
+    let data = tempfile::tempdir().unwrap();
+    let most = ("ROOKERY__LOG__REQUESTS_PER_SECOND_MAX", "1");
+    let mut child = rookery(data.path()).env(most.0, most.1).spawn().unwrap();
+    let (site, _) = addresses(&mut child);
+    rookery::outbound::install_tls();
+    let client = reqwest::Client::new();
+    let ask = async |path: &str| {
+        Answer::of(client.get(format!("http://{site}{path}"))).await;
+    };
+    // Three in one second leave one out at least; a refusal has a line of its own all the same.
+    for _ in 0..20 {
+        ask("/llms.txt").await;
+    }
+    ask("/v1/nothing").await;
+    signal(&child, "-TERM");
+    let (_, log) = end_of(child).await;
+    let refusal = log.lines().find(|line| line.contains("http.status=404")).expect("its line");
+    assert!(refusal.contains("skipped="), "{log}");
+}
+
+#[tokio::test]
+async fn an_answer_to_http_1_0_that_ends_with_the_connection_says_so() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let path = app.path("/collections/entries");
+    for n in 0..40 {
+        let body = json!({"key": format!("k{n}"), "data": {"text": "x".repeat(4_000)}});
+        server.send(Method::POST, &owner, &path, &body).await.expect(201);
+    }
+    for (limit, kept) in [(40, "close"), (1, "keep-alive")] {
+        let mut raw = server.raw().await;
+        raw.send(&format!(
+            "GET {path}?limit={limit} HTTP/1.0\r\nhost: localhost\r\nconnection: keep-alive\r\n\
+             authorization: Bearer {}\r\n\r\n",
+            owner.key
+        ))
+        .await;
+        let head = raw.read_until("\r\n\r\n").await.to_ascii_lowercase();
+        assert!(head.contains(&format!("connection: {kept}\r\n")), "{limit}: {head}");
+    }
+}
