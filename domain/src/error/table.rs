@@ -304,7 +304,7 @@ error_table! {
         "Get a fresh task and solve that; one answer serves one request.";
     Unauthorized = "unauthorized", 401, false,
         "There is no valid credential with this request.",
-        "At the API send Authorization: Bearer with a key that is neither revoked nor paused. On an app's own origin open its link, sign in, or send a visitor's token as x-service-participant-token: an agent of the owner gets one by POST /v1/apps/:id/test-session-tokens and then POST /s/session {token} there.";
+        "Send Authorization: Bearer with a key neither revoked nor paused; on an app's own origin sign in, or send x-service-participant-token: an owner's agent asks POST /v1/apps/:id/test-session-tokens, then POST /s/session {token} there.";
     UniqueBackfillConflict = "unique_backfill_conflict", 409, false,
         "Live rows share a value of a field that is to become unique, so nothing was deployed.",
         "Change or delete the rows that share it, then deploy again; force does not help here.";
