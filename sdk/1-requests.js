@@ -1,5 +1,5 @@
-// The SDK of an app's page: it defines `window.app` and nothing else. No dependencies, no eval; a
-// page may freeze every global after it. The parts are joined, in the order of their names, into
+// The SDK of an app's page: it defines `window.app`, the same as `window.rookery`, and nothing else.
+// No dependencies, no eval; a page may freeze every global after it. The parts are joined, in the order of their names, into
 // the one file /s/sdk.js (src/pages/sdk.rs). Documentation: docs/SDK.md.
 //
 // This part: one request, its error, its retries.
@@ -39,7 +39,7 @@ class AppError extends Error {
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: 'The server could not be reached, or did not answer in time.',
+  hint: 'The server could not be reached, or did not answer in time. A write may have happened.',
 });
 
 const backoff = (attempt) =>
@@ -63,6 +63,15 @@ const report = (callback, ...args) => {
   } catch (error) {
     // A page's own mistake is shown as one, and the subscription lives on.
     setTimeout(() => { throw error; });
+  }
+};
+
+// Tells whoever asked that `what` failed. Where nobody listens, the console says why it has ended:
+// a page that stays empty is not to be a riddle.
+const tell = (onError, error, what) => {
+  if (onError) report(onError, error);
+  else if (!error.retryable) {
+    console.error(`${what} has ended: ${error.code}: ${error.message}. ${error.hint}`);
   }
 };
 
@@ -94,8 +103,25 @@ const address = (path, query) => {
 
 // What a page asks for and nobody could send.
 const unsendable = (message) => new AppError({
-  code: 'invalid_request', message, hint: 'It was not sent: the page asks for what cannot be.',
+  code: 'invalid_request', message,
+  hint: 'Nothing was sent: the page has to call it differently. See /reference/sdk of the service.',
 });
+
+// The options of a call. One that it does not know is a mistake: left out in silence, a misspelt
+// guard would guard nothing.
+const optionsOf = (options = {}, ...known) => {
+  const such = `options are an object of ${known.join(', ') || 'nothing'}`;
+  if (!options || typeof options !== 'object' || Array.isArray(options)) throw unsendable(such);
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) throw unsendable(`${name} is no option: ${such}`);
+  }
+  return options;
+};
+
+const callable = (callback) => {
+  if (typeof callback !== 'function') throw unsendable('the callback is not a function');
+  return callback;
+};
 
 const requestOf = (method, { body, headers, signal }) => {
   try {
@@ -134,7 +160,7 @@ const errorOf = async (response) => {
 // Something between page and service answered in its place, or changed what it said.
 const foreignError = ({ status }, retryable, wait) => new AppError({
   code: `http_${status}`, status, retryable,
-  hint: 'The answer did not come from the service itself.',
+  hint: 'The answer did not come from the service itself, but from a proxy or network on the way.',
 }, wait);
 
 const parsed = (text) => {

@@ -18,10 +18,11 @@ const announce = (me) => {
   }
 };
 
-const onAuth = (callback, { onError } = {}) => {
-  const watcher = { callback };
+const onAuth = (callback, options) => {
+  const { onError } = optionsOf(options, 'onError');
+  const watcher = { callback: callable(callback) };
   watchers.add(watcher);
-  participant().then(announce, (error) => report(onError, error));
+  participant().then(announce, (error) => tell(onError, error, 'onAuth'));
   return () => { watchers.delete(watcher); };
 };
 
@@ -37,14 +38,16 @@ document.addEventListener('visibilitychange', async () => {
 });
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
-const signIn = async ({ returnTo = '' } = {}) => {
+const signIn = async (options) => {
+  const { returnTo = '' } = optionsOf(options, 'returnTo');
   const { origin, pathname, search, hash } = new URL(returnTo || location.href, location.href);
   if (origin !== location.origin) throw unsendable('returnTo must be a path of this app');
   location.assign(address('sign-in', { return_to: pathname + search + hash }));
   return new Promise(() => {});
 };
 
-const signOut = async () => {
+const signOut = async (options) => {
+  optionsOf(options);
   await exchange('DELETE', 'session');
   session = null;
   token = null;
@@ -105,7 +108,13 @@ const call = (method, path, options = {}) => asParticipant(() => withRetries(
 const ABILITIES_MS = 30_000;
 let abilities = null;
 
-const can = async (name, operation, row) => {
+const OPERATIONS = ['read', 'write', 'update', 'delete', 'count'];
+
+const can = async (name, operation, row = null) => {
+  if (!OPERATIONS.includes(operation)) {
+    throw unsendable(`${operation} is no operation: they are ${OPERATIONS.join(', ')}`);
+  }
+  if (typeof row !== 'object') throw unsendable('can takes a row, not its key');
   const me = await participant();
   if (!abilities || abilities.session !== session || abilities.until < Date.now()) {
     const answer = call('GET', 'access');

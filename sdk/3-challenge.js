@@ -27,7 +27,7 @@ const work = (text, task) => new Promise((resolve, reject) => {
   const worker = new Worker(source);
   const fail = (message) => reject(new AppError({
     code: 'challenge_unsolvable', message,
-    hint: 'The challenge of the server could not be solved in this browser.',
+    hint: 'The challenge of the server could not be solved in this browser: try another.',
   }));
   const end = () => {
     worker.terminate();
@@ -64,7 +64,7 @@ const showWidget = ({ site_key: sitekey, script_url: src, api }) => new Promise(
   };
   const fail = () => end(reject, new AppError({
     code: 'challenge_unsolvable', message: `${api} gave no token`,
-    hint: 'The widget that tells visitors from robots could not do so.',
+    hint: 'The widget that tells visitors from robots could not do so. Something may block it.',
   }));
   const render = () => window[api].render(box, {
     sitekey, callback: (answer) => end(resolve, answer),

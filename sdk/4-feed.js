@@ -37,8 +37,8 @@ const stopIfIdle = () => {
 
 const failAll = (error) => {
   for (const subscription of Array.from(subscriptions)) subscription.fail(error);
-  for (const set of Array.from(listeners.values())) {
-    for (const { onError } of set) report(onError, error);
+  for (const [type, set] of Array.from(listeners)) {
+    for (const { onError } of set) tell(onError, error, `on('${type}')`);
   }
   if (!error.retryable) {
     listeners.clear();

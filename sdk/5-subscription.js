@@ -1,9 +1,10 @@
 // A subscription: the rows of one collection, kept in line by list and feed.
 
 class Subscription {
-  constructor(collection, callback, { onError, onSync } = {}) {
+  constructor(collection, callback, options) {
+    const { onError, onSync } = optionsOf(options, 'onError', 'onSync');
     this.collection = collection;
-    this.callback = callback;
+    this.callback = callable(callback);
     this.onError = onError;
     this.onSync = onSync;
     this.active = true;
@@ -91,7 +92,7 @@ class Subscription {
   fail(error) {
     if (!this.active) return;
     if (!error.retryable) this.end();
-    report(this.onError, error);
+    tell(this.onError, error, `subscribe to ${this.collection}`);
   }
 
   end() {

@@ -1,4 +1,4 @@
-// What a page sees: `window.app`.
+// What a page sees: `window.app`. Each call is an `async` function, so that what it refuses rejects.
 
 const pathOf = (collection) => `collections/${encodeURIComponent(collection)}`;
 
@@ -6,38 +6,58 @@ const pathOf = (collection) => `collections/${encodeURIComponent(collection)}`;
 const RESERVED_KEYS = ['batch', 'count', 'deleted', 'retention', '.', '..'];
 
 const rowCall = async (method, collection, key, options) => {
-  const text = String(key ?? '');
-  if (!text) throw unsendable('a row is called by its key');
-  if (RESERVED_KEYS.includes(text)) {
-    throw new AppError({ code: 'row_not_found', status: 404, message: `no row has the key ${text}` });
+  if (!key || typeof key !== 'string') throw unsendable('a row is called by its key, a text');
+  if (RESERVED_KEYS.includes(key)) {
+    throw new AppError({
+      code: 'row_not_found', status: 404, message: `no row has the key ${key}`,
+      hint: `The keys ${RESERVED_KEYS.join(' ')} are reserved.`,
+    });
   }
-  return call(method, `${pathOf(collection)}/${encodeURIComponent(text)}`, options);
+  return call(method, `${pathOf(collection)}/${encodeURIComponent(key)}`, options);
 };
 
 const collection = (name) => Object.freeze({
   name,
-  list: ({ filter, sort, limit, cursor: from } = {}) =>
-    call('GET', pathOf(name), { query: { filter, sort, limit, cursor: from } }),
-  get: (key) => rowCall('GET', name, key),
-  create: (data, { key, idempotencyKey } = {}) =>
-    createCall(name, pathOf(name), key === undefined ? { data } : { key, data }, idempotencyKey),
-  upsert: (on, data, { idempotencyKey } = {}) =>
-    createCall(name, pathOf(name), { on, data }, idempotencyKey),
-  update: (key, data, { ifMatch, replace } = {}) =>
-    rowCall('PATCH', name, key, { body: { data, if_match: ifMatch, replace } }),
-  delete: (key, { ifMatch } = {}) =>
-    rowCall('DELETE', name, key, { query: { if_match: ifMatch } }),
-  count: async () => (await call('GET', `${pathOf(name)}/count`)).count,
+  list: async (options) =>
+    call('GET', pathOf(name), { query: optionsOf(options, 'filter', 'sort', 'limit', 'cursor') }),
+  get: async (key, options) => {
+    optionsOf(options);
+    return rowCall('GET', name, key);
+  },
+  create: async (data, options) => {
+    const { key, idempotencyKey } = optionsOf(options, 'key', 'idempotencyKey');
+    const body = key === undefined ? { data } : { key, data };
+    return createCall(name, pathOf(name), body, idempotencyKey);
+  },
+  upsert: async (on, data, options) => {
+    const { idempotencyKey } = optionsOf(options, 'idempotencyKey');
+    return createCall(name, pathOf(name), { on, data }, idempotencyKey);
+  },
+  update: async (key, data, options) => {
+    const { ifMatch, replace } = optionsOf(options, 'ifMatch', 'replace');
+    return rowCall('PATCH', name, key, { body: { data, if_match: ifMatch, replace } });
+  },
+  delete: async (key, options) => {
+    const { ifMatch } = optionsOf(options, 'ifMatch');
+    return rowCall('DELETE', name, key, { query: { if_match: ifMatch } });
+  },
+  count: async (options) => {
+    optionsOf(options);
+    return (await call('GET', `${pathOf(name)}/count`)).count;
+  },
   can: (operation, row) => can(name, operation, row),
   subscribe: (callback, options) => subscribe(name, callback, options),
 });
 
 const events = Object.freeze({
-  send: (type, data = {}) => call('POST', 'events', {
-    body: { type, data }, headers: { 'idempotency-key': newKey() },
-  }),
-  on: (type, callback, { onError } = {}) => {
-    const listener = { callback, onError };
+  send: async (type, data = {}, options = undefined) => {
+    optionsOf(options);
+    const headers = { 'idempotency-key': newKey() };
+    return call('POST', 'events', { body: { type, data }, headers });
+  },
+  on: (type, callback, options) => {
+    const { onError } = optionsOf(options, 'onError');
+    const listener = { callback: callable(callback), onError };
     if (!listeners.has(type)) listeners.set(type, new Set());
     listeners.get(type).add(listener);
     const off = () => {
@@ -50,7 +70,7 @@ const events = Object.freeze({
     inOrder(async () => {
       await beginNow(() => listeners.get(type)?.has(listener), (error) => {
         if (!error.retryable) off();
-        report(onError, error);
+        tell(onError, error, `on('${type}')`);
       });
       startStream();
     });
@@ -67,5 +87,7 @@ const app = Object.freeze({
   AppError,
   get me() { return participant(); },
 });
-// Configurable, so that a page may still declare an `app` of its own.
+// Configurable, so that a page may still declare an `app` of its own, with `const` too. A `var` or
+// a function takes the name over: the second name is for such a page.
 Object.defineProperty(window, 'app', { value: app, configurable: true, writable: true });
+Object.defineProperty(window, 'rookery', { value: app, configurable: true });

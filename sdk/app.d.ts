@@ -138,6 +138,9 @@ declare namespace Rookery {
 }
 
 declare const app: Rookery.App;
+/** The same as `app`, for a page that has an `app` of its own. */
+declare const rookery: Rookery.App;
 interface Window {
   app: Rookery.App;
+  readonly rookery: Rookery.App;
 }

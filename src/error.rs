@@ -57,6 +57,14 @@ impl ApiError {
     pub fn unknown_verb() -> Self {
         Error::new(ErrorCode::MethodNotAllowed, "this path does not take this method").into()
     }
+
+    /// Has a `method_not_allowed` say in words what `Allow` of its `response` says.
+    fn name_verbs(&mut self, response: &Response) {
+        let allowed = response.headers().get(header::ALLOW).and_then(|verbs| verbs.to_str().ok());
+        if let (ErrorCode::MethodNotAllowed, Some(verbs)) = (self.error.code, allowed) {
+            self.error.message = format!("this path takes {}", verbs.replace(',', ", "));
+        }
+    }
 }
 
 impl From<Error> for ApiError {
@@ -166,7 +174,8 @@ impl Envelope {
 
     /// Gives `response` its body, if it carries an error.
     pub fn seal(&self, response: &mut Response, request_id: &HeaderValue) {
-        let Some(failed) = ApiError::take(response) else { return };
+        let Some(mut failed) = ApiError::take(response) else { return };
+        failed.name_verbs(response);
         tell(&failed, response);
         let code = failed.error.code;
         let envelope = ErrorEnvelope { error: self.body(failed.error, request_id) };

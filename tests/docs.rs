@@ -157,6 +157,124 @@ async fn the_error_reference_has_an_anchor_for_every_code() {
 }
 
 #[tokio::test]
+async fn what_is_not_in_use_yet_is_marked_wherever_codes_are_listed() {
+    let server = TestServer::start().await;
+    let page = server.get("/reference/errors").await.text;
+    let written = server.get("/reference/errors.md").await;
+    assert_eq!(written.header("content-type"), "text/markdown; charset=utf-8");
+    assert!(written.text.len() < 40_000, "{}", written.text.len());
+    for code in ErrorCode::ALL {
+        let entry = |text: &str, begin: &str, end: &str| {
+            let (_, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{code}"));
+            rest.split(end).next().unwrap_or_default().contains("Not in use yet")
+        };
+        let waits = code.waits_for().is_some();
+        assert_eq!(entry(&page, &format!("<section id=\"{code}\""), "</section>"), waits, "{code}");
+        assert_eq!(entry(&written.text, &format!("\n## {code}\n"), "\n## "), waits, "{code}");
+        assert!(written.text.contains(code.hint()) && written.text.contains(code.meaning()));
+    }
+}
+
+#[tokio::test]
+async fn language_models_get_the_whole_api_in_short() {
+    let server = TestServer::start().await;
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    let answer = server.get("/reference/api.md").await;
+    assert_eq!(answer.header("content-type"), "text/markdown; charset=utf-8");
+    let text = &answer.text;
+    // Short is what it is for: much beyond 40 KB something has to be said more briefly.
+    assert!((10_000..44_000).contains(&text.len()), "{} bytes", text.len());
+    for (path, operation) in operations(&document) {
+        let heading = text.lines().any(|line| {
+            line.strip_prefix("### ").and_then(|rest| rest.split(' ').nth(1)) == Some(path)
+        });
+        assert!(heading, "{path}");
+        let summary = operation["summary"].as_str().unwrap_or_default().trim_end_matches('.');
+        assert!(!summary.is_empty() && text.contains(summary), "{path}: {summary}");
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().unwrap();
+            let place = parameter["in"].as_str().unwrap();
+            let shown = match place {
+                "path" => text.contains(&format!("{{{name}}}")),
+                place => text.lines().any(|line| {
+                    line.starts_with(&format!("- {}", &place[..5])) && line.contains(name)
+                }),
+            };
+            assert!(shown, "{path}: {name}");
+        }
+    }
+    // Each type that is named is there, and nothing of the notation is left open.
+    for line in text.lines().filter(|line| line.starts_with("- `")) {
+        assert!(!line.contains("``") && !line.contains(": any"), "{line}");
+    }
+    for part in [
+        "For: An agent that a human has claimed.",
+        "- body: `{assets?: AssetBody[]|null, ",
+        "- 200 `Rehearsal`, or 201 `CreatedApp`",
+        "- 200 `Page<AppRecordBody>`",
+        "- `AppRecordBody` = `{",
+        "visibility: VisibilityBody",
+        "- `VisibilityBody` = `\"private\"|\"link\"|\"public\"`",
+        "## Filters and sorts",
+        "Idempotency-Key",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    for place in ["/llms.txt", "/docs"] {
+        assert!(server.get(place).await.text.contains("/reference/api.md"), "{place}");
+    }
+}
+
+/// The code between backquotes behind `mark` in a text, unwrapped.
+fn quoted(text: &str, mark: &str) -> String {
+    let (_, rest) = text.split_once(mark).expect("the mark");
+    let (_, rest) = rest.split_once('`').expect("a quotation");
+    rest.split('`').next().unwrap_or_default().replace("\n   ", " ")
+}
+
+#[tokio::test]
+async fn whoever_follows_the_shortest_way_sees_the_page() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let llms = server.get("/llms.txt").await.text;
+    let url = format!("{}/v1/apps`", server.public_url());
+    let mut body: Value = serde_json::from_str(&quoted(&llms, &url)).expect("a body");
+    let host_of = |app: &Value| {
+        let url = app["url"].as_str().expect("an address");
+        url.trim_start_matches("http://").trim_end_matches('/').to_owned()
+    };
+    let host_line = format!("`Host: {}`", host_of(&json!({"url": server.public_url()})));
+    let host_line = host_line.replace("localhost", "<slug>.localhost");
+    assert!(llms.contains(&host_line), "{host_line}:\n{llms}");
+    let app = server.send(Method::POST, &owner, "/v1/apps", &body).await.expect(201);
+    let page = |host: &str| server.request(Method::GET, "/").header("host", host);
+    assert_eq!(Answer::of(page(&host_of(&app))).await.status, 200);
+
+    // The private one is looked at as the text says.
+    body["manifest"]["visibility"] = json!("private");
+    let app = server.send(Method::POST, &owner, "/v1/apps", &body).await.expect(201);
+    let host = host_of(&app);
+    let session = |host: &str| server.request(Method::GET, "/s/session").header("host", host);
+    let refusal = Answer::of(session(&host)).await.error(ErrorCode::Unauthorized);
+    for named in ["/test-session-tokens", "/s/session", "x-service-participant-token"] {
+        assert!(refusal["hint"].as_str().unwrap().contains(named), "{refusal}");
+        assert!(llms.contains(named.trim_start_matches('/')), "{named}");
+    }
+    let path = format!("/v1/apps/{}/test-session-tokens", app["id"].as_str().unwrap());
+    let token = server.send(Method::POST, &owner, &path, &Value::Null).await.expect(201);
+    let enter = server.request(Method::POST, "/s/session").header("host", &host);
+    let entered = Answer::of(enter.json(&json!({"token": token["token"]}))).await.expect(201);
+    let token = entered["token"].as_str().expect("a token");
+    let seen = Answer::of(page(&host).header("x-service-participant-token", token)).await;
+    assert!(seen.status == 200 && seen.text.contains("<h1>Hello</h1>"), "{}", seen.text);
+    let by_cookie = server.request(Method::POST, "/s/collections/entries").header("host", &host);
+    let by_cookie = by_cookie.header("cookie", format!("service_participant={token}"));
+    let refusal = Answer::of(by_cookie.json(&json!({"data": {}}))).await;
+    let refusal = refusal.error(ErrorCode::CsrfOriginMismatch);
+    assert!(refusal["hint"].as_str().unwrap().contains("x-service-participant-token"), "{refusal}");
+}
+
+#[tokio::test]
 async fn agents_find_the_shortest_way() {
     let server = TestServer::start().await;
     let answer = server.get("/llms.txt").await;
@@ -254,6 +372,8 @@ async fn documents_come_compressed_and_once() {
         "/docs",
         "/docs/style.css",
         "/reference/errors",
+        "/reference/api.md",
+        "/reference/errors.md",
         "/reference/manifest",
         "/reference/sdk.md",
         "/llms.txt",

@@ -1,51 +1,12 @@
 //! Every code of the error table that a part built so far can answer is expected by some test of
-//! this suite, and answered: a request for each is in `provoked`. The others are listed with the
-//! feature they wait for. A code that is neither fails.
+//! this suite, and answered: a request for each is in `provoked`. The others say which feature they
+//! wait for (`ErrorCode::waits_for`). A code that is neither fails.
 
 mod provoked;
 
 use std::{fs, path::Path};
 
 use rookery_domain::ErrorCode;
-
-/// Codes of features that are not built yet. A feature that arrives takes its codes off this list.
-const WAITING: &[(&str, &[&str])] = &[
-    (
-        "attachments",
-        &[
-            "attachment_not_found",
-            "attachment_ref_not_accessible",
-            "attachment_size_exceeded",
-            "attachment_token_invalid",
-            "attachment_token_not_found",
-            "mime_disallowed",
-            "mime_mismatch",
-            "quota_exceeded",
-            "upload_forbidden",
-        ],
-    ),
-    (
-        "connections",
-        &[
-            "connection_invalid",
-            "connection_limit_reached",
-            "connection_not_found",
-            "connection_owner_only",
-            "consent_owner_only",
-        ],
-    ),
-    (
-        "inbound hooks",
-        &[
-            "ingest_not_found",
-            "ingest_payload_too_large",
-            "ingest_signature_invalid",
-            "ingest_unsupported_media_type",
-            "ingest_write_unavailable",
-        ],
-    ),
-    ("template gallery", &["community_publish_disabled", "schema_incompatible_upgrade"]),
-];
 
 #[test]
 fn every_code_that_can_be_answered_is_expected_somewhere() {
@@ -58,15 +19,10 @@ fn every_code_that_can_be_answered_is_expected_somewhere() {
         let name = format!("{code:?}");
         let expected = words.contains(name.as_str()) || words.contains(code.as_str());
         assert!(
-            expected != waits(code.as_str()),
+            expected != code.waits_for().is_some(),
             "{code}: expected by a test, or waiting: not both"
         );
     }
-}
-
-/// Whether a code's feature is not built yet.
-fn waits(code: &str) -> bool {
-    WAITING.iter().any(|(_, codes)| codes.contains(&code))
 }
 
 /// Appends the sources below `folder` to `out`, but this one.
@@ -135,7 +91,7 @@ async fn every_code_that_can_be_answered_is_answered_in_a_whole_envelope() {
     for code in ErrorCode::ALL {
         let answered = said.iter().any(|(said, _)| said == code);
         let elsewhere = ELSEWHERE.iter().any(|(_, codes)| codes.contains(code));
-        assert!(answered || elsewhere || waits(code.as_str()), "{code}: no test provokes it");
+        assert!(answered || elsewhere || code.waits_for().is_some(), "{code}: no test provokes it");
         assert!(!answered || !elsewhere, "{code}: provoked here and elsewhere");
     }
 }

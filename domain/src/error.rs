@@ -4,6 +4,7 @@
 //! How an error becomes an HTTP answer is decided in one place of the server crate, not here.
 
 mod table;
+mod waiting;
 
 use std::fmt;
 

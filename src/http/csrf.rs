@@ -13,7 +13,7 @@ pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(
     if method.is_safe() || from_site(headers, public_url) {
         return Ok(());
     }
-    let message = format!("a request with a session must come from {public_url}");
+    let message = format!("a request with a cookie must come from {public_url}");
     Err(Error::new(ErrorCode::CsrfOriginMismatch, message))
 }
 

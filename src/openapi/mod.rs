@@ -4,6 +4,7 @@
 //! utoipa collects path, verb, parameters and bodies from each handler. Credentials come from the
 //! permission in the handler's signature ([`operation`]), errors from its module's list.
 
+mod compact;
 mod guide;
 mod operation;
 mod prose;

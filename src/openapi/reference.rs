@@ -1,5 +1,5 @@
-//! The documents about the API, rendered once at start: the JSON, the page that shows it, the error
-//! reference, the guides, and the short way for agents.
+//! The documents about the API, rendered once at start: the JSON, the page that shows it, the same in
+//! short, the error reference, the guides, and the short way for agents.
 
 use askama::Template;
 use rookery_domain::ErrorCode;
@@ -8,7 +8,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter},
 };
 
-use super::{guide::Guide, name_addresses, prose::Prose, to_json};
+use super::{compact, guide::Guide, name_addresses, prose::Prose, to_json};
 use crate::pages::packed::Packed;
 
 /// The rendered documents.
@@ -18,8 +18,12 @@ pub struct Reference {
     pub openapi: Packed,
     /// `/docs`.
     pub docs: Packed,
+    /// `/reference/api.md`.
+    pub api_markdown: Packed,
     /// `/reference/errors`.
     pub errors: Packed,
+    /// `/reference/errors.md`.
+    pub errors_markdown: Packed,
     /// `/llms.txt`.
     pub llms: Packed,
     /// `/reference/manifest`.
@@ -42,11 +46,14 @@ impl Reference {
             public_url,
         };
         let errors = ErrorsPage { codes: ErrorCode::ALL };
-        let llms = Llms { public_url, docs_url };
+        let errors_markdown = ErrorsMarkdown { codes: ErrorCode::ALL };
+        let llms = Llms { public_url, docs_url, local_host: local_host(app_url) };
         Self {
             openapi: Packed::new(to_json(&document)),
             docs: rendered(&docs),
+            api_markdown: Packed::new(compact::markdown(&document, public_url)),
             errors: rendered(&errors),
+            errors_markdown: rendered(&errors_markdown),
             llms: rendered(&llms),
             manifest: Guide::of(include_str!("../../docs/MANIFEST.md")),
             sdk: Guide::of(include_str!("../../docs/SDK.md")),
@@ -76,10 +83,27 @@ struct ErrorsPage {
 }
 
 #[derive(Template)]
+#[template(path = "reference/errors.md", escape = "none")]
+struct ErrorsMarkdown {
+    codes: &'static [ErrorCode],
+}
+
+#[derive(Template)]
 #[template(path = "reference/llms.txt", escape = "none")]
 struct Llms<'a> {
     public_url: &'a str,
     docs_url: &'a str,
+    /// The host of an app, where it is a name below `localhost`.
+    local_host: Option<String>,
+}
+
+/// The host and port of an app at `app_url`, where many programs cannot resolve it: browsers alone
+/// lead every name below `localhost` to this machine.
+fn local_host(app_url: &str) -> Option<String> {
+    let (_, rest) = app_url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name.ends_with(".localhost").then(|| host.replace("{slug}", "<slug>"))
 }
 
 /// Operations of one tag.
@@ -163,7 +187,8 @@ fn groups(document: &OpenApi) -> Vec<Group> {
     groups
 }
 
-fn operations(item: &PathItem) -> impl Iterator<Item = (&'static str, &Operation)> {
+/// The operations of a path.
+pub(super) fn operations(item: &PathItem) -> impl Iterator<Item = (&'static str, &Operation)> {
     let all = [
         ("GET", &item.get),
         ("POST", &item.post),

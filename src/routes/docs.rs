@@ -22,9 +22,19 @@ pub async fn api(State(state): State<AppState>, headers: HeaderMap) -> Response 
     answer(HTML, &state.reference.docs, &headers)
 }
 
+/// The same in short, for language models.
+pub async fn api_markdown(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(MARKDOWN, &state.reference.api_markdown, &headers)
+}
+
 /// The error reference.
 pub async fn errors(State(state): State<AppState>, headers: HeaderMap) -> Response {
     answer(HTML, &state.reference.errors, &headers)
+}
+
+/// The same as Markdown.
+pub async fn errors_markdown(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    answer(MARKDOWN, &state.reference.errors_markdown, &headers)
 }
 
 /// The guide to the manifest, as a page.

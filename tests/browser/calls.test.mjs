@@ -272,7 +272,18 @@ test('it is defined once, and a page may have its own app', () => withPage(brows
   },
   async ({ page }) => {
     assert.equal(await page.evaluate('app.mine && typeof window.app.collection'), 'function');
+    assert.ok(await page.evaluate('window.app === rookery'));
   }));
+
+for (const own of ['var app = { mine: true };', 'function app() {} app.mine = true;', 'app = { mine: true };']) {
+  test(`where a page writes ${own.slice(0, 12)} the SDK is still window.rookery`, () => withPage(browser,
+    (service) => { service.html += `<script>${own} rookery = null;</script>`; },
+    async ({ page }) => {
+      const found = await page.evaluate(
+        async () => [app.mine, window.app === app, (await rookery.collection('n').create({})).version]);
+      assert.deepEqual(found, [true, true, 1]);
+    }));
+}
 
 test('path mode: in a sandbox it works below its own path, with a token it keeps itself',
   () => withPage(browser,

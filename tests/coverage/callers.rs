@@ -197,6 +197,8 @@ fn on_site(who: Who, operation: &Operation) -> Promise {
     use Promise::{AsAbsent, LetIn, Refused};
     let (agents, humans) = (operation.accepts("agent_key"), operation.accepts("human_session"));
     let credentials = operation.accepts("service_credential");
+    // What no allowlist can name: the app itself refuses its own credentials.
+    let by_scope = !credentials && operation.tells("credential_scope_forbidden");
     let on_app = operation.template.contains("/apps/{");
     // Whose things are asked for tells strangers from owners; without any, all are alike.
     let stranger = if operation.has_subject() { AsAbsent } else { LetIn };
@@ -223,7 +225,8 @@ fn on_site(who: Who, operation: &Operation) -> Promise {
         },
         Who::Member if humans => stranger,
         Who::Credential if credentials => LetIn,
-        Who::OtherCredential if credentials => AsAbsent,
+        Who::Credential if by_scope => Refused(ErrorCode::CredentialScopeForbidden),
+        Who::OtherCredential if credentials || by_scope => AsAbsent,
         Who::Owner if humans => LetIn,
         Who::OwnersAgent if agents => LetIn,
         _ => wrong_kind,

@@ -31,11 +31,13 @@ async fn a_known_path_with_another_verb_names_the_verbs_it_takes() {
     let server = TestServer::builder().with_probes().start().await;
     for method in [Method::DELETE, Method::OPTIONS, Method::PUT] {
         let answer = Answer::of(server.request(method, "/v1/probe/things")).await;
-        answer.error(ErrorCode::MethodNotAllowed);
+        let error = answer.error(ErrorCode::MethodNotAllowed);
+        assert_eq!(error["message"], "this path takes POST");
         assert_eq!(answer.header("allow"), "POST");
     }
     let answer = Answer::of(server.request(Method::POST, "/docs")).await;
-    answer.error(ErrorCode::MethodNotAllowed);
+    let error = answer.error(ErrorCode::MethodNotAllowed);
+    assert_eq!(error["message"], "this path takes GET, HEAD");
     assert_eq!(answer.header("allow"), "GET,HEAD");
 }
 

@@ -133,7 +133,7 @@ async fn forged_truncated_and_altered_bearers_are_refused_with_one_answer() {
     altered.push(if last == 'a' { 'b' } else { 'a' });
     let session = human.cookie.split_once('=').unwrap().1.to_owned();
     let bad = [
-        "x".to_owned(),
+        "~".to_owned(),
         key[..key.len() - 1].to_owned(),
         format!("{key}0"),
         altered,

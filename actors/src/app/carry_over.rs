@@ -7,14 +7,13 @@ use std::{
 };
 
 use rookery_domain::{
-    Error, ErrorCode, Result, compat::Break, manifest::SchemaSource, row::Row,
-    schema::CompiledSchema,
+    Error, ErrorCode, Result, manifest::SchemaSource, row::Row, schema::CompiledSchema,
 };
 use serde_json::{Value, json};
 
 use super::{
     aside::Limit,
-    deploy::{DeployPlan, DeployReport},
+    deploy::DeployPlan,
     private::PrivateShelf,
     root::{Root, Shelf},
     rows::Digest,
@@ -28,19 +27,9 @@ pub(super) struct CarriedOver {
     pub(super) private: Vec<PrivateShelf>,
     pub(super) detach: Vec<(Arc<str>, Arc<Row>)>,
     pub(super) reattach: Vec<(Arc<str>, Arc<Row>)>,
-    crowded_out: BTreeMap<Arc<str>, u64>,
-}
-
-impl CarriedOver {
-    pub(super) fn report(&self, version: u32, breaks: Vec<Break>) -> DeployReport {
-        DeployReport {
-            version,
-            breaks,
-            detached: self.detach.len() as u64,
-            reattached: self.reattach.len() as u64,
-            crowded_out: self.crowded_out.clone(),
-        }
-    }
+    /// Rows that fit and stay detached, because others hold their unique values: how many, by
+    /// collection.
+    pub(super) crowded_out: BTreeMap<Arc<str>, u64>,
 }
 
 /// Rows that do not fit the new schema of their collection, by collection: of those whose schema

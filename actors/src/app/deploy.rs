@@ -14,7 +14,7 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     compat::{self, Break, LiveRows},
     event::{EventType, RowChange},
-    manifest::{Collection, Manifest, SchemaSource, Visibility},
+    manifest::{self, Collection, Manifest, SchemaSource, Visibility, Warning},
     row::Row,
     schema::CompiledSchema,
 };
@@ -53,6 +53,8 @@ pub struct DeployPlan {
     pub events: EventSchemas,
     /// The new visibility, where the request or the manifest names one.
     pub visibility: Option<Visibility>,
+    /// Whether the request itself names it.
+    pub asks_visibility: bool,
     /// The share token to use when this makes the app `link`: its hash and sealed form.
     pub share: Option<([u8; 32], Arc<str>)>,
     /// The new timezone.
@@ -63,6 +65,8 @@ pub struct DeployPlan {
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
+    /// What is known before the rows are looked at.
+    pub warnings: Vec<Warning>,
 }
 
 /// What a deploy did, or would do.
@@ -76,9 +80,8 @@ pub struct DeployReport {
     pub detached: u64,
     /// Rows that were detached and are served again.
     pub reattached: u64,
-    /// Rows that fit and stay detached, because others hold their unique values: how many, by
-    /// collection.
-    pub crowded_out: BTreeMap<Arc<str>, u64>,
+    /// What it accepts and may not do what was meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// The rows of today, as the compatibility gate asks for them.
@@ -108,7 +111,26 @@ pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, V
     let unfit = unfit_rows(root, plan, limit)?;
     let breaks = breaks_of(root, plan, &unfit)?;
     let carried = carry_over(root, plan, &unfit, limit, |_, _| true)?;
-    Ok((carried.report(root.record.version + 1, breaks), carried.shelves))
+    Ok((report(root, plan, &carried, breaks), carried.shelves))
+}
+
+fn report(
+    root: &Root,
+    plan: &DeployPlan,
+    carried: &CarriedOver,
+    breaks: Vec<Break>,
+) -> DeployReport {
+    let current = root.record.visibility;
+    let moved = plan.visibility.filter(|new| !plan.asks_visibility && *new != current);
+    let moved = moved.map(|new| Warning::visibility(current, new));
+    let crowded_out = manifest::crowded_out(&carried.crowded_out);
+    DeployReport {
+        version: root.record.version + 1,
+        breaks,
+        detached: carried.detach.len() as u64,
+        reattached: carried.reattach.len() as u64,
+        warnings: plan.warnings.iter().cloned().chain(moved).chain(crowded_out).collect(),
+    }
 }
 
 /// What `plan` breaks.
@@ -156,7 +178,7 @@ impl Decision<'_> {
                 .tomb(collection, Digest::of(row.key()))
                 .is_some_and(|tomb| tomb.kind == TombKind::Detached && tomb.version == row.version)
         })?;
-        let report = carried.report(root.record.version + 1, breaks);
+        let report = report(root, plan, &carried, breaks);
         self.apply(plan, carried);
         Ok(report)
     }

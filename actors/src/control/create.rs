@@ -10,7 +10,7 @@ use rookery_domain::{
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     idempotency::{Answered, KeptAnswer, Once},
     json::Object,
-    manifest::{Manifest, Visibility},
+    manifest::{Manifest, Visibility, Warning},
     slug,
 };
 use rookery_storage::{
@@ -85,8 +85,8 @@ pub struct Created {
     pub collections: Vec<CollectionCounts>,
     /// Totals of the rows.
     pub totals: Totals,
-    /// JSON pointers of manifest rules that are valid but not active yet.
-    pub inactive: Vec<String>,
+    /// What the deploy accepts and may not do what was meant.
+    pub warnings: Vec<Warning>,
     /// For a dry run: what it opens to people that the owner does not know.
     pub exposure: Option<Difference>,
 }
@@ -104,7 +104,7 @@ impl Prepared {
             record: Arc::new(self.record.clone()),
             collections: self.seeds.counts(&self.draft.manifest),
             totals: self.seeds.totals,
-            inactive: self.draft.manifest.inactive.clone(),
+            warnings: self.draft.warnings.clone(),
             exposure: None,
         }
     }

@@ -12,10 +12,10 @@ use rookery_domain::{
     app::AppRecord,
     compat::Break,
     idempotency::Answered,
-    manifest::{Collection, Manifest, Visibility},
+    manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
 };
-use rookery_storage::versions;
+use rookery_storage::{commit::Asset, versions};
 
 use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
@@ -62,10 +62,8 @@ pub struct Deployed {
     pub detached: u64,
     /// Rows that are served again.
     pub reattached: u64,
-    /// Rows that fit and stay detached, because others hold their unique values, by collection.
-    pub crowded_out: BTreeMap<Arc<str>, u64>,
-    /// JSON pointers of manifest rules that are valid but not active yet.
-    pub inactive: Vec<String>,
+    /// What it accepts and may not do what was meant.
+    pub warnings: Vec<Warning>,
     /// For a dry run: what it changes in who can see and do what.
     pub exposure: Option<Difference>,
 }
@@ -79,8 +77,7 @@ impl Deployed {
             breaks: report.breaks,
             detached: report.detached,
             reattached: report.reattached,
-            crowded_out: report.crowded_out,
-            inactive: plan.manifest.inactive.clone(),
+            warnings: report.warnings,
             exposure: None,
         }
     }
@@ -163,8 +160,12 @@ impl Control {
             domains: self.domains.names(record.id),
         };
         let draft = draft::draft(self.env(), text, bundle, host, Some(current)).await?;
+        let mut warnings = draft.warnings;
         let assets = match &bundle.assets {
-            Some(assets) => assets.clone().into(),
+            Some(assets) => {
+                warnings.extend(self.files_gone(&record, assets).await?);
+                assets.clone().into()
+            }
             None => versions::assets_with_content(&self.db, record.id, record.version).await?,
         };
         let mut detached = BTreeMap::new();
@@ -184,12 +185,23 @@ impl Control {
             schemas: draft.schemas,
             events: draft.events,
             visibility: draft.visibility,
+            asks_visibility: bundle.visibility.is_some(),
             share: Some(self.share_token(record.id)),
             timezone: draft.timezone,
             force: request.force,
             detached,
             last_declared,
+            warnings,
         })
+    }
+
+    /// What is to be said of the files that the current version has and `assets` lacks.
+    async fn files_gone(&self, record: &AppRecord, assets: &[Asset]) -> Result<Option<Warning>> {
+        let there = versions::assets(&self.db, record.id, record.version).await?;
+        let kept: BTreeSet<&str> = assets.iter().map(|asset| &*asset.path).collect();
+        let gone = there.into_iter().map(|asset| asset.path);
+        let gone: Vec<_> = gone.filter(|path| !kept.contains(&**path)).collect();
+        Ok(Warning::files_gone(record.version, &gone))
     }
 
     /// How the collections of `manifest` that the current version does not declare stood when a

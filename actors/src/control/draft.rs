@@ -6,7 +6,7 @@ use std::{any::Any, collections::BTreeMap, sync::Arc};
 use rookery_domain::{
     Error, ErrorCode, Result, json,
     limits::Limits,
-    manifest::{self, Manifest, ParseContext, Visibility},
+    manifest::{self, Manifest, ParseContext, Visibility, Warning},
     schema::CompiledSchema,
     timezone::Zone,
 };
@@ -59,6 +59,7 @@ pub(super) struct Draft {
     /// obeyed when it was deployed; what its owner set since then stands.
     pub(super) visibility: Option<Visibility>,
     pub(super) timezone: Option<Arc<str>>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// What an app is that a version is deployed over.
@@ -163,6 +164,7 @@ fn compile(
     Ok(Draft {
         visibility: asked.or(declared),
         timezone: None,
+        warnings: manifest::warnings(&value, &manifest),
         manifest: Arc::new(manifest),
         manifest_text: text,
         schemas,

@@ -317,6 +317,8 @@ impl Client {
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),
             force: true,
             detached,
+            asks_visibility: false,
+            warnings: Vec::new(),
             last_declared: BTreeMap::new(),
         };
         if let Ok(reply) = self.ask(Op::App(AppOp::Deploy(Arc::new(plan))), None).await {

@@ -141,8 +141,8 @@ error_table! {
         "The service credential does not enumerate this operation on this collection.",
         "Use a credential whose allowlist covers it, or have the owner mint one.";
     CsrfOriginMismatch = "csrf_origin_mismatch", 403, false,
-        "A request with a session cookie came from another origin than the site's.",
-        "Send it from the site itself, so that Origin or Referer match; programs use an agent key instead of a cookie.";
+        "A request with a cookie came from another origin than the one that it was sent to.",
+        "Send it from a page of that origin, so that Origin or Referer match. Programs use no cookie: an agent key at the API, the header x-service-participant-token on an app's own origin.";
     CustomDomainsNotEnabled = "custom_domains_not_enabled", 501, false,
         "This service is not set up for custom domains.",
         "Use the app's own address, or ask the operator to configure the edge provider.";
@@ -304,7 +304,7 @@ error_table! {
         "Get a fresh task and solve that; one answer serves one request.";
     Unauthorized = "unauthorized", 401, false,
         "There is no valid credential with this request.",
-        "Send Authorization: Bearer with a key that is neither revoked nor paused; on an app's own origin, open its link, sign in, or send a visitor's token.";
+        "Send Authorization: Bearer with a key neither revoked nor paused; on an app's own origin sign in, or send x-service-participant-token: an owner's agent asks POST /v1/apps/:id/test-session-tokens, then POST /s/session {token} there.";
     UniqueBackfillConflict = "unique_backfill_conflict", 409, false,
         "Live rows share a value of a field that is to become unique, so nothing was deployed.",
         "Change or delete the rows that share it, then deploy again; force does not help here.";

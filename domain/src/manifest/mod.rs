@@ -35,6 +35,7 @@ pub mod rules;
 mod schemas;
 mod shape;
 mod violations;
+mod warnings;
 
 use serde_json::Value;
 
@@ -44,6 +45,7 @@ use members::Scope;
 pub use model::*;
 pub use rules::Rules;
 pub use violations::VIOLATIONS_MAX;
+pub use warnings::{Warning, crowded_out, warnings};
 
 /// What the rules need to know from outside the manifest.
 #[derive(Debug, Clone, Copy, Default)]

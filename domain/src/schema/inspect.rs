@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use super::keywords::{self, Holds};
+
 /// Characters of one `pattern` or `patternProperties` name. Translating a pattern from ECMA 262
 /// takes time that grows with the square of its length.
 pub const PATTERN_CHARS_MAX: usize = 512;
@@ -150,10 +152,15 @@ impl Walk {
                 }
             }
             "maxLength" => self.max_length(value, place.pointer),
-            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions"
-            | "dependencies" => {
-                let Value::Object(map) = value else { return };
-                for (name, schema) in map {
+            _ => self.held(keyword, value, place),
+        }
+    }
+
+    /// Walks what a keyword holds.
+    fn held(&mut self, keyword: &str, value: &Value, place: Place<'_>) {
+        match (keywords::holds(keyword), value) {
+            (Some(Holds::Named), Value::Object(named)) => {
+                for (name, schema) in named {
                     let pointer = format!("{}/{}", place.pointer, escaped(name));
                     if keyword == "patternProperties" {
                         self.pattern(name, &pointer);
@@ -161,28 +168,15 @@ impl Walk {
                     self.schema(schema, below(&place, &pointer));
                 }
             }
-            "additionalProperties"
-            | "propertyNames"
-            | "items"
-            | "contains"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "unevaluatedProperties"
-            | "unevaluatedItems"
-            | "contentSchema" => {
-                self.schema(value, place);
-            }
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
-                let Value::Array(schemas) = value else { return };
+            (Some(Holds::Schema), schema) => self.schema(schema, place),
+            (Some(Holds::Listed), Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
                     let pointer = format!("{}/{index}", place.pointer);
                     self.schema(schema, below(&place, &pointer));
                 }
             }
-            "enum" | "const" | "default" | "examples" => {}
-            _ => self.unknown(value, place),
+            (Some(Holds::Named | Holds::Listed | Holds::AnyData), _) => {}
+            (Some(Holds::Value) | None, value) => self.unknown(value, place),
         }
     }
 
@@ -237,6 +231,6 @@ fn unevaluated_keywords(members: &Map<String, Value>) -> usize {
 }
 
 /// One reference token of a JSON pointer (RFC 6901, section 4).
-fn escaped(token: &str) -> String {
+pub(super) fn escaped(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }

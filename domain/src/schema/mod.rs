@@ -7,7 +7,9 @@
 //! compiled ones.
 
 mod ambiguity;
+mod doubts;
 mod inspect;
+mod keywords;
 mod pattern;
 mod report;
 
@@ -17,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub use doubts::{doubts, excludes_objects};
 pub use inspect::{
     FAULTS_MAX, Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
     UNEVALUATED_NESTING_MAX, admits_date, admits_field, inspect,

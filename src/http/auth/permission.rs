@@ -224,6 +224,17 @@ pub struct RowCaller<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
+/// The same for what a service credential may do in no app: no allowlist can name it, so the app
+/// refuses each of them (`credential_scope_forbidden`).
+#[derive(Debug, Clone)]
+pub struct OwnRows<L = Live> {
+    /// The app.
+    pub app: AppHandle,
+    /// Who asked.
+    pub caller: Caller,
+    lifecycle: PhantomData<L>,
+}
+
 macro_rules! permission {
     (
         $name:ty $(, any $l:ident)?: $who:literal, [$($scheme:ident)*], [$($code:ident)*],
@@ -347,6 +358,12 @@ optional false, |parts, state| {
 });
 permission!(RowCaller<L>, any L: "An agent of the app's owner, or a service credential of it.",
 [AgentKey ServiceCredential],
+[Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
+optional false, |parts, state| {
+    let (app, caller) = resolve::row_caller::<L>(parts, state).await?;
+    Self { app, caller, lifecycle: PhantomData }
+});
+permission!(OwnRows<L>, any L: "An agent of the app's owner; no service credential.", [AgentKey],
 [Unauthorized Forbidden AgentNotClaimed AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let (app, caller) = resolve::row_caller::<L>(parts, state).await?;

@@ -43,7 +43,8 @@ pub struct CreatedApp {
     /// The app.
     #[serde(flatten)]
     pub app: AppRecordBody,
-    /// Rules of the manifest that were accepted and do nothing yet.
+    /// What was accepted and may not do what was meant: rules that do not run yet, keywords that JSON
+    /// Schema does not know, a schema that no row fits.
     pub warnings: Vec<WarningBody>,
 }
 
@@ -106,7 +107,7 @@ pub async fn create(
         return Ok(Json(Rehearsal::of_create(made)).into_response());
     }
     let location = location(&made);
-    let warnings = record::not_active(&made.inactive);
+    let warnings = record::warnings(made.warnings.clone());
     let app = AppRecordBody::new(&state, AppDetail::of_created(&made), owner);
     Ok(Created { location, record: CreatedApp { app, warnings } }.into_response())
 }
@@ -121,7 +122,7 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Box<Render> {
     Box::new(move |made| {
         let detail = AppDetail::of_created(made);
         let app = AppRecordBody::without_secrets(&state, detail, OwnerBody::clone(&owner));
-        let body = CreatedApp { app, warnings: record::not_active(&made.inactive) };
+        let body = CreatedApp { app, warnings: record::warnings(made.warnings.clone()) };
         KeptAnswer { status: 201, location: Some(location(made)), body: to_json(&body) }
     })
 }

@@ -10,6 +10,7 @@ pub mod disclosure;
 pub mod document;
 pub mod get;
 pub mod list;
+pub mod manifest;
 pub mod migration_mode;
 pub mod purge;
 pub mod record;

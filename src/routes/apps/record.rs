@@ -1,6 +1,6 @@
 //! The app record (contract part 4): what every route about an app answers, in one home.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
@@ -10,15 +10,13 @@ use rookery_domain::{
     Result, Timestamp,
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
+    manifest::Warning,
 };
 use rookery_storage::apps::CollectionCounts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::state::AppState;
-
-/// The text of an answer's warning about a rule whose feature does not exist yet.
-const NOT_ACTIVE: &str = "not active yet";
 
 /// An app, without its rows.
 #[derive(Clone, Serialize, ToSchema)]
@@ -155,10 +153,16 @@ pub struct UsageBody {
 /// Something that a deploy accepted and that may not do what was meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WarningBody {
-    /// JSON pointer into the manifest.
+    /// JSON pointer into the manifest; `/assets` is the list of files beside it.
     pub path: String,
     /// What is to be known about it.
     pub message: Cow<'static, str>,
+}
+
+impl From<Warning> for WarningBody {
+    fn from(Warning { path, message }: Warning) -> Self {
+        Self { path, message }
+    }
 }
 
 impl From<Shown> for StatusBody {
@@ -285,22 +289,8 @@ pub fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
     Ok(OwnerBody { id, name: human.map(|human| Directory::display_name(&human).into()) })
 }
 
-/// The warnings of a manifest that holds these rules.
+/// Warnings as answers tell them.
 #[must_use]
-pub fn not_active(rules: &[String]) -> Vec<WarningBody> {
-    let warning = |path: &String| WarningBody { path: path.clone(), message: NOT_ACTIVE.into() };
-    rules.iter().map(warning).collect()
-}
-
-/// The same, and those of a deploy that left so many rows of these collections detached because
-/// others hold their unique values.
-#[must_use]
-pub fn warnings(rules: &[String], crowded_out: &BTreeMap<Arc<str>, u64>) -> Vec<WarningBody> {
-    let crowded = crowded_out.iter().map(|(collection, rows)| {
-        let path = format!("/collections/{collection}/unique");
-        let message =
-            format!("rows that stay detached because others hold their unique values: {rows}");
-        WarningBody { path, message: message.into() }
-    });
-    not_active(rules).into_iter().chain(crowded).collect()
+pub fn warnings(warnings: Vec<Warning>) -> Vec<WarningBody> {
+    warnings.into_iter().map(WarningBody::from).collect()
 }

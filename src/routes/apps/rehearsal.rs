@@ -20,7 +20,9 @@ pub struct Rehearsal {
     /// What it would break; with any of these, the deploy needs `force`.
     #[schema(value_type = Vec<BreakRecord>)]
     pub breaks: Vec<Break>,
-    /// Rules of the manifest that are accepted and do nothing yet.
+    /// What is accepted and may not do what was meant: rules that do not run yet, keywords that JSON
+    /// Schema does not know, a schema that no row fits, a visibility that the manifest
+    /// changes, files that a new list of assets lacks, rows that stay detached.
     pub warnings: Vec<WarningBody>,
     /// What changes in who can see and do what.
     #[schema(value_type = ExposureDifferenceRecord)]
@@ -40,7 +42,7 @@ impl Rehearsal {
             version: made.record.version,
             visibility: made.record.visibility.into(),
             breaks: Vec::new(),
-            warnings: record::not_active(&made.inactive),
+            warnings: record::warnings(made.warnings),
             exposure: made.exposure.unwrap_or_default(),
             rows_detached: 0,
             rows_reattached: 0,
@@ -55,7 +57,7 @@ impl Rehearsal {
             version: deployed.version,
             visibility: deployed.visibility.into(),
             breaks: deployed.breaks,
-            warnings: record::warnings(&deployed.inactive, &deployed.crowded_out),
+            warnings: record::warnings(deployed.warnings),
             exposure: deployed.exposure.unwrap_or_default(),
             rows_detached: deployed.detached,
             rows_reattached: deployed.reattached,

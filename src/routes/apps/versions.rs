@@ -48,7 +48,9 @@ pub struct DeployedVersion {
     /// The app.
     #[serde(flatten)]
     pub app: AppRecordBody,
-    /// Rules of the manifest that were accepted and do nothing yet.
+    /// What was accepted and may not do what was meant: rules that do not run yet, keywords that JSON
+    /// Schema does not know, a schema that no row fits, a visibility that the manifest
+    /// changes, files that a new list of assets lacks, rows that stay detached.
     pub warnings: Vec<WarningBody>,
     /// What it broke, having been forced.
     #[schema(value_type = Vec<BreakRecord>)]
@@ -61,8 +63,9 @@ pub struct DeployedVersion {
 
 /// Deploys a new version.
 ///
-/// A manifest or assets that the body leaves out carry over, and so does the visibility; a zip is a
-/// whole folder, so the assets that it lacks are gone. What would strand rows or widen disclosure
+/// A manifest or assets that the body leaves out carry over, and so does the visibility, unless the
+/// manifest names one. A list of assets replaces the whole list, and a zip is a whole folder: files that
+/// it lacks are gone, and `warnings` says so. What would strand rows or widen disclosure
 /// is `manifest_incompatible_redeploy` with `details.breaks`; `force` goes on all the same, and
 /// then rows without a place are detached, never deleted. `dry_run=true` runs every check, answers
 /// what would happen, and changes nothing.
@@ -121,7 +124,7 @@ pub async fn deploy(
     let location = format!("/v1/apps/{}", app.id());
     let record = DeployedVersion {
         app: AppRecordBody::new(&state, detail, named),
-        warnings: record::warnings(&deployed.inactive, &deployed.crowded_out),
+        warnings: record::warnings(deployed.warnings),
         breaks: deployed.breaks,
         rows_detached: deployed.detached,
         rows_reattached: deployed.reattached,
@@ -140,7 +143,7 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
         };
         let record = DeployedVersion {
             app: AppRecordBody::without_secrets(&state, detail, owner.clone()),
-            warnings: record::warnings(&root.manifest.inactive, &report.crowded_out),
+            warnings: record::warnings(report.warnings),
             breaks: report.breaks,
             rows_detached: report.detached,
             rows_reattached: report.reattached,

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     http::auth::{
-        permission::{AppOwner, Lifecycle, RowCaller},
+        permission::{AppOwner, Lifecycle, OwnRows, RowCaller},
         visitor::{AnyVisitor, Visitor, token_invalid},
     },
     state::State,
@@ -45,6 +45,12 @@ pub(crate) struct AppRequest {
 
 impl<L: Lifecycle> From<RowCaller<L>> for AppRequest {
     fn from(RowCaller { app, caller, .. }: RowCaller<L>) -> Self {
+        Self { app, caller, surface: Surface::Api, participant: None }
+    }
+}
+
+impl<L: Lifecycle> From<OwnRows<L>> for AppRequest {
+    fn from(OwnRows { app, caller, .. }: OwnRows<L>) -> Self {
         Self { app, caller, surface: Surface::Api, participant: None }
     }
 }

@@ -27,7 +27,9 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteBody {
-    /// The key, 1 to 128 characters; drawn when absent.
+    /// The key: 1 to 128 characters without control characters, and none of `batch`, `count`,
+    /// `deleted`, `retention`, `.` and `..`. It is kept and compared as it is sent, without
+    /// normalisation; in a path it is percent-encoded (`/` as `%2F`). Drawn when absent.
     key: Option<String>,
     /// The unique field to upsert on.
     on: Option<String>,

@@ -44,7 +44,7 @@ pub const ERRORS: &[ErrorCode] = &[
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
         VersionParams,
     ),

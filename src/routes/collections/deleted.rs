@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::{Readable, RowCaller},
+        auth::permission::{OwnRows, Readable},
         conditional::tagged,
         params::StrictQuery,
     },
@@ -39,7 +39,7 @@ pub const ERRORS: &[ErrorCode] =
     )
 )]
 pub(crate) async fn list_deleted_rows(
-    caller: RowCaller<Readable>,
+    caller: OwnRows<Readable>,
     CollectionPath(collection): CollectionPath,
     StrictQuery(params): StrictQuery<PageParams>,
 ) -> ApiResult<Response> {

@@ -34,7 +34,7 @@ pub const ERRORS: &[ErrorCode] =
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         GetParams,
     ),
     responses((status = 200, description = "The row.", body = RowRecord),

@@ -60,10 +60,14 @@ impl FromRequestParts<AppState> for RowPath {
 pub(crate) struct ListParams {
     /// A JSON object: members of `data` by dotted path, or `key`, `version`, `created_at`,
     /// `updated_at`; a value, or `{"eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "contains" |
-    /// "prefix" | "exists": ...}`; `and`, `or`, `not`.
+    /// "prefix" | "exists": ...}`; `and`, `or`, `not`. An absent field compares as `null`, so `ne`
+    /// holds for it, and `exists` tells the two apart. An order holds between two numbers or two
+    /// texts alone; dates in `data` compare as texts. `contains` looks for a part of a text, or an
+    /// item of an array. More in `/reference/api.md`.
     #[param(example = r#"{"status": "open", "n": {"gte": 3}}"#)]
     pub(crate) filter: Option<String>,
     /// Fields in order, `-` for descending; ties go by key. Of a text the first 256 bytes count.
+    /// Ascending, absent and `null` come first, then `false`, `true`, numbers, texts, arrays, objects.
     #[param(example = "-created_at,title")]
     pub(crate) sort: Option<String>,
     /// Rows on the page, 1 to 200; 50 unless given.

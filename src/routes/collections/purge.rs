@@ -18,7 +18,7 @@ use super::{
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller, body::OptionalJson, conditional::IfMatchHeader,
+        auth::permission::OwnRows, body::OptionalJson, conditional::IfMatchHeader,
         params::StrictQuery,
     },
 };
@@ -46,7 +46,7 @@ pub const ERRORS: &[ErrorCode] = &[
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
         VersionParams,
     ),
@@ -54,7 +54,7 @@ pub const ERRORS: &[ErrorCode] = &[
     responses((status = 200, description = "What is left.", body = TombstoneRecord))
 )]
 pub(crate) async fn purge_row(
-    caller: RowCaller,
+    caller: OwnRows,
     row: RowPath,
     StrictQuery(params): StrictQuery<VersionParams>,
     version: IfMatchHeader,

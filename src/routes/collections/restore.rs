@@ -7,7 +7,7 @@ use super::{answer, app_request::AppRequest, parameters::RowPath, schema::RowRec
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller,
+        auth::permission::OwnRows,
         body::{Nothing, OptionalJson},
     },
 };
@@ -36,13 +36,13 @@ pub const ERRORS: &[ErrorCode] = &[
     params(
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
     ),
     request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord))
 )]
 pub(crate) async fn restore_row(
-    caller: RowCaller,
+    caller: OwnRows,
     row: RowPath,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Response> {

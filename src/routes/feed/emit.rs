@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     error::ApiResult,
     http::{
-        auth::permission::RowCaller,
+        auth::permission::OwnRows,
         body::{BodyBound, ExactJson, RequestBody},
         idempotency::{IdempotencyKey, again},
     },
@@ -66,7 +66,7 @@ impl RequestBody for EventBody {
     responses((status = 201, description = "The event.", body = SentEvent))
 )]
 pub(crate) async fn send_event(
-    caller: RowCaller,
+    caller: OwnRows,
     key: IdempotencyKey,
     body: ExactJson<EventBody>,
 ) -> ApiResult<Response> {

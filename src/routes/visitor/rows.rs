@@ -75,7 +75,7 @@ pub(crate) async fn create_row(
 #[utoipa::path(get, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_get_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."), GetParams),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."), GetParams),
     responses((status = 200, description = "The row.", body = RowRecord),
         (status = 304, description = "The row has not changed.")))]
 pub(crate) async fn get_row(
@@ -93,7 +93,7 @@ pub(crate) async fn get_row(
 #[utoipa::path(patch, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_update_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
         VersionParams),
     request_body = UpdateBody,
@@ -114,7 +114,7 @@ pub(crate) async fn update_row(
 #[utoipa::path(delete, path = "/s/collections/{name}/{key}", tag = "Participants",
     operation_id = "participant_delete_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
         VersionParams),
     request_body = Option<DeleteBody>,
@@ -135,7 +135,7 @@ pub(crate) async fn delete_row(
 #[utoipa::path(delete, path = "/s/collections/{name}/{key}/purge", tag = "Participants",
     operation_id = "participant_purge_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key."),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header, description = "The version you have seen."),
         VersionParams),
     request_body = Option<DeleteBody>,
@@ -156,7 +156,7 @@ pub(crate) async fn purge_row(
 #[utoipa::path(post, path = "/s/collections/{name}/{key}/restore", tag = "Participants",
     operation_id = "participant_restore_row",
     params(("name" = String, Path, description = "The collection."),
-        ("key" = String, Path, description = "The row's key.")),
+        ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`).")),
     request_body = Option<Nothing>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
 pub(crate) async fn restore_row(

@@ -19,6 +19,9 @@ async fn detached_rows_are_kept_and_come_back() {
         assert_eq!(notes["name"], "notes", "{record}");
         (notes["row_count"].as_u64().unwrap(), notes["detached"].as_u64().unwrap())
     };
+    let all = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
+    let keys = all["items"].as_array().unwrap().iter();
+    let keys: Vec<_> = keys.map(|row| row["key"].as_str().unwrap().to_owned()).collect();
     // A narrowed collection keeps what fits.
     let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
     let narrowed = redeploy(&server, &owner, &app, force(private_notes(Some(small)))).await;
@@ -26,6 +29,24 @@ async fn detached_rows_are_kept_and_come_back() {
     assert_eq!(count(&narrowed), (1, 2));
     assert_eq!(narrowed["rows_detached"], 2);
     assert_eq!(narrowed["usage"]["rows"], 3, "detached rows count");
+    // Nobody reads them or takes their keys, and the feed has told that they left.
+    let rows = app.path("/collections/notes");
+    let feed = server.get_as(&owner, &app.path("/feed")).await.expect(200);
+    let since = feed["cursor"].as_str().unwrap();
+    let trash = server.get_as(&owner, &rows).await.expect(200);
+    let served = trash["items"][0]["key"].as_str().unwrap().to_owned();
+    for key in keys.iter().filter(|key| **key != served) {
+        let path = format!("{rows}/{key}");
+        server.get_as(&owner, &path).await.error(ErrorCode::RowNotFound);
+        let row = json!({"key": key, "data": {"n": 1}});
+        server.send(Method::POST, &owner, &rows, &row).await.error(ErrorCode::Conflict);
+    }
+    let wide = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
+    assert_eq!(count(&wide.expect(201)), (3, 0));
+    let path = app.path(&format!("/feed?wait=0&since={since}"));
+    let events = server.get_as(&owner, &path).await.expect(200)["events"].clone();
+    let back: Vec<_> = events.as_array().unwrap().iter().filter(|e| e["version"] == 3).collect();
+    assert!(back.len() == 2 && back.iter().all(|e| e["type"] == "row.restored"), "{events}");
     // A removed one keeps all of it.
     let removed = redeploy(&server, &owner, &app, force(json!({}))).await.expect(201);
     assert_eq!(count(&removed), (0, 3));

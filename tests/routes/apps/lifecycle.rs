@@ -40,6 +40,7 @@ async fn a_deleted_app_can_be_read_on_request_and_restored_whole() {
         server.send(Method::POST, &owner, &app.path("/migration-mode"), &json!({"on": true})).await,
         post(&server, &owner, &app, "/wake").await,
         server.get_as(&owner, &app.path("/document")).await,
+        server.get_as(&owner, &app.path("/manifest")).await,
         server.get_as(&owner, &app.path("/disclosure")).await,
         server.get_as(&owner, &app.path("/roles")).await,
     ];

@@ -16,3 +16,4 @@ mod trash;
 mod types;
 mod unrestricted;
 mod versions;
+mod warnings;

@@ -18,6 +18,7 @@ fn routes() -> Vec<(Method, &'static str, serde_json::Value)> {
         (Method::POST, "/versions", json!({"html": HTML})),
         (Method::POST, "/versions?dry_run=true", json!({"html": HTML})),
         (Method::GET, "/document", json!(null)),
+        (Method::GET, "/manifest", json!(null)),
         (Method::POST, "/wake", json!(null)),
         (Method::POST, "/migration-mode", json!({"on": true})),
         (Method::GET, "/disclosure", json!(null)),

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What reads an app, and what the owner is told of one without a transfer.
-const READS: [(&str, u16); 18] = [
+const READS: [(&str, u16); 19] = [
     ("", 200),
     ("/members", 200),
     ("/grants?limit=5", 200),
@@ -20,6 +20,7 @@ const READS: [(&str, u16); 18] = [
     ("/disclosure", 200),
     ("/transfer", 404),
     ("/document", 200),
+    ("/manifest", 200),
     ("/types.d.ts", 200),
     ("/analytics", 200),
     ("/usage", 200),

@@ -28,7 +28,7 @@ pub(in crate::routes::apps) struct DeployForm {
     #[schema(required = false)]
     manifest: AnyObject,
     /// The files beside the document: one part for each, whose filename is its path below the
-    /// app's address. Left out of a redeploy, they carry over.
+    /// app's address. They replace the whole list; left out, it carries over.
     #[schema(required = false)]
     assets: Vec<FileBytes>,
     /// The slug; for a new app that is not `link` only. Drawn when left out.

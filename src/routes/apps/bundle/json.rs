@@ -33,7 +33,7 @@ pub struct DeployBody {
     /// What the app declares. Left out of a redeploy, it carries over.
     #[schema(value_type = Option<AnyObject>)]
     manifest: Option<Box<RawValue>>,
-    /// The files beside the document. Left out of a redeploy, they carry over.
+    /// The files beside the document. A list replaces the whole list; left out, they carry over.
     #[schema(value_type = Option<Vec<AssetBody>>)]
     assets: Option<Vec<AsObject<AssetBody>>>,
     /// The slug; for a new app that is not `link` only. Drawn when left out.
@@ -71,7 +71,7 @@ pub struct AssetBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeedBody {
-    /// Its key; drawn when left out.
+    /// Its key, by the rules of every row's key; drawn when left out.
     key: Option<Box<str>>,
     /// Its data.
     #[schema(value_type = AnyObject)]

@@ -1,0 +1,98 @@
+//! What a manifest says that is accepted and may not do what was meant.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use super::{Manifest, Visibility, violations::at};
+use crate::schema;
+
+/// What is said of a rule whose feature does not exist yet.
+const NOT_ACTIVE: &str = "not active yet";
+/// Files that are gone and named one by one.
+const FILES_NAMED_MAX: usize = 5;
+
+/// Something that a deploy accepts and that may not do what was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// JSON pointer into the manifest; `/assets` for the files beside it.
+    pub path: String,
+    /// What is to be known about it.
+    pub message: Cow<'static, str>,
+}
+
+impl Warning {
+    fn new(path: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+
+    /// The manifest makes an app `declared` that was `current`: its owner may have set that.
+    #[must_use]
+    pub fn visibility(current: Visibility, declared: Visibility) -> Self {
+        let (current, declared) = (current.as_str(), declared.as_str());
+        let message = format!(
+            "the manifest makes the app `{declared}`, which was `{current}` before this deploy; \
+             without the member it stays as its owner set it"
+        );
+        Self::new("/visibility", message)
+    }
+
+    /// The list of files that a deploy brings lacks these, which `version` had.
+    #[must_use]
+    pub fn files_gone(version: u32, gone: &[String]) -> Option<Self> {
+        let named = gone.iter().take(FILES_NAMED_MAX).map(|path| format!("`{path}`"));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        match gone.len() {
+            0 => return None,
+            all if all > FILES_NAMED_MAX => {
+                named.push_str(&format!(" and {} more", all - FILES_NAMED_MAX));
+            }
+            _ => {}
+        }
+        let message = format!(
+            "the list replaces the whole list of version {version}, and {} of its files are not in \
+             it: {named}",
+            gone.len()
+        );
+        Some(Self::new("/assets", message))
+    }
+
+    /// Rows of `collection` fit again and stay detached.
+    #[must_use]
+    pub fn crowded_out(collection: &str, rows: u64) -> Self {
+        let message =
+            format!("rows that stay detached because others hold their unique values: {rows}");
+        Self::new(at(&at("/collections", collection), "unique"), message)
+    }
+}
+
+/// The warnings about `manifest`, whose text was read as `value`.
+#[must_use]
+pub fn warnings(value: &Value, manifest: &Manifest) -> Vec<Warning> {
+    let mut warnings: Vec<_> =
+        manifest.inactive.iter().map(|path| Warning::new(path, NOT_ACTIVE)).collect();
+    let of_rows = manifest.collections.values().filter_map(|decl| decl.schema.as_ref());
+    let of_events = manifest.events.values().filter_map(|decl| decl.schema.as_ref());
+    let used: BTreeSet<&Arc<str>> = of_rows.chain(of_events).map(|source| &source.name).collect();
+    for (name, definition) in value.get("$defs").and_then(Value::as_object).into_iter().flatten() {
+        let path = at("/$defs", name);
+        if used.contains(&Arc::from(name.as_str())) && schema::excludes_objects(definition) {
+            let message = "data is always an object, so nothing fits this schema";
+            warnings.push(Warning::new(format!("{path}/type"), message));
+        }
+        let doubts = schema::doubts(definition).into_iter();
+        warnings.extend(
+            doubts.map(|doubt| Warning::new(format!("{path}{}", doubt.pointer), doubt.message)),
+        );
+    }
+    warnings
+}
+
+/// Those about rows that stay detached, by collection.
+pub fn crowded_out(rows: &BTreeMap<Arc<str>, u64>) -> impl Iterator<Item = Warning> + '_ {
+    rows.iter().map(|(collection, rows)| Warning::crowded_out(collection, *rows))
+}

@@ -1,0 +1,51 @@
+//! `GET /v1/apps/:id/manifest`: the manifest as it was sent.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderValue, header};
+use rookery_domain::{Error, ErrorCode};
+use rookery_storage::versions;
+
+use crate::{
+    error::ApiResult,
+    http::{
+        auth::permission::{AppOwner, Readable},
+        conditional::IfNoneMatch,
+    },
+    openapi::shapes::AnyObject,
+    pages::assets::strong_etag,
+    state::AppState,
+};
+
+/// Errors of this route.
+pub const ERRORS: &[ErrorCode] = &[];
+
+/// Shows the manifest of the current version.
+///
+/// It is the text as it was deployed, so that a change of one line can be sent back with
+/// `POST /v1/apps/{id}/versions`; `{}` where none was. What an owner set since (visibility, timezone,
+/// retention) is in the app's record, not here.
+#[utoipa::path(
+    get, path = "/v1/apps/{id}/manifest", tag = "Apps", operation_id = "app_manifest",
+    params(("id" = String, Path, description = "The app's id or slug")),
+    responses(
+        (status = 200, description = "The manifest", body = AnyObject),
+        (status = 304, description = "The caller has this answer already"),
+    ),
+)]
+pub async fn manifest(
+    owner: AppOwner<Readable>,
+    State(state): State<AppState>,
+    cached: IfNoneMatch,
+) -> ApiResult<Response> {
+    let record = owner.app.record();
+    let manifest = versions::manifest(&state.rooms.db, record.id, record.version).await;
+    let manifest = manifest.map_err(Error::from)?.ok_or_else(Error::app_not_found)?;
+    let etag = strong_etag(manifest.as_bytes());
+    Ok(cached.answer(&etag, || {
+        let json = HeaderValue::from_static("application/json");
+        ([(header::CONTENT_TYPE, json)], manifest.to_string()).into_response()
+    }))
+}

@@ -1,0 +1,156 @@
+//! What a deploy accepts and warns of, because it may not do what was meant.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{
+    TestServer,
+    apps::{App, Owner, guestbook},
+};
+
+/// The warnings of a redeploy; a dry run of it says the same.
+async fn redeployed(server: &TestServer, owner: &Owner, app: &App, body: Value) -> Value {
+    let mut body = body;
+    body["html"] = json!("<p>again");
+    let send = async |path: &str| server.send(Method::POST, owner, &app.path(path), &body).await;
+    let rehearsed = send("/versions?dry_run=true").await.expect(200)["warnings"].clone();
+    let deployed = send("/versions").await.expect(201)["warnings"].clone();
+    assert_eq!(rehearsed, deployed);
+    deployed
+}
+
+fn paths(warnings: &Value) -> Vec<&str> {
+    let warnings = warnings.as_array().expect("warnings").iter();
+    warnings.map(|warning| warning["path"].as_str().expect("a path")).collect()
+}
+
+#[tokio::test]
+async fn a_manifest_that_undoes_what_the_owner_set_says_so() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut manifest = guestbook();
+    manifest["visibility"] = json!("private");
+    let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+    assert_eq!(app.record["warnings"], json!([]));
+    let body = json!({"manifest": manifest});
+    assert_eq!(redeployed(&server, &owner, &app, body.clone()).await, json!([]), "nothing changes");
+    let public = json!({"visibility": "public"});
+    server.send(Method::PATCH, &owner, &app.path(""), &public).await.expect(200);
+    let warnings = redeployed(&server, &owner, &app, body).await;
+    assert_eq!(paths(&warnings), ["/visibility"]);
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(message.contains("`private`") && message.contains("`public`"), "{message}");
+    // Whoever says it in the request means it; a manifest that is carried over changes nothing.
+    server.send(Method::PATCH, &owner, &app.path(""), &public).await.expect(200);
+    let body = json!({"manifest": manifest, "visibility": "private"});
+    assert_eq!(redeployed(&server, &owner, &app, body).await, json!([]));
+    server.send(Method::PATCH, &owner, &app.path(""), &public).await.expect(200);
+    assert_eq!(redeployed(&server, &owner, &app, json!({})).await, json!([]));
+}
+
+#[tokio::test]
+async fn files_that_a_new_list_lacks_are_named() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let file = |path: String| json!({"path": path, "text": "x"});
+    let all: Vec<Value> = (1..=8).map(|n| file(format!("{n}.txt"))).collect();
+    let app = server.deploy(&owner, json!({"assets": all})).await;
+    assert_eq!(redeployed(&server, &owner, &app, json!({})).await, json!([]), "they carry over");
+    let more: Vec<Value> = all.iter().cloned().chain([file("new.txt".into())]).collect();
+    let more = json!({"assets": more});
+    assert_eq!(redeployed(&server, &owner, &app, more).await, json!([]));
+    let fewer = json!({"assets": [all[0], all[1]]});
+    let warnings = redeployed(&server, &owner, &app, fewer).await;
+    assert_eq!(paths(&warnings), ["/assets"]);
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(message.contains("7 of its files"), "{message}");
+    assert!(message.contains("`3.txt`, `4.txt`") && message.ends_with("and 2 more"), "{message}");
+    let warnings = redeployed(&server, &owner, &app, json!({"assets": [all[1]]})).await;
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(message.ends_with("1 of its files are not in it: `1.txt`"), "{message}");
+}
+
+#[tokio::test]
+async fn keywords_that_json_schema_does_not_know_are_told() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let schema = json!({
+        "type": "object", "requred": ["a"], "additionalproperties": false, "x-order": 1,
+        "properties": {
+            "requred": {"type": "string", "max_length": 5},
+            "b": {"items": {"propertys": {}}, "default": {"requred": 1}, "nullable": true},
+        },
+        "allOf": [{"if": {"colour": "red"}}],
+        "enum": [{"requred": 1}], "title": "T", "$comment": "c",
+    });
+    let mut manifest = guestbook();
+    manifest["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+    manifest["$defs"] = json!({"Entry": schema});
+    let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+    let warnings = &app.record["warnings"];
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for warning in warnings.as_array().unwrap() {
+        told.push((warning["path"].as_str().unwrap(), warning["message"].as_str().unwrap()));
+    }
+    told.sort_unstable();
+    let expected = [
+        ("/$defs/Entry/additionalproperties", Some("`additionalProperties`?")),
+        ("/$defs/Entry/allOf/0/if/colour", None),
+        ("/$defs/Entry/properties/b/items/propertys", Some("`properties`?")),
+        ("/$defs/Entry/properties/b/nullable", None),
+        ("/$defs/Entry/properties/requred/max_length", Some("`maxLength`?")),
+        ("/$defs/Entry/requred", Some("`required`?")),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for ((path, message), (expected, meant)) in told.into_iter().zip(expected) {
+        assert_eq!(path, expected);
+        let asks = message.rsplit_once(": ").map(|(_, meant)| meant);
+        assert_eq!(asks, meant, "{path}: {message}");
+    }
+    let carried = redeployed(&server, &owner, &app, json!({})).await;
+    assert_eq!(&carried, warnings, "as long as they are there");
+}
+
+#[tokio::test]
+async fn a_schema_that_no_row_fits_is_told() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut manifest = guestbook();
+    manifest["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
+    let kinds = [
+        (json!("string"), true),
+        (json!(["array", "null"]), true),
+        (json!(["object", "null"]), false),
+        (json!("object"), false),
+    ];
+    for (kind, told) in kinds {
+        manifest["$defs"] = json!({"Entry": {"type": kind}, "Unused": {"type": "string"}});
+        let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+        let expected: &[&str] = if told { &["/$defs/Entry/type"] } else { &[] };
+        assert_eq!(paths(&app.record["warnings"]), expected, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_replayed_deploy_has_the_same_warnings() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut manifest = guestbook();
+    manifest["$defs"] = json!({"Entry": {"requred": []}});
+    let send = async |path: &str, key: &str| {
+        let body = json!({"html": "<p>", "manifest": manifest, "assets": []});
+        let request = server.call(Method::POST, path, &owner).header("idempotency-key", key);
+        crate::harness::Answer::of(request.json(&body)).await
+    };
+    let created = send("/v1/apps", "one").await.expect(201);
+    assert_eq!(paths(&created["warnings"]), ["/$defs/Entry/requred"]);
+    let again = send("/v1/apps", "one").await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201)["warnings"], created["warnings"]);
+    let versions = format!("/v1/apps/{}/versions", created["id"].as_str().unwrap());
+    let deployed = send(&versions, "two").await.expect(201);
+    let again = send(&versions, "two").await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201)["warnings"], deployed["warnings"]);
+    assert_eq!(deployed["warnings"], created["warnings"]);
+}
