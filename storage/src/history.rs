@@ -24,37 +24,35 @@ pub struct History {
     pub answers: u64,
 }
 
-/// What an app keeps, counted and written down, where its head says that it is more than `bytes`.
+/// What an app keeps, where its head says that it is more than `bytes`, and it is. It is counted
+/// without holding anybody up; what the head had too much is taken off.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History>> {
-    db.transaction((app, bytes), |tx, (app, bytes)| Box::pin(count_in(tx, *app, *bytes))).await
-}
-
-async fn count_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<Option<History>> {
-    if lock(tx, app).await?.is_none_or(|there| there <= bytes) {
-        return Ok(None);
+    // One statement, so that all of it is from one moment.
+    let found: Option<(i64, i64, i64)> = db
+        .optional(
+            "select h.history_bytes,
+                    (select cast(coalesce(sum($2 + coalesce(octet_length(e.data), 0)), 0) as bigint)
+                     from events e where e.app_id = $1),
+                    (select cast(coalesce(sum($2 + octet_length(i.body)), 0) as bigint)
+                     from idempotency i where i.app_id = $1)
+             from app_head h where h.app_id = $1 and h.history_bytes > $3",
+            args![app, ENTRY_BYTES as u64, bytes],
+        )
+        .await?;
+    let Some((told, events, answers)) = found else { return Ok(None) };
+    let too_much = told - events - answers;
+    if too_much > 0 {
+        // What was added meanwhile stays.
+        db.execute(
+            "update app_head set history_bytes = history_bytes - $2
+             where app_id = $1 and history_bytes >= $2",
+            args![app, too_much],
+        )
+        .await?;
     }
-    let (events,): (i64,) = tx
-        .one(
-            "select cast(coalesce(sum($2 + coalesce(octet_length(data), 0)), 0) as bigint)
-             from events where app_id = $1",
-            args![app, ENTRY_BYTES as u64],
-        )
-        .await?;
-    let (answers,): (i64,) = tx
-        .one(
-            "select cast(coalesce(sum($2 + octet_length(body)), 0) as bigint)
-             from idempotency where app_id = $1",
-            args![app, ENTRY_BYTES as u64],
-        )
-        .await?;
-    tx.execute(
-        "update app_head set history_bytes = $2 where app_id = $1",
-        args![app, events + answers],
-    )
-    .await?;
     let unsigned = |bytes: i64| bytes.max(0).cast_unsigned();
     let found = History { events: unsigned(events), answers: unsigned(answers) };
     Ok(Some(found).filter(|found| found.events + found.answers > bytes))
@@ -70,7 +68,8 @@ pub async fn forget_answers(db: &Db, app: AppId, bytes: u64) -> Result<u64> {
 }
 
 async fn forget_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<u64> {
-    lock(tx, app).await?;
+    // The head first, in the writer's order, so that nobody waits for another in a ring.
+    tx.execute("update app_head set floor_seq = floor_seq where app_id = $1", args![app]).await?;
     let gone: Vec<(i64,)> = tx
         .all(
             "delete from idempotency where scope in (
@@ -87,18 +86,6 @@ async fn forget_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<u64> {
     let gone: i64 = gone.iter().map(|(bytes,)| bytes).sum();
     subtract(tx, app, gone).await?;
     Ok(gone.max(0).cast_unsigned())
-}
-
-/// Takes the head first, in the writer's order, so that nobody waits for another in a ring; what it
-/// says of the app's history.
-async fn lock(tx: &mut Tx, app: AppId) -> Result<Option<u64>> {
-    let head: Option<(i64,)> = tx
-        .optional(
-            "update app_head set floor_seq = floor_seq where app_id = $1 returning history_bytes",
-            args![app],
-        )
-        .await?;
-    Ok(head.map(|(bytes,)| bytes.max(0).cast_unsigned()))
 }
 
 /// The oldest events that must go for so many `bytes`, as the number of the last of them, where a
