@@ -29,9 +29,9 @@ const PAGE: u32 = 200;
 const PRUNES_MAX: usize = 20;
 /// Time between two tours of all feeds.
 const TOUR_EVERY: Duration = Duration::from_secs(600);
-/// An app that added one part in so many of what it may keep is looked at without waiting for the
-/// tour.
-const FAST_PART: u64 = 4;
+/// An app that added so many times what it may keep is looked at without waiting for the tour.
+/// Pruning makes everybody's commits wait, so it is not done sooner than it has to be.
+const FAST_TIMES: u64 = 4;
 /// Answers may have one part in so many of what an app keeps beside its rows.
 const ANSWERS_PART: u64 = 4;
 /// Feeds that one round prunes.
@@ -162,7 +162,7 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
     };
     let mut round = Round::default();
     for slot in context.apps.inner.shards.live_slots() {
-        if slot.take_history(keep.bytes / FAST_PART) {
+        if slot.take_history(keep.bytes.saturating_mul(FAST_TIMES)) {
             round += feed(context, slot.id, keep).await;
         }
     }
