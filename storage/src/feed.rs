@@ -17,8 +17,9 @@ use crate::{
 /// Events that one call of [`events_after`] gives at most.
 pub const EVENTS_PAGE_MAX: u32 = 1_000;
 
-/// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it.
-pub const PRUNE_CHUNK: u32 = 500;
+/// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it: on
+/// SQLite every commit does, and what is deleted is overwritten.
+pub const PRUNE_CHUNK: u32 = 50;
 
 record!(EventRecord, (u64, Read<Event>), numbered);
 

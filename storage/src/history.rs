@@ -4,16 +4,14 @@
 //! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and answers where
 //! [expiry](crate::expiry) is.
 
-use rookery_domain::id::AppId;
+use rookery_domain::{Timestamp, id::AppId};
 
 use crate::{
     commit::ENTRY_BYTES,
     db::{Db, Tx, args},
     error::Result,
+    feed::PRUNE_CHUNK,
 };
-
-/// Answers that one transaction deletes at most.
-const ANSWERS_CHUNK: u32 = 5_000;
 
 /// Bytes that an app keeps beside its rows, each entry with what it costs beside its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,34 +56,46 @@ pub async fn more_than(db: &Db, app: AppId, bytes: u64) -> Result<Option<History
     Ok(Some(found).filter(|found| found.events + found.answers > bytes))
 }
 
-/// Deletes the oldest answers until so many `bytes` are gone, a bounded number of them; the bytes
-/// that went.
+/// The time up to which answers must go for so many `bytes` of the oldest. It holds nobody up.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn forget_answers(db: &Db, app: AppId, bytes: u64) -> Result<u64> {
-    db.transaction((app, bytes), |tx, (app, bytes)| Box::pin(forget_in(tx, *app, *bytes))).await
+pub async fn oldest_answers(db: &Db, app: AppId, bytes: u64) -> Result<Option<Timestamp>> {
+    let found: Option<(i64,)> = db
+        .optional(
+            "select created_at from (
+                 select created_at, sum($2 + octet_length(body)) over (order by created_at, scope)
+                     as through
+                 from idempotency where app_id = $1) as summed
+             where through >= $3 order by through limit 1",
+            args![app, ENTRY_BYTES as u64, bytes],
+        )
+        .await?;
+    Ok(found.map(|(at,)| Timestamp(at)))
 }
 
-async fn forget_in(tx: &mut Tx, app: AppId, bytes: u64) -> Result<u64> {
+/// Deletes answers that were given up to a time, at most [`PRUNE_CHUNK`]; whether there may be more.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn forget_answers(db: &Db, app: AppId, through: Timestamp) -> Result<bool> {
+    db.transaction((app, through), |tx, (app, through)| Box::pin(forget_in(tx, *app, *through)))
+        .await
+}
+
+async fn forget_in(tx: &mut Tx, app: AppId, through: Timestamp) -> Result<bool> {
     // The head first, in the writer's order, so that nobody waits for another in a ring.
     tx.execute("update app_head set floor_seq = floor_seq where app_id = $1", args![app]).await?;
     let gone: Vec<(i64,)> = tx
         .all(
             "delete from idempotency where scope in (
-                 select scope from (
-                     select scope, bytes, sum(bytes) over (order by created_at, scope) as through
-                     from (select scope, created_at, $2 + octet_length(body) as bytes
-                           from idempotency where app_id = $1
-                           order by created_at, scope limit $4) as oldest) as summed
-                 where through - bytes < $3)
+                 select scope from idempotency where app_id = $1 and created_at <= $3 limit $4)
              returning cast($2 + octet_length(body) as bigint)",
-            args![app, ENTRY_BYTES as u64, bytes, ANSWERS_CHUNK],
+            args![app, ENTRY_BYTES as u64, through, PRUNE_CHUNK],
         )
         .await?;
-    let gone: i64 = gone.iter().map(|(bytes,)| bytes).sum();
-    subtract(tx, app, gone).await?;
-    Ok(gone.max(0).cast_unsigned())
+    subtract(tx, app, gone.iter().map(|(bytes,)| bytes).sum()).await?;
+    Ok(gone.len() >= PRUNE_CHUNK as usize)
 }
 
 /// The oldest events that must go for so many `bytes`, as the number of the last of them, where a

@@ -291,8 +291,8 @@ impl App {
     }
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
-        let InFlight { mut root, replies, history_bytes, .. } = in_flight;
-        self.slot.add_history(history_bytes);
+        let InFlight { mut root, replies, bytes, .. } = in_flight;
+        self.slot.add_history(bytes as u64);
         if root.purged > PURGED_MAX {
             let purged = self.working.private.fold_purged(&self.working.open.journal);
             self.working.root.purged = purged;

@@ -149,8 +149,8 @@ pub(crate) struct InFlight {
     pub(crate) journal: Vec<Undo>,
     /// Its only request stands alone.
     pub(crate) alone: bool,
-    /// Bytes that it adds to what the app keeps beside its rows.
-    pub(crate) history_bytes: u64,
+    /// About how many bytes it has, of which most stay in what the app keeps beside its rows.
+    pub(crate) bytes: usize,
 }
 
 /// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
@@ -176,7 +176,7 @@ pub(crate) fn seal(
         traces,
         mut replies,
         alone,
-        bytes: _,
+        bytes,
     } = open;
     for (port, _) in &mut replies {
         port.sealed();
@@ -197,8 +197,7 @@ pub(crate) fn seal(
         traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
-    let history_bytes = group.history_bytes();
-    (group, InFlight { number, root, replies, journal, alone, history_bytes })
+    (group, InFlight { number, root, replies, journal, alone, bytes })
 }
 
 /// The last entry for each key, in order.

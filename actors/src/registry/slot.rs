@@ -79,7 +79,7 @@ pub(crate) struct Slot {
     in_doubt: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
-    /// Bytes of events and answers that were added since retention looked last.
+    /// About how many bytes of events and answers were added since retention looked last.
     history_bytes: AtomicU64,
     /// The account and how many rows it counts of this app while it is dormant. `None` before the
     /// first incarnation: then the account counts what storage holds.

@@ -13,6 +13,7 @@ use rookery_domain::{
     time::DAY_S,
 };
 use rookery_storage::{feed, history, retention};
+use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Context, tour::Round};
@@ -37,7 +38,9 @@ const ANSWERS_PART: u64 = 4;
 /// Feeds that one round prunes.
 const FEEDS_MAX: u32 = 500;
 /// Steps that one round takes on one feed; each deletes a bounded number of events.
-const STEPS_MAX: usize = 200;
+const STEPS_MAX: usize = 2_000;
+/// After a step of pruning the writers have so many times as long for themselves.
+const YIELD_TIMES: u32 = 4;
 
 /// One round over rows; the number that went to the trash.
 pub(super) async fn rows(context: &Context) -> Result<u64> {
@@ -194,18 +197,26 @@ pub(super) async fn feeds(context: &Context) -> Result<Round> {
 /// their part of it.
 async fn answers(context: &Context, app: AppId, bytes: u64) -> Result<()> {
     let Some(found) = history::more_than(&context.db, app, bytes).await? else { return Ok(()) };
-    let mut excess = found.answers.saturating_sub(bytes / ANSWERS_PART);
+    let excess = found.answers.saturating_sub(bytes / ANSWERS_PART);
+    if excess == 0 {
+        return Ok(());
+    }
+    let Some(through) = history::oldest_answers(&context.db, app, excess).await? else {
+        return Ok(());
+    };
     for _ in 0..STEPS_MAX {
-        if excess == 0 || context.is_stopping() {
+        let began = Instant::now();
+        if context.is_stopping() || !history::forget_answers(&context.db, app, through).await? {
             break;
         }
-        let gone = history::forget_answers(&context.db, app, excess).await?;
-        if gone == 0 {
-            break;
-        }
-        excess = excess.saturating_sub(gone);
+        yield_to_writers(began).await;
     }
     Ok(())
+}
+
+/// Lets commits through that waited for a step of pruning: most of the time is theirs.
+async fn yield_to_writers(began: Instant) {
+    tokio::time::sleep(began.elapsed() * YIELD_TIMES).await;
 }
 
 /// Prunes one feed; a failure is logged and keeps nobody else.
@@ -219,6 +230,7 @@ async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round
         if context.is_stopping() {
             return round;
         }
+        let began = Instant::now();
         let step = match feed::prune(&context.db, app, keep).await.map_err(Error::from) {
             Ok(Some(step)) => step,
             Ok(None) => return Round { more: false, ..round },
@@ -235,6 +247,7 @@ async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round
         if !step.more {
             return round;
         }
+        yield_to_writers(began).await;
     }
     round
 }

@@ -124,7 +124,9 @@ contract! {
         let before = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
         assert_eq!(before.answers, 8 * each);
         // As many as are needed for so many bytes.
-        assert_eq!(history::forget_answers(&test.db, app, 2 * each + 1).await.unwrap(), 3 * each);
+        let through = history::oldest_answers(&test.db, app, 2 * each + 1).await.unwrap();
+        assert_eq!(through, Some(NOW.plus_seconds(2)));
+        assert!(!history::forget_answers(&test.db, app, through.unwrap()).await.unwrap());
         for n in 0..8_u8 {
             let found = idempotency::find(&test.db, [n; 32], NOW).await.unwrap();
             assert_eq!(found.is_some(), n >= 3, "{n}");
@@ -133,8 +135,26 @@ contract! {
         assert_eq!(after, history::History { answers: 5 * each, ..before });
         let all = after.events + after.answers;
         assert_eq!(history::more_than(&test.db, app, all).await.unwrap(), None);
-        assert_eq!(history::forget_answers(&test.db, app, u64::from(u32::MAX)).await.unwrap(), 5 * each);
-        assert_eq!(history::forget_answers(&test.db, app, 1).await.unwrap(), 0);
+        assert_eq!(history::oldest_answers(&test.db, app, 5 * each + 1).await.unwrap(), None);
+    }
+
+    async fn answers_go_in_bounded_steps(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let mut draft = Draft::new(app, 1).event(EventType::AppWoken, None, None);
+        for n in 0..feed::PRUNE_CHUNK + 10 {
+            let mut scope = [0; 32];
+            scope[..4].copy_from_slice(&n.to_be_bytes());
+            draft = draft.answer(scope, &[]);
+        }
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let later = NOW.plus_seconds(60);
+        assert!(history::forget_answers(&test.db, app, later).await.unwrap());
+        let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
+        assert!(left.answers > 0);
+        assert!(!history::forget_answers(&test.db, app, later).await.unwrap());
+        let left = history::more_than(&test.db, app, 0).await.unwrap().unwrap();
+        assert_eq!(left.answers, 0);
     }
 
     async fn feeds_that_are_due_are_found_page_by_page(test: &TestDb) {
