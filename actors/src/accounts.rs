@@ -172,7 +172,7 @@ impl CountedRows {
     }
 }
 
-/// The accounts of which an app has been awake since the process started.
+/// The accounts of which an app has been awake lately, and those whose rows somebody counts.
 #[derive(Default)]
 pub(crate) struct Accounts(Mutex<HashMap<HumanId, Arc<OnceCell<Arc<Account>>>>>);
 
@@ -190,5 +190,14 @@ impl Accounts {
         })
         .await
         .cloned()
+    }
+
+    /// Forgets the accounts that nobody holds: what they count is what storage does.
+    pub(crate) fn forget_idle(&self) {
+        let is_held = |cell: &Arc<OnceCell<Arc<Account>>>| {
+            Arc::strong_count(cell) > 1
+                || cell.get().is_some_and(|account| Arc::strong_count(account) > 1)
+        };
+        self.0.lock().retain(|_, cell| is_held(cell));
     }
 }

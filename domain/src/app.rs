@@ -39,6 +39,19 @@ impl AppStatus {
         }
     }
 
+    /// Checks that the app may be read. Its owner still reads a closed one (to export what is
+    /// there), and one in the trash when asking for it `from_trash`.
+    ///
+    /// # Errors
+    /// Those of [`AppStatus::check_live`].
+    pub fn check_readable(self, by_owner: bool, from_trash: bool) -> Result<()> {
+        match self {
+            Self::Closed if by_owner => Ok(()),
+            Self::Deleted if by_owner && from_trash => Ok(()),
+            status => status.check_live(),
+        }
+    }
+
     /// The number in storage.
     #[must_use]
     pub const fn code(self) -> i64 {

@@ -6,6 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::versions::NewVersion;
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -19,7 +20,6 @@ use rookery_domain::{
     row::{Row, write_json_string},
     trace::Trace,
 };
-use sha2::{Digest as _, Sha256};
 
 /// Which process start may write: drawn at start from a counter in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,10 +80,7 @@ impl Group {
             self.events.iter().map(|event| content(event).map_or(0, str::len)).sum();
         let answers: usize = self.idempotency.iter().map(|record| record.body.len()).sum();
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
-        let version = version.map_or(0, |version| {
-            let assets: usize = version.assets.iter().map(|asset| asset.bytes.len()).sum();
-            version.html.len() + version.manifest.len() + assets
-        });
+        let version = version.map_or(0, |version| version.content_bytes());
         entries * ENTRY_BYTES + rows + events + answers + version
     }
 
@@ -409,62 +406,5 @@ impl AppWrite {
     #[must_use]
     pub const fn of(record: AppRecord) -> Self {
         Self { record, version: None, accepts: None, apps_max: None }
-    }
-}
-
-/// A deployed version.
-#[derive(Clone)]
-pub struct NewVersion {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The authored HTML.
-    pub html: Arc<str>,
-    /// The manifest's text (`{}` when none was given).
-    pub manifest: Arc<str>,
-    /// Its assets. Their bytes are stored once by SHA-256, so a carried-over asset costs nothing.
-    pub assets: Arc<[Asset]>,
-    /// Who deployed it.
-    pub by: rookery_domain::Principal,
-    /// When.
-    pub created_at: Timestamp,
-    /// Versions up to this number are dropped.
-    pub drop_through: u32,
-}
-
-impl fmt::Debug for NewVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewVersion")
-            .field("number", &self.number)
-            .field("assets", &self.assets.len())
-            .finish_non_exhaustive()
-    }
-}
-
-/// One file of a version.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Asset {
-    /// Its path below the app's origin, without a leading slash.
-    pub path: String,
-    /// Its media type.
-    pub content_type: String,
-    /// Its content.
-    pub bytes: Arc<[u8]>,
-    /// SHA-256 of the content: its address in storage. Made with the asset, so that no lane of
-    /// the writer spends its time on it.
-    pub sha256: [u8; 32],
-}
-
-impl Asset {
-    /// An asset with this content.
-    #[must_use]
-    pub fn new(path: String, content_type: String, bytes: Arc<[u8]>) -> Self {
-        let sha256 = Sha256::digest(&bytes).into();
-        Self { path, content_type, bytes, sha256 }
-    }
-}
-
-impl fmt::Debug for Asset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Asset({}, {} bytes)", self.path, self.bytes.len())
     }
 }

@@ -1,13 +1,13 @@
 //! Deployed versions of apps: HTML, manifest and assets. The content of an asset is stored once
 //! for all versions of all apps, by its SHA-256. Later versions are written with their group.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use rookery_domain::{Principal, Timestamp, id::AppId};
+use sha2::{Digest as _, Sha256};
 
 use crate::{
     codec::{principal_bytes, principal_from},
-    commit::{Asset, NewVersion},
     db::{Args, Db, Tx, args},
     decode,
     error::{Result, StorageError},
@@ -37,6 +37,123 @@ pub struct AssetInfo {
     pub size: u64,
 }
 
+/// A deployed version.
+#[derive(Clone)]
+pub struct NewVersion {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The authored HTML.
+    pub html: Arc<str>,
+    /// The manifest's text (`{}` when none was given).
+    pub manifest: Arc<str>,
+    /// Its assets. Their contents are stored once by SHA-256.
+    pub assets: Arc<[VersionAsset]>,
+    /// Who deployed it.
+    pub by: Principal,
+    /// When.
+    pub created_at: Timestamp,
+    /// Versions up to this number are dropped.
+    pub drop_through: u32,
+}
+
+impl NewVersion {
+    /// Bytes of content that are written with it: of its documents and its new assets.
+    #[must_use]
+    pub fn content_bytes(&self) -> usize {
+        let assets = self.assets.iter().map(|asset| match asset {
+            VersionAsset::New(asset) => asset.bytes.len(),
+            VersionAsset::Stored(_) => 0,
+        });
+        self.html.len() + self.manifest.len() + assets.sum::<usize>()
+    }
+}
+
+impl fmt::Debug for NewVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewVersion")
+            .field("number", &self.number)
+            .field("assets", &self.assets.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One file of a version that is deployed.
+#[derive(Debug, Clone)]
+pub enum VersionAsset {
+    /// It came with the deploy.
+    New(Asset),
+    /// An earlier version of the app has it: storage holds its content, which need not travel. If
+    /// storage holds it no longer, the group is refused.
+    Stored(AssetInfo),
+}
+
+impl VersionAsset {
+    /// Its path below the app's origin, without a leading slash.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::New(asset) => &asset.path,
+            Self::Stored(asset) => &asset.path,
+        }
+    }
+
+    /// Its media type.
+    #[must_use]
+    pub fn content_type(&self) -> &str {
+        match self {
+            Self::New(asset) => &asset.content_type,
+            Self::Stored(asset) => &asset.content_type,
+        }
+    }
+
+    /// SHA-256 of its content.
+    #[must_use]
+    pub const fn sha256(&self) -> &[u8; 32] {
+        match self {
+            Self::New(asset) => &asset.sha256,
+            Self::Stored(asset) => &asset.sha256,
+        }
+    }
+
+    /// Bytes of its content.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::New(asset) => asset.bytes.len() as u64,
+            Self::Stored(asset) => asset.size,
+        }
+    }
+}
+
+/// One file of a version with its content.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Asset {
+    /// Its path below the app's origin, without a leading slash.
+    pub path: String,
+    /// Its media type.
+    pub content_type: String,
+    /// Its content.
+    pub bytes: Arc<[u8]>,
+    /// SHA-256 of the content: its address in storage. Made with the asset, so that no lane of
+    /// the writer spends its time on it.
+    pub sha256: [u8; 32],
+}
+
+impl Asset {
+    /// An asset with this content.
+    #[must_use]
+    pub fn new(path: String, content_type: String, bytes: Arc<[u8]>) -> Self {
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { path, content_type, bytes, sha256 }
+    }
+}
+
+impl fmt::Debug for Asset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Asset({}, {} bytes)", self.path, self.bytes.len())
+    }
+}
+
 pub(crate) async fn insert(tx: &mut Tx, app: AppId, version: &NewVersion) -> Result<()> {
     for (sql, args) in inserts(app, version) {
         tx.execute(sql, args).await?;
@@ -56,19 +173,24 @@ pub(crate) fn inserts(app: AppId, version: &NewVersion) -> Vec<(&'static str, Ar
     )];
     // In one order for everybody, so that two deploys of the same files never wait in a ring.
     let mut files: Vec<_> = version.assets.iter().collect();
-    files.sort_by_key(|file| file.sha256);
+    files.sort_by_key(|file| file.sha256());
     for file in files {
-        // Unless it is there; it is marked as used either way.
-        inserts.push((
-            "insert into blobs (sha256, bytes, seen_at) values ($1, $2, $3)
-             on conflict (sha256) do update set seen_at = excluded.seen_at",
-            args![file.sha256, file.bytes.clone(), made],
-        ));
-        let (path, kind, size) = (&*file.path, &*file.content_type, file.bytes.len() as u64);
+        // What is there already is marked as used.
+        inserts.push(match file {
+            VersionAsset::New(asset) => (
+                "insert into blobs (sha256, bytes, seen_at) values ($1, $2, $3)
+                 on conflict (sha256) do update set seen_at = excluded.seen_at",
+                args![asset.sha256, asset.bytes.clone(), made],
+            ),
+            VersionAsset::Stored(asset) => {
+                ("update blobs set seen_at = $1 where sha256 = $2", args![made, asset.sha256])
+            }
+        });
+        // Without its content the file has no hash either, which the table refuses.
         inserts.push((
             "insert into assets (app_id, version, path, content_type, sha256, size)
-             values ($1, $2, $3, $4, $5, $6)",
-            args![app, number, path, kind, file.sha256, size],
+             values ($1, $2, $3, $4, (select sha256 from blobs where sha256 = $5), $6)",
+            args![app, number, file.path(), file.content_type(), *file.sha256(), file.size()],
         ));
     }
     inserts
@@ -170,22 +292,4 @@ pub async fn asset(db: &Db, app: AppId, number: u32, path: &str) -> Result<Optio
     .await?
     .map(asset_from)
     .transpose()
-}
-
-/// All files of a version with their content, for a deploy that carries them over; they are
-/// bounded by the limits of a deploy.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn assets_with_content(db: &Db, app: AppId, number: u32) -> Result<Arc<[Asset]>> {
-    db.all(
-        "select a.path, a.content_type, a.sha256, b.bytes
-         from assets a join blobs b on b.sha256 = a.sha256
-         where a.app_id = $1 and a.version = $2 order by a.path",
-        args![app, number],
-    )
-    .await?
-    .into_iter()
-    .map(asset_from)
-    .collect()
 }

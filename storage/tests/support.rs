@@ -19,13 +19,14 @@ use rookery_storage::{
     Db, StorageOptions,
     agents::{Agent, keys::NewKey},
     apps::create::NewApp,
-    commit::{Asset, NewVersion, RowState, RowWrite, Totals},
+    commit::{RowState, RowWrite, Totals},
     directory::{self, Entry},
     humans::{self, Human},
     participants::{Participant, ParticipantKind},
     session_grants::SessionGrant,
     sessions::{NewSession, Session},
     transfers::Transfer,
+    versions::{Asset, NewVersion, VersionAsset},
 };
 use rookery_testkit::Database;
 
@@ -209,6 +210,14 @@ pub(crate) fn row(key: &str, data: &str) -> Arc<Row> {
     })
 }
 
+/// The files of [`new_app`].
+pub(crate) fn assets() -> [Asset; 2] {
+    [
+        Asset::new("style.css".into(), "text/css".into(), b"body{}"[..].into()),
+        Asset::new("logo.svg".into(), "image/svg+xml".into(), b"<svg/>"[..].into()),
+    ]
+}
+
 /// An app of this account with these rows in the collection `entries`.
 pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
     let collection: Arc<str> = "entries".into();
@@ -240,11 +249,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
             number: 1,
             html: "<!doctype html><title>Test</title>".into(),
             manifest: r#"{"collections":{}}"#.into(),
-            assets: [
-                Asset::new("style.css".into(), "text/css".into(), b"body{}"[..].into()),
-                Asset::new("logo.svg".into(), "image/svg+xml".into(), b"<svg/>"[..].into()),
-            ]
-            .into(),
+            assets: assets().map(VersionAsset::New).into(),
             by: writer(),
             created_at: NOW,
             drop_through: 0,

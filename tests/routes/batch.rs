@@ -48,7 +48,10 @@ async fn each_entry_has_the_answer_of_the_single_call() {
         201
     ]);
     assert_eq!(json!(codes(&answer)), expected);
+    assert_eq!(answer["results"][2]["existed"], true);
+    assert_eq!(answer["results"][2]["row"]["data"], json!({"email": "a"}));
     assert_eq!(answer["results"][4]["row"]["version"], 2);
+    assert!(answer["results"][4].get("existed").is_none());
     assert_eq!(rows.get("people/count").await.expect(200)["count"], 2);
 
     let keys = json!({"keys": ["a", "none", {"key": "a"}, "count"]});

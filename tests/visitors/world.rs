@@ -14,7 +14,7 @@ use rookery_domain::{
     principal::Caller,
     secret::{Secret, SecretKind},
 };
-use rookery_storage::commit::Asset;
+use rookery_storage::versions::{Asset, VersionAsset};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Builder, TestServer, people::Human};
@@ -81,7 +81,8 @@ impl World {
     ) -> Site<'_> {
         let owner = self.id_of(&self.owner);
         let assets = assets.iter().map(|(path, content_type, content)| {
-            Asset::new((*path).to_owned(), (*content_type).to_owned(), content.as_bytes().into())
+            let content = content.as_bytes().into();
+            VersionAsset::New(Asset::new((*path).into(), (*content_type).into(), content))
         });
         let bundle = Bundle {
             html: html.into(),

@@ -206,9 +206,10 @@ impl App {
     fn keep_answer(&mut self, request: OnceInApp, reply: &Reply) {
         let OnceInApp { once, collection, location_base, render } = request;
         let answer = match render {
-            Some(render) => (render.0)(reply, &self.working.root),
+            Some(render) => Some((render.0)(reply, &self.working.root)),
             None => render::to_keep(reply, &location_base),
         };
+        let Some(answer) = answer else { return };
         let KeptAnswer { status, location, body } = answer.clone();
         let (seq, now) = (self.working.root.seq, self.env.clock.now());
         self.working.private.answers.remember(once, seq, now, answer);
@@ -291,8 +292,8 @@ impl App {
     }
 
     fn committed(&mut self, myself: &ActorRef<Message>, in_flight: InFlight) {
-        let InFlight { mut root, replies, bytes, .. } = in_flight;
-        self.slot.add_history(bytes as u64);
+        let InFlight { mut root, replies, history_bytes, .. } = in_flight;
+        self.slot.add_history(history_bytes as u64);
         if root.purged > PURGED_MAX {
             let purged = self.working.private.fold_purged(&self.working.open.journal);
             self.working.root.purged = purged;

@@ -92,6 +92,7 @@ pub(super) fn carry_over(
         if let Some(field) = shared {
             return Err(backfill(name, field));
         }
+        let mut back = Vec::new();
         for row in plan.detached.get(name).into_iter().flatten() {
             limit.check()?;
             let fits = schema.is_none_or(|schema| fits(schema, row));
@@ -102,10 +103,10 @@ pub(super) fn carry_over(
                 *carried.crowded_out.entry(name.clone()).or_default() += 1;
                 continue;
             }
-            let row = next_version(row);
-            rows.put(row.clone());
-            carried.reattach.push((name.clone(), row));
+            back.push(next_version(row));
         }
+        rows.put_all(&back);
+        carried.reattach.extend(back.into_iter().map(|row| (name.clone(), row)));
         carried.shelves.push(Shelf { decl: decl.clone(), rows });
         carried.private.push(PrivateShelf { schema: schema.cloned(), unique: index });
     }

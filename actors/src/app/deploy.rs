@@ -18,7 +18,10 @@ use rookery_domain::{
     row::Row,
     schema::CompiledSchema,
 };
-use rookery_storage::commit::{AppWrite, Asset, NewVersion, RowState, RowWrite};
+use rookery_storage::{
+    commit::{AppWrite, RowState, RowWrite},
+    versions::{NewVersion, VersionAsset},
+};
 use serde_json::json;
 
 use super::{
@@ -46,7 +49,7 @@ pub struct DeployPlan {
     /// The authored HTML.
     pub html: Arc<str>,
     /// The assets.
-    pub assets: Arc<[Asset]>,
+    pub assets: Arc<[VersionAsset]>,
     /// Compiled row schemas by collection.
     pub schemas: BTreeMap<Arc<str>, Arc<CompiledSchema>>,
     /// Compiled schemas of custom events by type.

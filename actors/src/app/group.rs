@@ -7,9 +7,12 @@ use std::{collections::HashSet, sync::Arc};
 
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId, trace::Trace};
-use rookery_storage::commit::{
-    AccessWrite, AppWrite, BudgetWrite, ENTRY_BYTES, Group, IdempotencyWrite, NewVersion, Outcome,
-    RowWrite, Scrub, SpentChallenge, Ticket,
+use rookery_storage::{
+    commit::{
+        AccessWrite, AppWrite, BudgetWrite, ENTRY_BYTES, Group, IdempotencyWrite, Outcome,
+        RowWrite, Scrub, SpentChallenge, Ticket,
+    },
+    versions::NewVersion,
 };
 
 use super::{
@@ -114,7 +117,7 @@ impl Open {
     /// Writes the app's record, and keeps the version that an earlier operation of the group
     /// deployed with it.
     pub(crate) fn write_app(&mut self, write: AppWrite) {
-        self.bytes += write.version.as_ref().map_or(0, content_bytes);
+        self.bytes += write.version.as_ref().map_or(0, NewVersion::content_bytes);
         let before = self.app_write.take().and_then(|before| before.version);
         self.app_write = Some(Box::new(AppWrite { version: write.version.or(before), ..write }));
     }
@@ -135,11 +138,6 @@ impl Open {
     }
 }
 
-fn content_bytes(version: &NewVersion) -> usize {
-    let assets = version.assets.iter().map(|asset| asset.bytes.len());
-    version.html.len() + version.manifest.len() + assets.sum::<usize>()
-}
-
 /// A group that is with the writer.
 pub(crate) struct InFlight {
     pub(crate) number: u64,
@@ -149,8 +147,8 @@ pub(crate) struct InFlight {
     pub(crate) journal: Vec<Undo>,
     /// Its only request stands alone.
     pub(crate) alone: bool,
-    /// About how many bytes it has, of which most stay in what the app keeps beside its rows.
-    pub(crate) bytes: usize,
+    /// About how many bytes it adds to what the app keeps beside its rows.
+    pub(crate) history_bytes: usize,
 }
 
 /// Seals `open`: what goes to the writer, and what waits for it. `prev_seq` is the app's durable
@@ -181,6 +179,8 @@ pub(crate) fn seal(
     for (port, _) in &mut replies {
         port.sealed();
     }
+    let version = app_write.as_ref().and_then(|write| write.version.as_ref());
+    let history_bytes = bytes.saturating_sub(version.map_or(0, NewVersion::content_bytes));
     let group = Group {
         app,
         prev_seq,
@@ -197,7 +197,7 @@ pub(crate) fn seal(
         traces,
         ticket: Box::new(GroupTicket { number, actor }),
     };
-    (group, InFlight { number, root, replies, journal, alone, bytes })
+    (group, InFlight { number, root, replies, journal, alone, history_bytes })
 }
 
 /// The last entry for each key, in order.

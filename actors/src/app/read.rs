@@ -21,7 +21,7 @@ use super::{
     page::PageText,
     root::{Root, Shelf},
     scan::Scan,
-    standing::{readable, standing},
+    standing::standing,
 };
 use crate::{env::Env, registry::AppHandle};
 
@@ -79,7 +79,7 @@ pub(crate) struct View {
 
 impl View {
     /// # Errors
-    /// Those of [`standing`] and [`readable`].
+    /// Those of [`standing`] and [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub(crate) fn new(
         env: &Env,
         root: Arc<Root>,
@@ -87,7 +87,8 @@ impl View {
         from_trash: bool,
     ) -> Result<Self> {
         let standing = standing(env, &root, caller, env.clock.now())?;
-        readable(&root.record, &standing, from_trash)?;
+        // No credential stands in for the owner of a closed app.
+        root.record.status.check_readable(standing.is_owner(), from_trash)?;
         Ok(Self { root, standing })
     }
 
@@ -165,7 +166,7 @@ impl AppHandle {
     /// the names are in the page that it was served.
     ///
     /// # Errors
-    /// Those of [`standing`] and [`readable`].
+    /// Those of [`standing`] and [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub async fn abilities(&self, caller: &Caller) -> Result<Vec<(Arc<str>, Abilities)>> {
         let view = self.view(caller).await?;
         let of = |shelf: &Shelf| {

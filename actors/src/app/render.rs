@@ -36,7 +36,8 @@ pub fn tombstone(tombstone: &Tombstone) -> String {
     .to_string()
 }
 
-/// `{"results": [{"index", "status", "row" | "error"}]}`; `docs_url` is where a code is explained.
+/// `{"results": [{"index", "status", "row" | "error"}]}`, with `"existed": true` where the key of a
+/// create was taken and nothing was written; `docs_url` is where a code is explained.
 #[must_use]
 pub fn batch(
     results: &[rookery_domain::Result<RowReply>],
@@ -52,7 +53,11 @@ pub fn batch(
         body.push_str(",\"status\":");
         match result {
             Ok(reply) => {
-                body.push_str(if reply.fate == RowFate::Created { "201" } else { "200" });
+                body.push_str(match reply.fate {
+                    RowFate::Created => "201",
+                    RowFate::Existed => "200,\"existed\":true",
+                    RowFate::Updated | RowFate::Deleted(_) | RowFate::Restored => "200",
+                });
                 body.push_str(",\"row\":");
                 write_row(reply, &mut body);
             }
@@ -106,11 +111,11 @@ pub fn event(event: &Event) -> String {
     body
 }
 
-/// The answer to keep for an idempotency key. Created rows are found at `location_base` plus their
-/// key, events at `location_base`.
+/// The answer to keep for an idempotency key; nothing of an operation that brings a renderer of its
+/// own. Created rows are found at `location_base` plus their key, events at `location_base`.
 #[must_use]
-pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
-    let answer = |status, location, body| KeptAnswer { status, location, body };
+pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> Option<KeptAnswer> {
+    let answer = |status, location, body| Some(KeptAnswer { status, location, body });
     match reply {
         Reply::Row(reply) => {
             let (status, body) = row(reply);
@@ -119,9 +124,16 @@ pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> KeptAnswer {
             answer(status, location, body)
         }
         Reply::Event(event) => answer(201, Some(location_base.to_owned()), self::event(event)),
-        Reply::Replayed(first) => first.clone(),
-        // Any other operation that takes an idempotency key brings a renderer of its own.
-        _ => answer(204, None, String::new()),
+        Reply::Replayed(first) => Some(first.clone()),
+        Reply::Purged(_)
+        | Reply::Batch(_)
+        | Reply::App(_)
+        | Reply::HandedOver(_)
+        | Reply::Access(_)
+        | Reply::Deployed(_)
+        | Reply::Count(_)
+        | Reply::Stale
+        | Reply::LookAgain(_) => None,
     }
 }
 

@@ -127,6 +127,16 @@ impl Rows {
         None
     }
 
+    /// Puts rows of other keys among those that are there, by their creation.
+    pub(crate) fn put_all(&mut self, came: &[Arc<Row>]) {
+        if came.is_empty() {
+            return;
+        }
+        let mut rows: Vec<_> = self.iter().chain(came).cloned().collect();
+        rows.sort_by(|a, b| creation(a).cmp(&creation(b)));
+        *self = rows.into_iter().collect();
+    }
+
     /// Puts the rows that came since the last time into the order of the others.
     pub(crate) fn settle(&mut self) {
         let Some(from) = self.unsettled.take() else { return };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     access::{Standing, Tier},
-    app::{AppRecord, AppStatus},
+    app::AppRecord,
     id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
     manifest::Visibility,
     previews::Preview,
@@ -193,18 +193,4 @@ fn by_credential(
 fn ended() -> Error {
     let message = "what this participant came by is revoked or has expired";
     Error::new(ErrorCode::ParticipantTokenInvalid, message)
-}
-
-/// Checks that the app can be read: a closed one by its owner only (no credential stands in for it
-/// there), and one in the trash by the owner who asks for it `from_trash`.
-///
-/// # Errors
-/// `soft_deleted`, `app_closed`, `app_not_found`.
-pub(crate) fn readable(record: &AppRecord, standing: &Standing, from_trash: bool) -> Result<()> {
-    let owner = standing.is_owner();
-    match record.status {
-        AppStatus::Closed if owner => Ok(()),
-        AppStatus::Deleted if owner && from_trash => Ok(()),
-        status => status.check_live(),
-    }
 }

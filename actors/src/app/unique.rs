@@ -20,6 +20,10 @@ pub(crate) fn index_of<'a>(
         let values = json::pick(row.data(), fields);
         for ((field, value), index) in fields.iter().zip(values).zip(&mut unique) {
             let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
+            if index.is_empty() {
+                // Where one row has the field, most do.
+                index.reserve(rows.len());
+            }
             if index.insert(Digest::of(form.as_str()), Digest::of(row.key())).is_some() {
                 shared = shared.or(Some(&**field));
             }

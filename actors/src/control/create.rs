@@ -19,8 +19,9 @@ use rookery_storage::{
         self, CollectionCounts,
         create::{self, CreateOutcome, NewApp},
     },
-    commit::{NewVersion, Totals},
+    commit::Totals,
     idempotency::global::{self, NewAnswer},
+    versions::NewVersion,
 };
 use serde_json::json;
 
@@ -249,7 +250,11 @@ impl Control {
             match outcome? {
                 CreateOutcome::Created => {
                     rows.keep();
-                    self.apps.adopt(prepared.record).await?;
+                    // It is there, whatever becomes of this: the next look-up finds it too.
+                    if let Err(error) = self.apps.adopt(prepared.record).await {
+                        let app = created.record.id;
+                        tracing::warn!(app.id = %app, %error, "a new app has no slot yet");
+                    }
                     return Ok(Answered::First(created));
                 }
                 CreateOutcome::SlugTaken if request.slug.is_some() => {

@@ -11,11 +11,12 @@ use rookery_domain::{
     advisory::Difference,
     app::AppRecord,
     compat::Break,
+    id::AppId,
     idempotency::Answered,
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
 };
-use rookery_storage::{commit::Asset, versions};
+use rookery_storage::versions::{self, VersionAsset};
 
 use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
@@ -96,15 +97,11 @@ impl Control {
 
     async fn redeploy(&self, app: &AppHandle, request: Redeploy) -> Result<Answered<Deployed>> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
-        let _turn = match request.dry_run {
-            true => None,
-            false => {
-                let turn = app.slot.deploying.lock();
-                let turn = tokio::time::timeout(self.env().options.request_timeout, turn).await;
-                let busy = |_| Error::unavailable("other versions of this app are being deployed");
-                Some(turn.map_err(busy)?)
-            }
-        };
+        // One at a time, rehearsals too: a plan holds all detached rows.
+        let turn = app.slot.deploying.lock();
+        let turn = tokio::time::timeout(self.env().options.request_timeout, turn).await;
+        let busy = |_| Error::unavailable("other versions of this app are being deployed");
+        let _turn = turn.map_err(busy)?;
         let mut last = Error::internal();
         for _ in 0..ATTEMPTS_MAX {
             let asked = match &request.idempotency {
@@ -166,7 +163,7 @@ impl Control {
                 warnings.extend(self.files_gone(&record, assets).await?);
                 assets.clone().into()
             }
-            None => versions::assets_with_content(&self.db, record.id, record.version).await?,
+            None => self.stored_assets(record.id, record.version).await?.into(),
         };
         let mut detached = BTreeMap::new();
         for name in draft.manifest.collections.keys() {
@@ -195,10 +192,20 @@ impl Control {
         })
     }
 
+    /// The files of a version that is stored, for one that has the same.
+    pub(super) async fn stored_assets(&self, app: AppId, number: u32) -> Result<Vec<VersionAsset>> {
+        let assets = versions::assets(&self.db, app, number).await?;
+        Ok(assets.into_iter().map(VersionAsset::Stored).collect())
+    }
+
     /// What is to be said of the files that the current version has and `assets` lacks.
-    async fn files_gone(&self, record: &AppRecord, assets: &[Asset]) -> Result<Option<Warning>> {
+    async fn files_gone(
+        &self,
+        record: &AppRecord,
+        assets: &[VersionAsset],
+    ) -> Result<Option<Warning>> {
         let there = versions::assets(&self.db, record.id, record.version).await?;
-        let kept: BTreeSet<&str> = assets.iter().map(|asset| &*asset.path).collect();
+        let kept: BTreeSet<&str> = assets.iter().map(VersionAsset::path).collect();
         let gone = there.into_iter().map(|asset| asset.path);
         let gone: Vec<_> = gone.filter(|path| !kept.contains(&**path)).collect();
         Ok(Warning::files_gone(record.version, &gone))

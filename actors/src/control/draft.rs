@@ -10,7 +10,7 @@ use rookery_domain::{
     schema::CompiledSchema,
     timezone::Zone,
 };
-use rookery_storage::commit::Asset;
+use rookery_storage::versions::VersionAsset;
 
 use crate::{app::deploy::EventSchemas, env::Env};
 
@@ -22,7 +22,7 @@ pub struct Bundle {
     /// The manifest's text, as it was sent.
     pub manifest: Option<String>,
     /// The assets, by distinct normal paths.
-    pub assets: Option<Vec<Asset>>,
+    pub assets: Option<Vec<VersionAsset>>,
     /// The visibility that the request names.
     pub visibility: Option<Visibility>,
     /// The timezone that the request names.
@@ -88,7 +88,7 @@ pub(super) fn check_sizes(bundle: &Bundle, limits: &Limits) -> Result<()> {
     if assets.len() > limits.asset_files_max {
         return too_large("assets", assets.len(), limits.asset_files_max, "files");
     }
-    let bytes: usize = assets.iter().map(|asset| asset.bytes.len()).sum();
+    let bytes = assets.iter().map(VersionAsset::size).sum::<u64>() as usize;
     if bytes > limits.asset_bytes_max {
         return too_large("assets", bytes, limits.asset_bytes_max, "bytes");
     }

@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{Error, ErrorCode, Result, id::AppId, manifest::Manifest};
-use rookery_storage::{
-    commit::Asset,
-    versions::{self, AssetInfo},
-};
+use rookery_storage::versions::{self, Asset, AssetInfo};
 
 use super::Control;
 use crate::app::birth::read_manifest;

@@ -79,11 +79,11 @@ impl Control {
         let html = versions::html(&self.db, id, number).await?;
         let manifest = versions::manifest(&self.db, id, number).await?;
         let (Some(html), Some(manifest)) = (html, manifest) else { return Err(not_kept(number)) };
-        let assets = versions::assets_with_content(&self.db, id, number).await?;
+        let assets = self.stored_assets(id, number).await?;
         let bundle = Bundle {
             html,
             manifest: Some(manifest.to_string()),
-            assets: Some(assets.to_vec()),
+            assets: Some(assets),
             visibility: None,
             timezone: None,
             hold: Hold::default(),

@@ -133,9 +133,14 @@ impl Cache {
 
     /// Forgets everybody: nobody knows who was revoked.
     pub(super) fn forget_all(&self) {
-        let mut revocations = self.revocations.lock();
-        *revocations += 1;
-        self.seen.invalidate_all();
+        {
+            let mut revocations = self.revocations.lock();
+            *revocations += 1;
+            self.seen.invalidate_all();
+        }
+        for (_, waiters) in self.waits.lock().drain() {
+            waiters.end.cancel();
+        }
     }
 
     fn wait(&self, hash: SecretHash, human: Option<HumanId>) -> CancellationToken {

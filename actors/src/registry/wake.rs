@@ -30,31 +30,31 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
     let (apps, slot) = (apps.clone(), slot.clone());
     let task = tokio::spawn(async move {
         let started = std::time::Instant::now();
-        let woken = AssertUnwindSafe(wake(&apps, &slot)).catch_unwind().await;
-        let woken = woken.unwrap_or_else(|_| {
-            tracing::error!(app.id = %slot.id, "an app crashed while it was loaded");
-            let uptime = apps.inner.env.uptime();
-            let cause = "it crashed while it was loaded";
-            if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
-                let env = &apps.inner.env;
-                let crash = slot.crash_record(cause, verdict, env.clock.now());
-                env.observer.lifecycle.crashed(crash);
-            }
-            Err(Error::internal())
-        });
-        match &woken {
-            Ok(_) => {
+        let env = &apps.inner.env;
+        // One change of the slot for each end: behind it the next start may be on its way already.
+        match AssertUnwindSafe(wake(&apps, &slot)).catch_unwind().await {
+            Ok(Ok(live)) => {
                 let took = started.elapsed();
-                let env = &apps.inner.env;
                 env.observer.woke(&slot, took, env.clock.now());
                 tracing::debug!(app.id = %slot.id, wake.micros = took.as_micros() as u64, "woke");
+                Ok(live)
+            }
+            Ok(Err(error)) => {
+                env.observer.lifecycle.start_failed();
+                slot.start_failed();
+                Err(error)
             }
             Err(_) => {
-                apps.inner.env.observer.lifecycle.start_failed();
-                slot.start_failed();
+                tracing::error!(app.id = %slot.id, "an app crashed while it was loaded");
+                let (cause, uptime) = ("it crashed while it was loaded", env.uptime());
+                env.observer.lifecycle.start_failed();
+                if let Some(verdict) = slot.start_crashed(cause, uptime, jitter(uptime)) {
+                    let crash = slot.crash_record(cause, verdict, env.clock.now());
+                    env.observer.lifecycle.crashed(crash);
+                }
+                Err(Error::internal())
             }
         }
-        woken
     });
     async move {
         match task.await {

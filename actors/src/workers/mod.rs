@@ -210,7 +210,9 @@ impl Actor for Worker {
                 myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {
-                place.context.positions.lock().feeds.wake();
+                if place.kind == WorkerKind::FeedRetention {
+                    place.context.positions.lock().feeds.wake();
+                }
                 // Whoever asked may have left.
                 let _ = done.send(place.round().await.map(|round| round.done));
             }

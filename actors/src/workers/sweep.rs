@@ -30,6 +30,7 @@ pub(super) async fn round(context: &Context) -> Result<Round> {
     round += overfull_trash(context).await?;
     round.more |= expired(context).await?;
     context.apps.forget_dormant(context.env().options.idle_after);
+    context.env().accounts.forget_idle();
     Ok(round)
 }
 

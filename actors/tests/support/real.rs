@@ -24,10 +24,11 @@ use rookery_storage::{
         self,
         create::{self, CreateOutcome, NewApp},
     },
-    commit::{Group, NewVersion, Outcome, RowState, RowWrite, Ticket, Totals},
+    commit::{Group, Outcome, RowState, RowWrite, Ticket, Totals},
     faults::Faults,
     humans,
     load::{LoadOptions, load_app},
+    versions::NewVersion,
 };
 use tokio::sync::oneshot;
 

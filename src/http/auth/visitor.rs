@@ -15,7 +15,6 @@ use rookery_actors::{AppHandle, directory::Participant, directory::ParticipantKi
 use rookery_domain::{
     Error, ErrorCode, Result,
     access::{Standing, Tier},
-    app::AppStatus,
     id::{GrantId, ParticipantId, PreviewId},
     manifest::Visibility,
     principal::Caller,
@@ -230,10 +229,8 @@ impl Arriving {
     /// # Errors
     /// `soft_deleted`, `app_closed`.
     pub fn check_state(&self, tier: Tier, reads: bool) -> Result<()> {
-        match self.app.record().status {
-            AppStatus::Closed if reads && tier == Tier::Owner => Ok(()),
-            status => status.check_live(),
-        }
+        let status = self.app.record().status;
+        if reads { status.check_readable(tier == Tier::Owner, false) } else { status.check_live() }
     }
 
     /// The origin that the request came to: the custom domain that serves the app, or its own name.

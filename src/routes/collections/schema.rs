@@ -76,6 +76,9 @@ pub(crate) struct BatchResult {
     index: usize,
     /// The status that the single call would have answered.
     status: u16,
+    /// `true` where the key of a create was taken: nothing was written, and `row` is the one that
+    /// is there.
+    existed: Option<bool>,
     /// The row after the write.
     row: Option<RowRecord>,
     /// The refusal.

@@ -24,7 +24,7 @@ pub struct NewApp {
     /// Its record, with `version` 1.
     pub record: AppRecord,
     /// Its first version.
-    pub version: crate::commit::NewVersion,
+    pub version: crate::versions::NewVersion,
     /// Its first rows.
     pub rows: Vec<RowWrite>,
     /// Its first events, from seq 1 without gap.

@@ -31,10 +31,11 @@ pub(super) const HEAD: &str = "select h.last_seq, h.floor_seq, h.live, h.trashed
      from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
 
-/// All rows, by collection and key, with the data of live ones only. `$1` the app.
+/// All rows, by collection and key: with the data of live ones, and with the size of the others.
+/// `$1` the app.
 pub(super) const ROWS: &str = concat!(
-    "select collection, state, state_at, ",
-    "cast(coalesce(octet_length(key) + octet_length(data), 0) as bigint), ",
+    "select collection, state, state_at, case when state = 0 then 0 else ",
+    "cast(coalesce(octet_length(key) + octet_length(data), 0) as bigint) end, ",
     "key, version, case when state = 0 then data end, creator, editor, created_at, updated_at ",
     "from rows where app_id = $1 order by collection, key"
 );
@@ -155,13 +156,13 @@ impl Assembly {
         }
         let state =
             RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
-        let bytes: u64 = columns.number(3)?;
         let collection = Arc::clone(&self.collection);
         if state == RowState::Live {
             let row = codec::row(columns, 4)?;
             codec::check_data(&row)?;
             self.loaded.rows.push(LoadedRow { collection, row: Arc::new(row) });
         } else {
+            let bytes = columns.number(3)?;
             let key = columns.text(4)?.into();
             let version = columns.number(5)?;
             self.loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });

@@ -8,14 +8,15 @@ use std::sync::{
 use rookery_domain::event::EventType;
 use rookery_storage::{
     Writer, WriterOptions,
-    commit::{Abort, AppWrite, Asset, Epoch, NewVersion, Outcome, RowState, Ticket},
-    idempotency, versions,
+    commit::{Abort, AppWrite, Epoch, Outcome, RowState, Ticket},
+    idempotency,
+    versions::{self, Asset, AssetInfo, NewVersion, VersionAsset},
 };
 
 use super::kit::{
     Draft, Hold, deploy, deploy_with, is_pending, keys, load, picture, start, start_at,
 };
-use crate::support::{NOW, at_once, contract, number, on_sqlite, row, writer};
+use crate::support::{NOW, assets, at_once, contract, number, on_sqlite, row, writer};
 
 contract! {
     async fn a_group_is_visible_once_it_is_settled_and_not_before(test: &TestDb) {
@@ -130,12 +131,12 @@ contract! {
         record.version = 2;
         record.updated_at = NOW.plus_seconds(5);
         record.share_hash = None;
-        let style = Asset::new("style.css".into(), "text/css".into(), b"body{}"[..].into());
+        let [_, style] = versions::assets(&test.db, app, 1).await.unwrap().try_into().unwrap();
         let version = NewVersion {
             number: 2,
             html: "<p>two".into(),
             manifest: r#"{"cdn":true}"#.into(),
-            assets: [style.clone()].into(),
+            assets: [VersionAsset::Stored(style)].into(),
             by: writer(),
             created_at: NOW,
             drop_through: 1,
@@ -152,9 +153,34 @@ contract! {
         assert_eq!(&*loaded.manifest, r#"{"cdn":true}"#);
         assert_eq!(versions::html(&test.db, app, 1).await.unwrap(), None);
         assert_eq!(versions::html(&test.db, app, 2).await.unwrap().as_deref(), Some("<p>two"));
-        let assets = versions::assets_with_content(&test.db, app, 2).await.unwrap();
-        assert_eq!(*assets, [style]);
         assert!(versions::assets(&test.db, app, 1).await.unwrap().is_empty());
+        let [style, _] = assets();
+        let carried = versions::asset(&test.db, app, 2, "style.css").await.unwrap();
+        assert_eq!(carried, Some(style.clone()), "its content did not travel");
+
+        // Nobody brings this one, and nobody has it.
+        let asset = Asset::new("new.css".into(), "text/css".into(), b"p{}"[..].into());
+        let (content_type, sha256) = (asset.content_type.clone(), asset.sha256);
+        let gone = AssetInfo { path: asset.path.clone(), content_type, sha256, size: 3 };
+        let version = NewVersion {
+            number: 3,
+            html: "<p>three".into(),
+            manifest: "{}".into(),
+            assets: [VersionAsset::Stored(gone)].into(),
+            by: writer(),
+            created_at: NOW,
+            drop_through: 2,
+        };
+        record.version = 3;
+        let write = AppWrite { version: Some(version), ..AppWrite::of(record) };
+        let outcome = Draft::new(app, 2)
+            .event(EventType::AppDeployed, None, Some(r#"{"version":3}"#))
+            .with(|group| group.app_write = Some(Box::new(write)))
+            .commit(&writer_handle)
+            .await;
+        assert!(matches!(outcome, Outcome::Aborted(Abort::Refused(_))), "{outcome:?}");
+        let kept = versions::asset(&test.db, app, 2, "style.css").await.unwrap();
+        assert_eq!(kept, Some(style));
     }
 
     async fn sixty_four_apps_at_once_lose_nothing(test: &TestDb) {

@@ -17,7 +17,7 @@ use http::header;
 pub use json::{AssetBody, DeployBody, SeedBody};
 use rookery_actors::control::{Bundle, Hold, SeedRow};
 use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility};
-use rookery_storage::commit::Asset;
+use rookery_storage::versions::{Asset, VersionAsset};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::IntoParams;
@@ -196,7 +196,7 @@ fn text(name: &str, text: &str) -> Result<()> {
 }
 
 /// Files under the paths they are stored by, each path once.
-fn named(raw: Vec<RawAsset>) -> Result<Vec<Asset>> {
+fn named(raw: Vec<RawAsset>) -> Result<Vec<VersionAsset>> {
     let mut taken = BTreeSet::new();
     let mut assets = Vec::with_capacity(raw.len());
     for file in raw {
@@ -209,7 +209,8 @@ fn named(raw: Vec<RawAsset>) -> Result<Vec<Asset>> {
             return Err(Error::invalid(message));
         }
         let content_type = assets::content_type(&path, file.content_type.as_deref());
-        assets.push(Asset::new(path, content_type, file.bytes.into()));
+        let asset = Asset::new(path, content_type, file.bytes.into());
+        assets.push(VersionAsset::New(asset));
     }
     Ok(assets)
 }
@@ -232,8 +233,8 @@ impl Deploy {
         put(self.slug.as_deref().map(str::as_bytes));
         put(self.org.map(|org| org.uuid().into_bytes()).as_ref().map(<[u8; 16]>::as_slice));
         put(Some(&[u8::from(self.force == Some(true))]));
-        let mut assets: Vec<&Asset> = bundle.assets.iter().flatten().collect();
-        assets.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let mut assets: Vec<&VersionAsset> = bundle.assets.iter().flatten().collect();
+        assets.sort_unstable_by_key(|asset| asset.path());
         put(bundle
             .assets
             .as_ref()
@@ -241,9 +242,9 @@ impl Deploy {
             .as_deref()
             .map(str::as_bytes));
         for asset in assets {
-            put(Some(asset.path.as_bytes()));
-            put(Some(asset.content_type.as_bytes()));
-            put(Some(&asset.sha256));
+            put(Some(asset.path().as_bytes()));
+            put(Some(asset.content_type().as_bytes()));
+            put(Some(asset.sha256()));
         }
         for (collection, rows) in self.input_data.iter().flatten() {
             put(Some(collection.as_bytes()));

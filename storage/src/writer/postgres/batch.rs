@@ -87,13 +87,15 @@ impl Session<'_> {
         let rows = plain.iter().map(|position| batch.entries[*position].group.rows.len()).sum();
         self.shared.counters.committed(began.elapsed(), rows);
         self.answer_arrives()?;
+        // All are read before anybody is told: what cannot be read leaves all outcomes unknown.
+        let passed: Vec<usize> = passed
+            .iter()
+            .map(|row| row.try_get::<i32, _>(0).map(i32::cast_unsigned))
+            .map(|position| position.map(|position| position as usize))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::Lost(error.to_string()))?;
         tell(batch, plain, &Outcome::Aborted(Abort::Fenced));
-        for row in passed {
-            let position: i32 = row.try_get(0).map_err(|error| Failure::Lost(error.to_string()))?;
-            if let Ok(position) = usize::try_from(position) {
-                tell(batch, &[position], &Outcome::Committed);
-            }
-        }
+        tell(batch, &passed, &Outcome::Committed);
         Ok(())
     }
 
