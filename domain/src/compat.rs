@@ -163,9 +163,10 @@ pub fn is_implied(old: &[Subject], new: &Subject) -> bool {
         Subject::Creator => creator(),
         Subject::Editor { .. } => editor(),
         Subject::RoleOwn(role) => {
+            let of_creator = || creator() || old.contains(&Subject::RoleCreator(Arc::clone(role)));
             old.contains(new)
                 || old.contains(&Subject::Role(Arc::clone(role)))
-                || (creator() && editor())
+                || (editor() && of_creator())
         }
         Subject::RoleCreator(role) => {
             old.contains(new)

@@ -187,7 +187,9 @@ fn subjects_imply_what_they_include_and_nothing_else() {
         (vec![Subject::RoleOwn(judge())], Subject::Creator, false),
         (vec![Subject::Creator], Subject::RoleCreator(judge()), true),
         (vec![Subject::Creator], Subject::RoleOwn(judge()), false),
-        (vec![Subject::Creator, editor], Subject::RoleOwn(judge()), true),
+        (vec![Subject::Creator, editor.clone()], Subject::RoleOwn(judge()), true),
+        (vec![Subject::RoleCreator(judge()), editor.clone()], Subject::RoleOwn(judge()), true),
+        (vec![Subject::RoleCreator(clerk()), editor], Subject::RoleOwn(judge()), false),
         (vec![], Subject::Owner, false),
     ] {
         assert_eq!(is_implied(&old, &new), implied, "{old:?} {new:?}");

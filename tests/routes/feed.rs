@@ -89,6 +89,27 @@ async fn every_change_is_one_event_and_the_numbers_have_no_gap() {
 }
 
 #[tokio::test]
+async fn a_row_at_the_key_of_a_deleted_one_does_not_bring_its_content_back() {
+    let rows = Rows::start().await;
+    let since = rows.now().await;
+    rows.row("entries", "k", json!({"iban": "secret"})).await;
+    rows.patch("entries/k", json!({"data": {"iban": "secret too"}})).await.expect(200);
+    rows.delete("entries/k").await.expect(200);
+    let deleted = rows.events(&since).await;
+    rows.row("entries", "k", json!({"hello": 1})).await;
+    let events = rows.events(&since).await;
+    assert_eq!(events[..3], deleted);
+    assert!(deleted.iter().all(|event| event.get("data").is_none()), "{deleted:?}");
+    assert_eq!(events[3]["data"], json!({"hello": 1}));
+    // One that is restored is the same row.
+    rows.delete("entries/k").await.expect(200);
+    rows.post("entries/k/restore", json!({})).await.expect(200);
+    let events = rows.events(&since).await;
+    assert_eq!(events[..3], deleted);
+    assert_eq!(events[3]["data"], json!({"hello": 1}));
+}
+
+#[tokio::test]
 async fn a_cursor_of_another_app_is_no_cursor_of_this_feed() {
     let rows = Rows::start().await;
     let other = json!({"html": "<title>other</title>"});

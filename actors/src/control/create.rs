@@ -197,13 +197,10 @@ impl Control {
     async fn rehearse_create(&self, request: &CreateApp, prepared: &Prepared) -> Result<Created> {
         let Prepared { record, draft, seeds } = prepared;
         let limits = &self.env().limits;
+        self.check_slug(request).await?;
+        seeds.check_room(limits)?;
         if !apps::has_room(&self.db, request.owner, limits.apps_max()).await? {
             return Err(too_many_apps(limits.max_apps_per_account));
-        }
-        if let Some(slug) = &request.slug
-            && apps::by_slug(&self.db, slug).await?.is_some()
-        {
-            return Err(taken(slug));
         }
         let env = self.env();
         let account = env.accounts.get(request.owner, &*env.store).await?;
@@ -213,10 +210,26 @@ impl Control {
         Ok(Created { exposure: Some(nothing.difference(&report)), ..prepared.created() })
     }
 
+    /// A slug that is taken is told before any quota; the transaction looks again.
+    ///
+    /// # Errors
+    /// `slug_taken`.
+    async fn check_slug(&self, request: &CreateApp) -> Result<()> {
+        match &request.slug {
+            Some(slug) if apps::by_slug(&self.db, slug).await?.is_some() => Err(taken(slug)),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the app, with a slug that is free.
     async fn store(&self, request: CreateApp, mut prepared: Prepared) -> Result<Answered<Created>> {
         let env = self.env();
         let (apps_max, rows_max) = (env.limits.apps_max(), env.limits.max_rows_per_account);
+        if let Err(taken) = self.check_slug(&request).await {
+            // By this very request, perhaps, which came twice at once.
+            return self.first_answer(&request).await?.map(Answered::Again).ok_or(taken);
+        }
+        prepared.seeds.check_room(&env.limits)?;
         let account = env.accounts.get(request.owner, &*env.store).await?;
         let mut rows = account.reserve(prepared.seeds.totals.live, rows_max)?;
         let version = NewVersion {

@@ -26,14 +26,14 @@ use super::{Control, CreateApp, SeedRow, advisories::SAMPLE_ROWS_MAX, draft};
 use crate::app::decide::violated;
 
 impl Control {
-    /// The first rows and events, checked like rows that are written later.
+    /// The first rows and events, checked like rows that are written later: all of them in one step
+    /// before any in the next. Whether there is room for them is [`Seeds::check_room`]'s.
     pub(super) fn seed(
         &self,
         request: &CreateApp,
         draft: &draft::Draft,
         now: Timestamp,
     ) -> Result<Seeds> {
-        let limits = &self.env().limits;
         let mut seeds = Seeds::default();
         let mut seq = 1;
         let data = json!({"version": 1}).to_string();
@@ -47,17 +47,23 @@ impl Control {
             silent: false,
         };
         seeds.events.push(Arc::new(deployed));
-        for (name, rows) in &request.input_data {
-            let decl = draft.manifest.collection(name)?;
-            let mut checks = SeedChecks {
-                limits,
-                decl,
-                schema: draft.schemas.get(&decl.name).map(|schema| &**schema),
-                keys: HashSet::new(),
-                held: HashSet::new(),
-            };
-            for (index, seed) in rows.iter().enumerate() {
-                let key = checks.check(seed, index)?;
+        let keys = keys(&request.input_data, self.env().limits.row_bytes_max)?;
+        let collections: Vec<_> = request
+            .input_data
+            .keys()
+            .map(|name| draft.manifest.collection(name))
+            .collect::<Result<_>>()?;
+        let lists = || collections.iter().zip(request.input_data.values());
+        for (decl, rows) in lists() {
+            if let Some(schema) = draft.schemas.get(&decl.name) {
+                check_schema(&decl.name, rows, schema)?;
+            }
+        }
+        for (decl, rows) in lists() {
+            check_unique(decl, rows)?;
+        }
+        for ((decl, rows), keys) in lists().zip(keys) {
+            for (seed, key) in rows.iter().zip(keys) {
                 seq += 1;
                 let at = Timestamp(now.0 + seq as i64);
                 let row = Arc::new(Row {
@@ -71,66 +77,69 @@ impl Control {
                 seeds.put(decl.name.clone(), row, seq);
             }
         }
-        let Totals { live, bytes, .. } = seeds.totals;
-        for (dimension, has, max) in [
-            ("rows", live, limits.max_rows_per_app),
-            ("storage_bytes", bytes, limits.max_storage_bytes_per_app),
-        ] {
-            if has > max {
-                return Err(Error::new(
-                    ErrorCode::AppQuotaExceeded,
-                    format!("`input_data` has {has} {dimension}; an app holds at most {max}"),
-                )
-                .with_details(json!({"dimension": dimension, "limit": max})));
-            }
-        }
         Ok(seeds)
     }
 }
 
-/// One collection of a new app while its first rows are checked.
-struct SeedChecks<'a> {
-    limits: &'a Limits,
-    decl: &'a Collection,
-    schema: Option<&'a CompiledSchema>,
-    keys: HashSet<Box<str>>,
-    held: HashSet<(Arc<str>, UniqueKey)>,
-}
-
-impl SeedChecks<'_> {
-    /// The key of a row that the collection may have: the one at `index` of its first rows.
-    fn check(&mut self, seed: &SeedRow, index: usize) -> Result<Box<str>> {
-        let name = &self.decl.name;
-        let at = format!("input_data.{name}[{index}]");
-        let (data, bytes_max) = (&seed.data, self.limits.row_bytes_max);
-        if data.text().len() > bytes_max {
-            return Err(Error::new(
-                ErrorCode::PayloadTooLarge,
-                format!("`{at}.data` is larger than {bytes_max} bytes"),
-            ));
-        }
-        if let Some(schema) = self.schema {
-            schema.validate(data.value()).map_err(|mut violations| {
-                for violation in &mut violations {
-                    violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
-                }
-                let what = format!("`{at}` does not fit the schema of `{name}`");
-                violated(ErrorCode::InputSchemaViolation, &what, &violations)
-            })?;
-        }
-        if let Some(key) = &seed.key {
+/// The keys of the first rows, those of each collection: what can be said of the rows before it is
+/// known what their collections are.
+///
+/// # Errors
+/// `payload_too_large`; `invalid_request` for a key that no row may have, or that two have.
+fn keys(
+    input: &BTreeMap<String, Vec<SeedRow>>,
+    row_bytes_max: usize,
+) -> Result<Vec<Vec<Box<str>>>> {
+    let keys_of = |(name, rows): (&String, &Vec<SeedRow>)| {
+        let mut taken = HashSet::new();
+        let key_of = |(index, seed): (usize, &SeedRow)| {
+            let at = place(name, index);
+            if seed.data.text().len() > row_bytes_max {
+                return Err(Error::new(
+                    ErrorCode::PayloadTooLarge,
+                    format!("`{at}.data` is larger than {row_bytes_max} bytes"),
+                ));
+            }
+            let Some(key) = &seed.key else { return Ok(row_key::generate().into()) };
             row_key::check(key).map_err(|mut error| {
                 error.message = format!("`{at}.key`: {}", error.message);
                 error
             })?;
-        }
-        let key = seed.key.clone().unwrap_or_else(|| row_key::generate().into());
-        if !self.keys.insert(key.clone()) {
-            return Err(Error::invalid(format!("`{at}.key`: {key:?} occurs twice")));
-        }
-        for field in &self.decl.unique {
-            let form = UniqueKey::of_field(data.value(), field);
-            if form.is_some_and(|form| !self.held.insert((field.clone(), form))) {
+            if !taken.insert(key.clone()) {
+                return Err(Error::invalid(format!("`{at}.key`: {key:?} occurs twice")));
+            }
+            Ok(key.clone())
+        };
+        rows.iter().enumerate().map(key_of).collect()
+    };
+    input.iter().map(keys_of).collect()
+}
+
+/// # Errors
+/// `input_schema_violation`.
+fn check_schema(name: &str, rows: &[SeedRow], schema: &CompiledSchema) -> Result<()> {
+    for (index, seed) in rows.iter().enumerate() {
+        schema.validate(seed.data.value()).map_err(|mut violations| {
+            for violation in &mut violations {
+                violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
+            }
+            let at = place(name, index);
+            let what = format!("`{at}` does not fit the schema of `{name}`");
+            violated(ErrorCode::InputSchemaViolation, &what, &violations)
+        })?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// `unique_conflict`.
+fn check_unique(decl: &Collection, rows: &[SeedRow]) -> Result<()> {
+    let mut held = HashSet::new();
+    for (index, seed) in rows.iter().enumerate() {
+        for field in &decl.unique {
+            let form = UniqueKey::of_field(seed.data.value(), field);
+            if form.is_some_and(|form| !held.insert((field.clone(), form))) {
+                let at = place(&decl.name, index);
                 return Err(Error::new(
                     ErrorCode::UniqueConflict,
                     format!("`{at}`: another row holds this value of `{field}`"),
@@ -138,8 +147,13 @@ impl SeedChecks<'_> {
                 .with_details(json!({"field": &**field})));
             }
         }
-        Ok(key)
     }
+    Ok(())
+}
+
+/// Where a row stands in the request.
+fn place(collection: &str, index: usize) -> String {
+    format!("input_data.{collection}[{index}]")
 }
 
 /// What [`Control::seed`] made of the first rows.
@@ -168,6 +182,25 @@ impl Seeds {
             silent: false,
         }));
         self.rows.push(RowWrite { collection, row, state: RowState::Live });
+    }
+
+    /// # Errors
+    /// `app_quota_exceeded`.
+    pub(super) fn check_room(&self, limits: &Limits) -> Result<()> {
+        let Totals { live, bytes, .. } = self.totals;
+        for (dimension, has, max) in [
+            ("rows", live, limits.max_rows_per_app),
+            ("storage_bytes", bytes, limits.max_storage_bytes_per_app),
+        ] {
+            if has > max {
+                return Err(Error::new(
+                    ErrorCode::AppQuotaExceeded,
+                    format!("`input_data` has {has} {dimension}; an app holds at most {max}"),
+                )
+                .with_details(json!({"dimension": dimension, "limit": max})));
+            }
+        }
+        Ok(())
     }
 
     /// The declared collections with their rows.

@@ -77,9 +77,10 @@ impl<'a> Sight<'a> {
         if !stays.contains(&event.kind) {
             return if seen_after { Some(Shown::Outline) } else { unseen };
         }
-        let now =
-            shelf.rows.get(change.row.key()).map(|row| scope.admits(Authorship::from(&**row)));
-        match (seen_after, now) {
+        // A row that was made at the key of a deleted one is another row: it brings nothing back.
+        let now = shelf.rows.get(change.row.key());
+        let now = now.filter(|row| row.created_at == change.row.created_at);
+        match (seen_after, now.map(|row| scope.admits(Authorship::from(&**row)))) {
             (true, Some(true)) => Some(Shown::Whole),
             (true, None) => Some(Shown::Outline),
             (true, _) if !owner => Some(Shown::Hidden),

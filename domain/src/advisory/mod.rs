@@ -91,8 +91,8 @@ pub enum Exposure {
     Count,
 }
 
-/// Whom `anyone` lets in under a visibility.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+/// Whom `anyone` lets in under a visibility; the most people first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// Public: the internet.

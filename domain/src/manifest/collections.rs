@@ -44,24 +44,23 @@ pub(super) fn check_names(top: &TopLevel<'_>) -> Result<()> {
     violations.finish()
 }
 
-/// # Errors
-/// `manifest_invalid`.
+/// The collections, and what is `invalid` about their members.
 pub(super) fn parse(
     top: &TopLevel<'_>,
     schemas: &Schemas<'_>,
     permissions: &mut HashMap<&str, Permissions>,
-) -> Result<BTreeMap<Arc<str>, Arc<Collection>>> {
+    invalid: &mut Violations,
+) -> BTreeMap<Arc<str>, Arc<Collection>> {
     let declared = top.object("collections");
     let names: BTreeMap<&str, Arc<str>> =
         declared.keys().map(|name| (name.as_str(), Arc::from(name.as_str()))).collect();
-    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
     let mut collections = BTreeMap::new();
     for (name, value) in declared {
-        // The steps before have seen that it is an object without unknown members.
+        // That it is an object without unknown members was looked at with the shape.
         let Some(map) = value.as_object() else { continue };
         let known: Vec<_> = map.keys().map(String::as_str).collect();
         let path = at("/collections", name);
-        let Some(members) = Members::open(value, path, &known, &mut violations) else { continue };
+        let Some(members) = Members::open(value, path, &known, invalid) else { continue };
         let mut reader = Reader { name, value, members, schemas, names: &names };
         let collection = Collection {
             name: Arc::clone(&names[name.as_str()]),
@@ -76,8 +75,7 @@ pub(super) fn parse(
         };
         collections.insert(Arc::clone(&collection.name), Arc::new(collection));
     }
-    violations.finish()?;
-    Ok(collections)
+    collections
 }
 
 /// The declared event types; their shape and schemas were checked with the collections'.

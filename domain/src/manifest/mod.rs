@@ -20,7 +20,8 @@
 //!
 //! `details.path` is the JSON pointer of the first violation (of the place where a missing member
 //! belongs), `details.violations` lists the violations of that kind, at most
-//! [`VIOLATIONS_MAX`]; `details.left_out` counts the others, if there are any.
+//! [`VIOLATIONS_MAX`]; `details.left_out` counts the others, if there are any. Where the kind is
+//! `manifest_invalid`, those of its later steps stand there as well.
 //!
 //! What is not here: whether a new manifest may replace an old one (`compat`), and who may do what
 //! under it (`access`).
@@ -45,6 +46,7 @@ use members::Scope;
 pub use model::*;
 pub use rules::Rules;
 pub use violations::VIOLATIONS_MAX;
+use violations::Violations;
 pub use warnings::{Warning, crowded_out, warnings};
 
 /// What the rules need to know from outside the manifest.
@@ -117,14 +119,20 @@ fn build(
     context: &ParseContext<'_>,
     mode: schemas::Mode,
 ) -> Result<Manifest> {
-    let top = shape::top_level(value)?;
-    top.check_counts(limits)?;
-    collections::check_names(&top)?;
-    shape::inner(&top)?;
-    let schemas = schemas::check(&top, limits, mode)?;
-    let roles = roles::parse(&top)?;
-    let mut permissions = permissions::parse(&top, &roles)?;
-    let collections = collections::parse(&top, &schemas, &mut permissions)?;
+    // Once something is `manifest_invalid`, the steps of other codes refuse nothing any more, and
+    // those of this one say all that is.
+    let mut invalid = Violations::new(ErrorCode::ManifestInvalid);
+    let top = shape::top_level(value, &mut invalid)?;
+    if invalid.is_empty() {
+        top.check_counts(limits)?;
+        collections::check_names(&top)?;
+    }
+    shape::inner(&top, &mut invalid);
+    let schemas = unless_invalid(schemas::check(&top, limits, mode), &invalid)?;
+    let roles = roles::parse(&top, &mut invalid);
+    let mut permissions = unless_invalid(permissions::parse(&top, &roles), &invalid)?;
+    let collections = collections::parse(&top, &schemas, &mut permissions, &mut invalid);
+    invalid.finish()?;
     let events = collections::events(&top, &schemas);
     let capabilities = shape::capabilities(&top)?;
     let external_hosts =
@@ -155,6 +163,12 @@ fn build(
         rules: (!inactive.is_empty()).then(|| Box::new(rules)),
         inactive,
     })
+}
+
+/// What a step of another code made, or its refusal; nothing in place of one that comes behind
+/// what is `invalid`.
+fn unless_invalid<T: Default>(step: Result<T>, invalid: &Violations) -> Result<T> {
+    if invalid.is_empty() { step } else { Ok(step.unwrap_or_default()) }
 }
 
 impl Manifest {

@@ -10,7 +10,6 @@ use super::{
     shape::TopLevel,
     violations::{Violations, at},
 };
-use crate::{ErrorCode, Result};
 
 /// Roles of one app.
 const ROLES_MAX: usize = 50;
@@ -20,29 +19,27 @@ const TITLE_CHARS_MAX: usize = 100;
 /// see [`super::permissions`].
 const RESERVED: [&str; 6] = ["owner", "member", "anyone", "creator", "author", "agent"];
 
-/// # Errors
-/// `manifest_invalid`.
-pub(super) fn parse(top: &TopLevel<'_>) -> Result<BTreeMap<Arc<str>, Role>> {
-    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
+/// The roles, and what is `invalid` about them.
+pub(super) fn parse(top: &TopLevel<'_>, invalid: &mut Violations) -> BTreeMap<Arc<str>, Role> {
     let mut roles = BTreeMap::new();
     let declared = top.object("roles");
     if declared.len() > ROLES_MAX {
         let message = format!("has {} roles, at most {ROLES_MAX} are allowed", declared.len());
-        violations.push("/roles", message);
+        invalid.push("/roles", message);
     }
     for (name, value) in declared {
         let path = at("/roles", name);
         if !is_name(name) {
-            violations.push(
+            invalid.push(
                 path.clone(),
                 "a role's name is a lowercase letter, then lowercase letters, digits, _ or -; at \
                  most 64 characters",
             );
         }
         if RESERVED.contains(&name.as_str()) {
-            violations.push(path.clone(), format!("{name:?} is a built-in subject"));
+            invalid.push(path.clone(), format!("{name:?} is a built-in subject"));
         }
-        let Some(mut members) = Members::open(value, path, &["title"], &mut violations) else {
+        let Some(mut members) = Members::open(value, path, &["title"], invalid) else {
             continue;
         };
         let title = match members.get("title") {
@@ -51,6 +48,5 @@ pub(super) fn parse(top: &TopLevel<'_>) -> Result<BTreeMap<Arc<str>, Role>> {
         };
         roles.insert(Arc::from(name.as_str()), Role { title });
     }
-    violations.finish()?;
-    Ok(roles)
+    roles
 }

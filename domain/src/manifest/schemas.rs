@@ -30,6 +30,7 @@ pub(super) enum Mode {
 }
 
 /// The admitted schemas by their name under `$defs`.
+#[derive(Default)]
 pub(super) struct Schemas<'a> {
     by_name: BTreeMap<&'a str, (SchemaSource, &'a Value)>,
 }

@@ -84,14 +84,15 @@ impl<'a> TopLevel<'a> {
     }
 }
 
+/// The top level; what is `invalid` about it is an unknown member, or one of the wrong JSON type.
+///
 /// # Errors
-/// `manifest_invalid`: not an object, an unknown member, or a member of the wrong JSON type.
-pub(super) fn top_level(value: &Value) -> Result<TopLevel<'_>> {
+/// `manifest_invalid`: not an object.
+pub(super) fn top_level<'a>(value: &'a Value, invalid: &mut Violations) -> Result<TopLevel<'a>> {
     let Value::Object(map) = value else {
         let message = format!("must be an object, not {}", quoted(value));
         return Err(one(ErrorCode::ManifestInvalid, "", message));
     };
-    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
     let mut cdn = false;
     let mut visibility = None;
     for (name, value) in map {
@@ -113,43 +114,37 @@ pub(super) fn top_level(value: &Value) -> Result<TopLevel<'_>> {
             }
             _ => {
                 let known = [&OBJECTS[..], &ARRAYS, &["cdn", "visibility"]].concat();
-                violations.push(at("", name), unknown(&known));
+                invalid.push(at("", name), unknown(&known));
                 None
             }
         };
         if let Some(expected) = expected {
-            violations.push(at("", name), format!("must be {expected}, not {}", quoted(value)));
+            invalid.push(at("", name), format!("must be {expected}, not {}", quoted(value)));
         }
     }
-    violations.finish()?;
     Ok(TopLevel { map, cdn, visibility })
 }
 
-/// The shape one level down: collections, their permissions, event types and `$defs`.
-///
-/// # Errors
-/// `manifest_invalid`.
-pub(super) fn inner(top: &TopLevel<'_>) -> Result<()> {
-    let mut violations = Violations::new(ErrorCode::ManifestInvalid);
+/// What is `invalid` one level down: in collections, their permissions and event types.
+pub(super) fn inner(top: &TopLevel<'_>, invalid: &mut Violations) {
     for (name, collection) in top.object("collections") {
         let path = at("/collections", name);
-        known_members(collection, &path, &COLLECTION, &mut violations);
+        known_members(collection, &path, &COLLECTION, invalid);
         if let Some(permissions @ Value::Object(_)) = collection.get("permissions") {
-            known_members(permissions, &at(&path, "permissions"), &PERMISSIONS, &mut violations);
+            known_members(permissions, &at(&path, "permissions"), &PERMISSIONS, invalid);
         }
     }
     for (name, event) in top.object("events") {
         let path = at("/events", name);
         if !name.split('.').all(super::members::is_name) || name.len() > 64 {
-            violations.push(
+            invalid.push(
                 path.clone(),
                 "an event type is one or more words joined by dots, each a lowercase letter, then \
                  lowercase letters, digits, _ or -; at most 64 characters",
             );
         }
-        known_members(event, &path, &["schema"], &mut violations);
+        known_members(event, &path, &["schema"], invalid);
     }
-    violations.finish()
 }
 
 fn known_members(value: &Value, path: &str, known: &[&str], violations: &mut Violations) {

@@ -35,6 +35,10 @@ impl Violations {
         }
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// # Errors
     /// The kind's error, if there is any violation.
     pub(super) fn finish(self) -> Result<()> {

@@ -162,6 +162,27 @@ fn every_violation_of_the_first_failing_kind_is_listed_and_none_of_a_later_one()
 }
 
 #[test]
+fn what_is_invalid_is_listed_from_the_top_to_the_last_member() {
+    let mut retention = collection("retention", json!({"maxRows": -1}));
+    retention["zz"] = json!(1);
+    let error = parse(&json!({
+        "foo": 1,
+        "cdn": "x",
+        "collections": {"Bad": {}, "good": retention},
+        "roles": {"owner": {}},
+        "capabilities": ["nope"],
+    }))
+    .expect_err("many violations");
+    assert_eq!(error.code, ErrorCode::ManifestInvalid);
+    let details = error.details.expect("details");
+    let listed = details["violations"].as_array().expect("a list").iter();
+    let paths: Vec<_> = listed.map(|one| one["path"].as_str().expect("a path")).collect();
+    let expected = ["/cdn", "/foo", "/collections/good/zz", "/roles/owner"];
+    assert_eq!(paths[..4], expected);
+    assert_eq!(paths[4..], ["/collections/good/retention/maxRows"]);
+}
+
+#[test]
 fn the_answer_is_bounded_however_many_violations_there_are() {
     let list: Vec<_> = (0..5_000).map(|_| "x".repeat(40)).collect();
     let error = parse(&json!({"capabilities": list})).expect_err("5,000 violations");

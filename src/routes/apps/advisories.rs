@@ -81,7 +81,9 @@ pub async fn advisories(
     });
     let skip: usize = skip.transpose()?.unwrap_or(0);
     let mut items = report(&state, caller).await?;
-    items.sort_by_key(|item| Reverse((item.finding.severity, item.finding.rows)));
+    items.sort_by_key(|Advisory { finding, .. }| {
+        (Reverse(finding.severity), finding.audience, Reverse(finding.rows))
+    });
     // The report is made anew for each page: a cursor is a number of findings, and what changes
     // in between may be seen twice or not at all.
     let more = items.len() > skip.saturating_add(limit);

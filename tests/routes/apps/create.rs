@@ -1,5 +1,8 @@
 //! Creating an app: its record, its slug, its first rows, and once per idempotency key.
 
+use std::collections::BTreeSet;
+
+use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
@@ -195,6 +198,14 @@ async fn first_rows_are_checked_like_any_row() {
         {"key": "a", "data": {"email": "b"}}]});
     create(same).await.error(ErrorCode::InvalidRequest);
     create(json!({"entries": [{"data": []}]})).await.error(ErrorCode::InvalidRequest);
+    // What is wrong with any row at an earlier step is told before what is with another at a later.
+    let (fits, misfit) = (json!({"data": {"email": "a"}}), json!({"data": {}}));
+    let input = json!({"entries": [misfit, {"key": "batch", "data": {}}], "nowhere": []});
+    create(input).await.error(ErrorCode::InvalidRequest);
+    let input = json!({"entries": [misfit], "nowhere": []});
+    create(input).await.error(ErrorCode::CollectionNotFound);
+    let input = json!({"entries": [fits, fits, misfit]});
+    create(input).await.error(ErrorCode::InputSchemaViolation);
     let list = server.get_as(&owner, "/v1/apps").await.expect(200);
     assert_eq!(list["items"], json!([]), "nothing was made");
 }
@@ -230,6 +241,14 @@ async fn quotas_of_apps_and_rows_hold() {
     // What is in the trash does not count: neither the app nor its rows.
     Answer::of(server.call(Method::DELETE, &first.path(""), &owner)).await;
     server.deploy(&owner, rows(3)).await;
+    // A slug that is taken is told before any quota.
+    let mut taken = rows(4);
+    let list = server.get_as(&owner, "/v1/apps").await.expect(200);
+    taken["slug"] = list["items"][0]["slug"].clone();
+    for path in ["/v1/apps", "/v1/apps?dry_run=true"] {
+        let answer = server.send(Method::POST, &owner, path, &taken).await;
+        answer.error(ErrorCode::SlugTaken);
+    }
 }
 
 #[tokio::test]
@@ -256,8 +275,28 @@ async fn an_idempotency_key_makes_one_app() {
     let named = json!({"html": HTML, "slug": "named-one"});
     let first = post(&named, "k2").await.expect(201);
     assert_eq!(post(&named, "k2").await.expect(201)["id"], first["id"]);
+    // Also when it comes many times at once.
+    let named = json!({"html": HTML, "slug": "named-two"});
+    let all = join_all((0..8).map(|_| post(&named, "k3"))).await;
+    let ids: BTreeSet<_> = all.iter().map(|one| one.expect(201)["id"].to_string()).collect();
+    assert_eq!(ids.len(), 1);
+
+    // A client need not send the members of a manifest in one order.
+    let request = |manifest: &str| {
+        let request = server.call(Method::POST, "/v1/apps", &owner);
+        let request = request.header("content-type", "application/json");
+        Answer::of(
+            request
+                .header("idempotency-key", "k4")
+                .body(format!(r#"{{"html": "<p>one", "manifest": {manifest}}}"#)),
+        )
+    };
+    let first = request(r#"{"cdn": true, "visibility": "public"}"#).await.expect(201);
+    let again = request(r#"{"visibility": "public", "cdn": true}"#).await.expect(201);
+    assert_eq!(again["id"], first["id"]);
+    request(r#"{"visibility": "public", "cdn": false}"#).await.error(ErrorCode::Conflict);
     let list = server.get_as(&owner, "/v1/apps").await.expect(200);
-    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    assert_eq!(list["items"].as_array().unwrap().len(), 4);
 
     // Another account's key of the same name is another key.
     let bob = server.owner("bob").await;

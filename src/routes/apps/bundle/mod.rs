@@ -8,7 +8,10 @@ mod errors;
 mod form;
 mod json;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
@@ -215,6 +218,15 @@ fn named(raw: Vec<RawAsset>) -> Result<Vec<VersionAsset>> {
     Ok(assets)
 }
 
+/// The manifest with the members of its objects in one order, in which a client that repeats a
+/// request need not send them. A text that is no JSON stays as it is: it is refused later.
+fn members_in_order(manifest: &str) -> Cow<'_, str> {
+    match rookery_domain::json::parse(manifest.as_bytes()) {
+        Ok(value) => value.to_string().into(),
+        Err(_) => manifest.into(),
+    }
+}
+
 impl Deploy {
     /// The same for the same deploy, in whatever form it was sent.
     #[must_use]
@@ -227,7 +239,7 @@ impl Deploy {
         };
         let bundle = &self.bundle;
         put(Some(bundle.html.as_bytes()));
-        put(bundle.manifest.as_deref().map(str::as_bytes));
+        put(bundle.manifest.as_deref().map(members_in_order).as_deref().map(str::as_bytes));
         put(bundle.visibility.map(|visibility| visibility.as_str().as_bytes()));
         put(bundle.timezone.as_deref().map(str::as_bytes));
         put(self.slug.as_deref().map(str::as_bytes));
