@@ -43,11 +43,12 @@ impl Leave {
         participant.map_or(Self::Unbounded, |one| Self::Visitor(Arc::clone(one)))
     }
 
-    /// Whether it is still good: for what is made on its word after a body was waited for.
+    /// Whether a key or session is still good: for what is made on its word after a body was waited
+    /// for. Of a visitor's token only [`Leave::over`] tells.
     ///
     /// # Errors
     /// The refusal when it is not; `unavailable`.
-    pub fn check(&self, state: &AppState) -> Result<()> {
+    pub fn check_credential(&self, state: &AppState) -> Result<()> {
         let Self::Credential(secret) = self else { return Ok(()) };
         match state.authenticator.watch(secret)? {
             Some(end) if !end.is_cancelled() => Ok(()),

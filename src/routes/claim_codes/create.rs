@@ -59,7 +59,7 @@ pub async fn create(
         record: ClaimCodeView { code: Some(minted.code.expose()), expires_at: minted.expires_at },
     };
     let make = move |keep| async move {
-        leave.check(&asked)?;
+        leave.check_credential(&asked)?;
         directory.mint_claim_code(caller.human, keep).await
     };
     let principal = Principal::new(PrincipalKind::Human, caller.human.uuid());

@@ -63,7 +63,7 @@ pub async fn create(
         record: TestSessionBody { token: Some(token.expose().to_owned()), expires_at: *expires_at },
     };
     let make = move |keep| async move {
-        leave.check(&asked)?;
+        leave.check_credential(&asked)?;
         // The permission lets nobody through who acts for no account.
         let human = account.ok_or_else(Error::app_not_found)?;
         directory.create_test_session(id, human, minted_by, keep).await
