@@ -28,7 +28,7 @@ pub enum Reply {
     HandedOver(Arc<AppRecord>),
     /// After a change of permissions.
     Access(AccessReply),
-    /// What a deploy did, or why it did not.
+    /// What a deploy did.
     Deployed(Box<DeployReport>),
     /// Rows that a worker's operation touched.
     Count(u64),
