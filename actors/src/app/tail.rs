@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use rookery_domain::event::Event;
 
-/// Events kept in memory at most, and half of them at least when there were so many of small
-/// content.
+/// Most events kept in memory. Once that many small ones came, at least half are kept.
 const EVENTS_MAX: usize = 128;
 /// Events that a wake brings: enough for who followed the app until it slept. Most apps that wake
 /// are not followed at all.

@@ -63,9 +63,9 @@ impl AppHandle {
 
     /// What the caller sees, and the whole trash of a collection as it was then.
     ///
-    /// In an app that changes all the time the trash may be younger in the end. No row is there
-    /// twice then, one that came back meanwhile is missing, and the feed tells of it from the
-    /// number on that the page names; as that number is over, no entity tag keeps such a page.
+    /// In an app that changes constantly the trash may be newer than the view. No row then appears
+    /// twice; one restored meanwhile is missing, and the feed reports it from the page's number on.
+    /// Since that number has passed, no entity tag caches the page.
     pub(super) async fn with_trash(
         &self,
         caller: &Caller,

@@ -83,8 +83,8 @@ impl Core {
         }
     }
 
-    /// As [`Self::read`], within a change: it alone knows what memory is about to hold, so doubt does
-    /// not matter.
+    /// As [`Self::read`], but from within a change, which alone knows what memory is about to hold; so
+    /// it ignores doubt.
     pub(super) fn peek<T>(&self, look: impl FnOnce(&Memory) -> T) -> T {
         look(&self.memory.read())
     }

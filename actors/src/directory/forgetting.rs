@@ -1,5 +1,5 @@
-//! What the directory forgets of itself: what anybody may make and nobody came back to. Else memory
-//! would grow for as long as the server runs (decisions 19 and 24).
+//! What the directory forgets: records that anybody can make and nobody came back to. Otherwise
+//! memory would grow for as long as the server runs (decisions 19 and 24).
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tracing::warn;
 
 use super::{Directory, core::Core};
 
-/// Seconds that an agent is kept which nobody claims and whose keys nobody uses, and a placeholder
-/// that is a member of nothing.
+/// Seconds for which an agent is kept that nobody claims and whose keys nobody uses, and a
+/// placeholder that is a member of nothing.
 const KEPT_S: i64 = 30 * DAY_S;
 /// The same for agents while more than `unclaimed_max` of them wait: a human who was shown a code
 /// has ten minutes.
 const KEPT_CROWDED_S: i64 = 60 * 60;
-/// Chunks of both that one round forgets at most.
+/// Most chunks of both that one round forgets.
 const CHUNKS_MAX: usize = 20;
 
 impl Directory {

@@ -15,7 +15,7 @@ use tracing::warn;
 
 /// How long a page waits for it.
 const WAIT_MAX: Duration = Duration::from_millis(250);
-/// After it could not be had, nobody asks for it again for so long.
+/// Pause after a failed fetch.
 const FAILED_FOR: Duration = Duration::from_secs(10);
 
 /// A salt.

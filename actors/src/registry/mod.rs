@@ -112,8 +112,9 @@ impl Apps {
         self.adopt(record.ok_or_else(Error::app_not_found)?).await
     }
 
-    /// The app that storage knows by this record: found here, or put here dormant. What is known here
-    /// already is newer than any record read before, but where how the last commit ended is in doubt.
+    /// The handle of a stored record; adds a dormant slot where there is none. A slot that exists is
+    /// newer than any record, unless the outcome of its last commit is unknown.
+    ///
     /// To be called right after the record was read: an app that is destroyed in between would come
     /// back, until somebody wakes it.
     ///

@@ -1,6 +1,5 @@
-//! The sweeper: what is due leaves for good, and what memory knows of apps that nobody asks for. In
-//! bounded portions: what one round does not get to
-//! is found again by the next, which then comes soon.
+//! The sweeper: destroys what is due, in bounded portions, and forgets slots that nobody asks for.
+//! What a round leaves, the next one finds, and comes soon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +10,11 @@ use tracing::{info, warn};
 use super::{Context, tour::Round};
 use crate::app::message::{AppOp, Op, Reply};
 
-/// Apps that one round destroys at most.
+/// Most apps that one round destroys.
 const APPS_MAX: u32 = 100;
-/// Portions of the trash that one round purges at most.
+/// Most portions of the trash that one round purges.
 const TRASH_PAGES_MAX: usize = 20;
-/// Chunks of expired records that one round forgets at most, of each kind.
+/// Most chunks of expired records of each kind that one round forgets.
 const CHUNKS_MAX: usize = 20;
 /// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
 const BLOB_GRACE_S: i64 = 3_600;

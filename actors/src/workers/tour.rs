@@ -7,8 +7,8 @@ use rookery_domain::id::AppId;
 use rookery_storage::trash::DueRow;
 use tokio::time::Instant;
 
-/// After a round that one of its bounds has ended the next one follows so soon. What nobody bounds
-/// by itself must be dealt with as fast as it arises; the pause is the others'.
+/// Pause after a round that a bound cut short. Work that nothing else bounds must keep up with its
+/// source; the pause is for the other writers.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// What a round did.

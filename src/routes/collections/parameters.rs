@@ -164,7 +164,7 @@ impl FromRequestParts<AppState> for WriteHeaders {
     }
 }
 
-/// What is no text is an answer all the same: a wrong one.
+/// A value that is not text still counts as an answer, a wrong one.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
     let value = headers.get(CHALLENGE_TOKEN)?;
     Some(value.to_str().unwrap_or_default().into())

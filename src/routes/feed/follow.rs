@@ -72,8 +72,8 @@ impl FromRequestParts<AppState> for FeedHeaders {
     }
 }
 
-/// Whether the client takes a stream of events, and nothing else that the feed can be more gladly
-/// (RFC 9110, section 12.5.1).
+/// Whether the client prefers an event stream to every other form that the feed has (RFC 9110,
+/// section 12.5.1).
 fn wants_stream(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).map(weighed).collect();

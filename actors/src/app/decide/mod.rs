@@ -48,7 +48,7 @@ pub(crate) struct Decision<'a> {
     proof: Proof,
 }
 
-/// Of the work that a collection's challenge asks of a request before it may write.
+/// How far the request's proof of work has been checked.
 enum Proof {
     /// There is no challenge.
     Unneeded,

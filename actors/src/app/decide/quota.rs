@@ -43,8 +43,8 @@ impl Decision<'_> {
     }
 }
 
-/// What of the trash counts: nothing, until there is twice as much as it has room for. So much
-/// comes in only where rows are thrown away faster than the sweeper destroys the oldest.
+/// The trash counts only beyond twice its room, which happens only where rows are deleted faster
+/// than the sweeper destroys them.
 const fn beyond(trashed: u64, room: u64) -> u64 {
     trashed.saturating_sub(room.saturating_mul(2))
 }
