@@ -100,8 +100,8 @@ impl AccessTables {
         self.preview(*self.preview_tokens.get(hash)?)
     }
 
-    /// Previews that open something, after forgetting those that have expired.
-    pub(crate) fn live_previews(&mut self, now: Timestamp) -> usize {
+    /// Forgets previews that have expired or were revoked; how many are left.
+    pub(crate) fn forget_ended_previews(&mut self, now: Timestamp) -> usize {
         let ended: Vec<PreviewId> =
             self.previews.values().filter(|one| !one.is_live(now)).map(|one| one.id).collect();
         for id in ended {

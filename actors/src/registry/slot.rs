@@ -31,7 +31,7 @@ use crate::{
     observe::{
         Observer,
         activity::Activity,
-        lifecycle::{Crash, Decision, StopCause},
+        lifecycle::{Crash, StopCause},
     },
     supervision::policy::{CrashStreak, Verdict},
 };
@@ -215,11 +215,7 @@ impl Slot {
             app: Some(self.id),
             subject: self.record.load().slug.to_string(),
             cause: cause.to_owned(),
-            decision: match verdict {
-                Verdict::Restart => Decision::Restart,
-                Verdict::Backoff(_) => Decision::Backoff,
-                Verdict::Quarantine => Decision::Quarantine,
-            },
+            decision: verdict.into(),
             crashes: self.crashes(),
         }
     }

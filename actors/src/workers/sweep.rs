@@ -3,7 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_domain::{ErrorCode, Result, id::AppId, principal::Caller, time::DAY_S};
+use rookery_domain::{
+    ErrorCode, Result,
+    id::AppId,
+    principal::Caller,
+    time::{DAY_S, MICROS_PER_SECOND},
+};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
@@ -169,7 +174,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
 async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
-    let day = i32::try_from(now.0.div_euclid(DAY_S * 1_000_000)).unwrap_or(i32::MAX);
+    let day = i32::try_from(now.0.div_euclid(DAY_S * MICROS_PER_SECOND)).unwrap_or(i32::MAX);
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
     let chunk = u64::from(idempotency::FORGET_CHUNK);
     let mut more = true;

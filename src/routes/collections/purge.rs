@@ -77,7 +77,7 @@ pub(crate) async fn purge(
         target: DeleteRow { key: path.key.into(), if_match },
     };
     match request.app.apply(request.caller.clone(), op, None, 0).await? {
-        Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
+        Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::purged_row(&left))),
         other => Err(other.unexpected().into()),
     }
 }

@@ -17,7 +17,7 @@ pub enum Reply {
     /// A row, after the operation.
     Row(RowReply),
     /// What is left of a purged row.
-    Purged(Tombstone),
+    Purged(PurgedRow),
     /// Results of a batch, one for each entry in order.
     Batch(Vec<Result<RowReply>>),
     /// The event that was written.
@@ -126,7 +126,7 @@ pub enum RowFate {
 
 /// What a purge leaves: no content.
 #[derive(Debug, Clone)]
-pub struct Tombstone {
+pub struct PurgedRow {
     /// The row's key.
     pub key: Box<str>,
     /// Its last version.
