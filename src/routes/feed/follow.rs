@@ -140,8 +140,16 @@ pub(crate) async fn follow(
     request.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
+        let resumes = headers.last_event_id.is_some();
         query.since = headers.last_event_id.or(query.since);
-        return stream::open((request, leave), state, context, query).await;
+        let opened = stream::open((request, leave), state, context, query).await;
+        return opened.map_err(|refusal| match refusal.error.code {
+            // Nothing else that is asked of the feed here can be malformed.
+            ErrorCode::InvalidRequest if resumes => {
+                Error::invalid("Last-Event-ID: is not a cursor of this feed").into()
+            }
+            _ => refusal,
+        });
     }
     let page = poll((&request, &leave), &state, context.address, query).await?;
     Ok(answer::json(StatusCode::OK, body(&page)))
