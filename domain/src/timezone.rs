@@ -13,7 +13,7 @@ use crate::{Error, Result, Timestamp, text::quoted};
 
 static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// Characters of a timezone name that is looked up at all.
+/// Most characters of a timezone name that is looked up.
 const NAME_CHARS_MAX: usize = 64;
 const EPOCH: Date = Date::constant(1970, 1, 1);
 

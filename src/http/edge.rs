@@ -191,7 +191,7 @@ impl Edge {
         passing
     }
 
-    /// Has a handler answer, and says which app it did that for.
+    /// Has a handler answer; returns the app that this was for as well.
     async fn answer(
         &self,
         passing: &Passing<'_>,

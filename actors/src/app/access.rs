@@ -1,6 +1,6 @@
 //! Who may do what in one app beside its owner: members, grant links, previews and service
-//! credentials. A part of the app's published state, so that whoever asks is measured by the newest
-//! of it, and looking somebody up takes the same time however many there are.
+//! credentials. A part of the app's published state, so that whoever asks is checked against the
+//! newest, and looking somebody up takes the same time however many there are.
 //!
 //! What is not here: what a role opens (`domain::access`), and who is asked (`standing`).
 

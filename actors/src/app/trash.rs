@@ -24,7 +24,7 @@ use crate::registry::AppHandle;
 const READS_MAX: usize = 3;
 /// Reads of the whole trash for one list: more than one only when the app changes meanwhile.
 const LOOKS_MAX: usize = 3;
-/// Lists that hold a whole trash at a time, of all apps: it may be as large as an app. The others
+/// Lists, over all apps, that hold a whole trash at a time: each may be as large as an app. Others
 /// wait.
 pub(crate) const TRASH_PLACES: usize = 2;
 

@@ -107,7 +107,7 @@ impl Core {
         let mut held = self.memory.write();
         self.admins.replace(memory.orgs.admins());
         *held = memory;
-        // Who was signed out by a change that ended in the dark must not come back out of the
+        // Whoever was signed out by a change of unknown outcome must not come back out of the
         // cache.
         self.participants.forget_all();
         self.sound.store(true, Ordering::Release);

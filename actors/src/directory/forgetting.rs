@@ -19,7 +19,7 @@ const KEPT_CROWDED_S: i64 = 60 * 60;
 const CHUNKS_MAX: usize = 20;
 
 impl Directory {
-    /// One round. What it does not get to is found again by the next.
+    /// One round. What it leaves, the next one finds.
     pub(super) async fn forget(&self) {
         for _ in 0..CHUNKS_MAX {
             match self.forget_chunk().await {
@@ -30,8 +30,8 @@ impl Directory {
         }
     }
 
-    /// `true` when there may be more. The change is not begun where there is nothing: one that ends
-    /// in the dark puts memory in doubt.
+    /// `true` when there may be more. No change is begun where there is nothing to forget: one
+    /// whose outcome is unknown puts memory in doubt.
     async fn forget_chunk(&self) -> Result<bool> {
         let now = self.core.now();
         let before = now.plus_seconds(-KEPT_S);

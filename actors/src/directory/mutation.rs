@@ -1,7 +1,7 @@
 //! One change, on its way to the actor and through it.
 //!
-//! A caller waits for at most `call_timeout` and may leave at any time. A change that was not
-//! begun by then never is; one that was begun runs to its end whoever still listens.
+//! A caller waits for at most `call_timeout` and may leave at any time. A change that was not begun
+//! by then never is; one that was begun runs to its end, whether or not anybody still listens.
 
 use std::{
     future::Future,

@@ -34,7 +34,7 @@ struct Held {
 }
 
 impl DaySalt {
-    /// That of `day`, if it can be had at once or nearly so.
+    /// The salt of `day`, if it can be had at once or nearly so.
     pub(super) async fn of(&self, db: &Db, day: i32) -> Option<Salt> {
         match self.0.of(day) {
             Some(salt) => Some(salt),

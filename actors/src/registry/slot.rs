@@ -183,7 +183,7 @@ impl Slot {
         }
     }
 
-    /// A start crashed: that counts as every crash does. Returns what is to happen.
+    /// A start crashed, which counts like every crash. Returns what is to happen.
     pub(crate) fn start_crashed(
         &self,
         cause: &str,
@@ -366,7 +366,7 @@ impl Slot {
         self.history_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Whether more than so many bytes were added since this was true last.
+    /// Whether more than this many bytes were added since this was last true.
     pub(crate) fn take_history(&self, bytes: u64) -> bool {
         let is_more = self.history_bytes.load(Ordering::Relaxed) > bytes;
         if is_more {

@@ -1,6 +1,6 @@
 //! Hibernation: apps that nobody asks for leave memory, and when all of them together hold more
-//! than the budget, those go first that were used longest ago. An app that somebody needs stays and
-//! is not asked: else a crowd of followed apps would take all places of every round.
+//! than the budget, the least recently used go first. An app that somebody needs stays and is not
+//! asked: otherwise a crowd of followed apps would take all places of every round.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 

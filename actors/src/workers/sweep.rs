@@ -24,7 +24,7 @@ const CHUNKS_MAX: usize = 20;
 /// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
 const BLOB_GRACE_S: i64 = 3_600;
 
-/// One round; apps and rows that it destroyed.
+/// One round; returns how many apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
     let mut round = purges(context).await?;
     round.done += context.control.abandon_orphans().await?;
@@ -72,7 +72,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
             }
             // It was restored, or destroyed by its owner, since the list was made.
             Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::AppNotFound) => {}
-            // One app that cannot be loaded must not keep the others.
+            // One app that cannot be loaded must not hold up the others.
             Err(error) => warn!(app.id = %app, %error, "a due app could not be destroyed"),
         }
     }
@@ -112,7 +112,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
             }
             match decide(context, app, AppOp::PurgeTrash(rows)).await {
                 Ok(count) => done += count,
-                // One app that cannot be loaded must not keep the others, now and next time.
+                // One app that cannot be loaded must not hold up the others, now and next time.
                 Err(error) => {
                     warn!(app.id = %app, %error, "its trash could not be emptied");
                     kept.insert(app);
@@ -142,7 +142,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
             let asked = oldest.len() as u64;
             let count = match decide(context, app, AppOp::TrimTrash(oldest)).await {
                 Ok(count) => count,
-                // One app that cannot be loaded must not keep the others.
+                // One app that cannot be loaded must not hold up the others.
                 Err(error) => {
                     warn!(app.id = %app, %error, "its trash could not be trimmed");
                     0

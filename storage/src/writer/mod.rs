@@ -34,7 +34,7 @@ use crate::{
 pub use health::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 pub use queue::LaneStatus;
 
-/// Groups in one transaction at most.
+/// Most groups in one transaction.
 pub const MAX_BATCH_GROUPS: usize = 1_024;
 
 /// A transaction takes no further group once it holds this many bytes of content.

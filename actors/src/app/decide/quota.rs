@@ -1,5 +1,5 @@
 //! What counts towards the limits of an app and of its account, and what they say when it is too
-//! much (decision 23). How many apps an account may have is a commit's to say.
+//! much (decision 23). How many apps an account may have is decided by the commit.
 
 use rookery_domain::{Error, ErrorCode, Result, row::Row};
 use serde_json::json;

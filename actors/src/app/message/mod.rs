@@ -47,7 +47,7 @@ pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) op: Op,
     pub(crate) idempotency: Option<Unanswered>,
-    /// From then on it is not begun any more.
+    /// After this it is not begun any more.
     pub(crate) deadline: Instant,
     /// When it was sent to the present incarnation.
     pub(crate) queued_at: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct Ask {
     pub(crate) trace: Option<Box<Trace>>,
     /// Whether it is decided beside the event loop.
     pub(crate) aside: bool,
-    /// Where, while it has a place there; given back when that is done.
+    /// Its place there, while it has one; given back once it is decided.
     pub(crate) place: Option<Place>,
 }
 
@@ -93,7 +93,7 @@ impl Request {
         (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
     }
 
-    /// Whether storage may refuse its group for its sake: nothing else shares that group.
+    /// Whether storage may refuse the group because of it: nothing else shares that group.
     pub(crate) fn stands_alone(&self) -> bool {
         let adds_an_app =
             |ask: &Ask| matches!(ask.op, Op::App(AppOp::HandOver(_) | AppOp::Restore));
