@@ -58,7 +58,7 @@ impl<C: Clock + Clone> Rates<C> {
         }
     }
 
-    /// Counts one of `key`.
+    /// Counts one use by `key`.
     #[must_use]
     pub fn count(&self, key: impl Hash) -> Allowance {
         let hash = self.hasher.hash_one(key);

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rookery_actors::AppHosts;
+use rookery_actors::{AppHosts, app::render::path_segment};
 use rookery_domain::time::Clock;
 use rookery_storage::{backup, faults::Faults};
 
@@ -13,7 +13,7 @@ use crate::{
     boot::{Rooms, storage},
     config::Config,
     routes::ops::close::Closed,
-    terminal::client::{self, Failure, OpsClient},
+    terminal::client::{Failure, OpsClient},
 };
 
 /// Takes down the app with this id or slug. Its owner may still read and export; everything that
@@ -44,7 +44,7 @@ async fn ask(config: &Config, app: &str) -> Reached {
         Ok(client) => client,
         Err(line) => return Reached::Answered(Err(line)),
     };
-    let path = format!("/ops/apps/{}/close", client::segment(app));
+    let path = format!("/ops/apps/{}/close", path_segment(app));
     match client.post(&path, None::<&()>).await {
         Err(Failure::NobodyThere(_)) => Reached::NobodyThere,
         answer => Reached::Answered(answer.map_err(String::from)),

@@ -22,8 +22,8 @@ pub struct Account {
     rows: AtomicI64,
 }
 
-/// Rows that an account counts for what is on its way. Dropped, they are given back, unless they
-/// were kept before.
+/// Rows that an account counts for a creation under way. Dropping gives them back, unless they were
+/// kept.
 #[must_use]
 pub(crate) struct Reservation {
     account: Arc<Account>,
@@ -104,10 +104,10 @@ pub(crate) struct Settled {
 }
 
 impl CountedRows {
-    /// Those of an app that storage holds `rows` of. `settled` is what is counted of it since
-    /// its last incarnation, by this account or, when its owner has changed in a commit whose end
-    /// nobody heard, by another; `None` when this is the first one, and then the account was
-    /// seeded with what storage holds.
+    /// The rows of an app of which storage holds `rows`. `settled` is what was counted since its
+    /// last incarnation, by this account or, when the owner changed in a commit whose outcome
+    /// nobody heard, by another. `None` for the first incarnation: the account was seeded from
+    /// storage then.
     pub(crate) fn open(account: Arc<Account>, rows: u64, settled: Option<Settled>) -> Self {
         let rows = rows as i64;
         if let Some(settled) = settled {
@@ -140,7 +140,7 @@ impl CountedRows {
         }
     }
 
-    /// Has another account count the app's rows from now on; the one that did.
+    /// Has another account count the app's rows from now on; returns the one that did.
     ///
     /// # Errors
     /// As [`Account::reserve`], of the other one.

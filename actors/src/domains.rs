@@ -1,6 +1,6 @@
 //! Custom domains: which host name is which app's. Requests ask a table in memory; storage has the
 //! truth. A change is committed, then the app's part of the table is what the commit left of it,
-//! then it is answered; and it runs to its end whoever still listens.
+//! then it is answered; and it runs to its end, whether or not anybody still listens.
 //!
 //! What is not here: asking the DNS and the edge provider, which is the server's business.
 
@@ -175,8 +175,8 @@ impl Domains {
         self.change(app, async move { domains::prove(&db, app, id, name, now).await }).await
     }
 
-    /// Notes the edge provider's own name for a domain. Of one that was removed meanwhile the
-    /// provider still has to forget it.
+    /// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, the
+    /// provider still has to forget that name.
     ///
     /// # Errors
     /// `unavailable`.
@@ -212,14 +212,14 @@ impl Domains {
         Ok(domains::forgotten(&self.0.db, edge_id).await?)
     }
 
-    /// Leads nowhere with the names of an app whose bindings are gone from storage.
+    /// Makes the names of an app lead nowhere once its bindings are gone from storage.
     pub(crate) async fn forget(&self, app: AppId) {
         let _one = self.0.changes.lock().await;
         self.0.table.write().put(app, Vec::new());
     }
 
-    /// Makes one change to the domains of `app`; whether it changed anything. `work` answers what
-    /// it left of them, or nothing where it left them as they were.
+    /// Makes one change to the domains of `app`; returns whether it changed anything. `work`
+    /// returns the domains that are left, or `None` where it changed nothing.
     async fn change(
         &self,
         app: AppId,
@@ -247,7 +247,7 @@ impl Domains {
 }
 
 impl Inner {
-    /// Leads to `app` with those of its domains that are proven, and no others.
+    /// Makes those of its domains that are proven lead to `app`, and no others.
     fn serve(&self, app: AppId, domains: Vec<Domain>) {
         let proven = domains.into_iter().filter(|domain| domain.proven_at.is_some());
         let names = proven.map(|domain| domain.name.as_str().into()).collect();

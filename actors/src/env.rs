@@ -138,8 +138,8 @@ impl Env {
     }
 }
 
-/// Compiled validators by schema hash: large, so shared by all apps that declare the same schema,
-/// and kept over hibernation within a bound of bytes.
+/// Compiled validators by schema hash. They are large, so all apps with the same schema share one,
+/// and within a bound of bytes they outlast hibernation.
 pub(crate) struct Schemas(moka::sync::Cache<[u8; 32], Arc<CompiledSchema>>);
 
 impl Schemas {

@@ -31,7 +31,7 @@ pub type Stored<T> = BoxFuture<'static, Result<T, StorageError>>;
 
 /// The storage of apps, as the runtime sees it.
 pub trait AppStore: Send + Sync + 'static {
-    /// Hands a sealed group to the writer. Returns at once; the group's ticket hears the end.
+    /// Hands a sealed group to the writer. Returns at once; the group's ticket is told the outcome.
     fn submit(&self, group: Group);
 
     /// Completes when every group submitted before has ended.

@@ -1,4 +1,4 @@
-//! Work that is done whole: begun by a request, and finished whatever becomes of it.
+//! Work that is finished once it is begun, whatever becomes of the request that began it.
 
 use std::future::Future;
 

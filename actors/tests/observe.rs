@@ -7,7 +7,7 @@ use rookery_actors::{
         counters::{MessageKind, MessageOutcome},
         histogram::{BOUNDS_US, Histogram},
         hot::{Measure, Window},
-        lifecycle::{AppState, Decision, StopCause},
+        lifecycle::{CountedState, CrashDecision, StopCause},
     },
 };
 use rookery_domain::ErrorCode;
@@ -60,7 +60,7 @@ fn states_and_stops_follow_apps_through_their_lives() {
         assert_eq!(states(), [0; 4]);
         bench.create(&app, "a").await.unwrap();
         other.root().await.unwrap();
-        assert_eq!(states()[AppState::Live as usize], 2);
+        assert_eq!(states()[CountedState::Live as usize], 2);
         assert!(bench.rig.apps.totals().all.resident_bytes > 0);
 
         app.hibernate().await.unwrap();
@@ -86,14 +86,14 @@ fn states_and_stops_follow_apps_through_their_lives() {
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
             }
         }
-        assert_eq!(states()[AppState::Quarantined as usize], 1);
+        assert_eq!(states()[CountedState::Quarantined as usize], 1);
         let held = bench.rig.apps.held(10);
         assert_eq!(held.iter().map(|app| app.id()).collect::<Vec<_>>(), [app.id()]);
         let ring = bench.rig.apps.crashes(None, 1_000);
         assert_eq!(ring.len(), crashes);
-        assert_eq!(ring[0].decision, Decision::Quarantine);
+        assert_eq!(ring[0].decision, CrashDecision::Quarantine);
         assert_eq!((ring[0].app, ring[0].number), (Some(app.id()), crashes as u64));
-        assert_eq!(ring.last().unwrap().decision, Decision::Restart);
+        assert_eq!(ring.last().unwrap().decision, CrashDecision::Restart);
         let older = bench.rig.apps.crashes(Some(ring[0].number), 1);
         assert_eq!(older[0].number, ring[0].number - 1);
         assert!(app.lift_quarantine());

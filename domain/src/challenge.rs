@@ -29,7 +29,7 @@ pub const LIFETIME_S: i64 = 10 * 60;
 /// The secret number lies in `0..=MAX_NUMBER_DEFAULT`: 50,000 hashes on average, about half a
 /// second in a browser's worker.
 pub const MAX_NUMBER_DEFAULT: u64 = 100_000;
-/// Characters of an answer that is looked at at all.
+/// Most characters of an answer that is looked at.
 pub const ANSWER_CHARS_MAX: usize = 1_024;
 
 const ALGORITHM: &str = "SHA-256";

@@ -6,7 +6,7 @@ use crate::{Error, ErrorCode, Result};
 
 /// The header that carries it.
 pub const HEADER: &str = "x-service-cli-version";
-/// Characters of a version that is looked at at all.
+/// Most characters of a version that is looked at.
 const VERSION_CHARS_MAX: usize = 64;
 
 /// A semantic version, `1.4.0`.

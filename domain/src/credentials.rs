@@ -190,7 +190,7 @@ pub struct CredentialToken {
     pub prefix: Arc<str>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it does not work any more, once it was rotated out.
+    /// When it stops working, once it was rotated out.
     pub expires_at: Option<Timestamp>,
 }
 

@@ -9,7 +9,7 @@ use crate::{Error, ErrorCode, Principal, Timestamp, id::GrantId, time::DAY_S};
 pub const GRANTS_PER_APP_MAX: usize = 20_000;
 /// Uses that a link may be made for at most.
 pub const GRANT_USES_MAX: u32 = 1_000_000;
-/// Seconds from now that a link may be good for at most: a year.
+/// Most seconds that a link may be good for: a year.
 pub const GRANT_TTL_S_MAX: i64 = 365 * DAY_S;
 
 /// A grant link.
@@ -25,7 +25,7 @@ pub struct Grant {
     pub max_uses: Option<u32>,
     /// How many it has made.
     pub uses: u32,
-    /// From when on it opens nothing, also for those who came by it.
+    /// When it stops opening anything, also for those who came by it.
     pub expires_at: Option<Timestamp>,
     /// Who made it.
     pub created_by: Principal,
@@ -61,8 +61,8 @@ impl GrantState {
     }
 }
 
-/// `grant_invalid`: no link with this token opens anything. Which of the reasons it is, nobody is
-/// told who only tries tokens.
+/// `grant_invalid`: no link with this token opens anything. Whoever only tries tokens is not told
+/// which of the reasons it is.
 #[must_use]
 pub fn not_good() -> Error {
     Error::new(ErrorCode::GrantInvalid, "this grant link is not good, or not any more")

@@ -6,7 +6,7 @@ use crate::{Principal, Timestamp, id::PreviewId, time::DAY_S};
 pub const PREVIEWS_PER_APP_MAX: usize = 1_000;
 /// Seconds that a preview is good for when its maker does not say: a week.
 pub const PREVIEW_TTL_S_DEFAULT: i64 = 7 * DAY_S;
-/// Seconds that a preview may be good for at most.
+/// Most seconds that a preview may be good for.
 pub const PREVIEW_TTL_S_MAX: i64 = 90 * DAY_S;
 
 /// A preview token.

@@ -19,7 +19,7 @@ pub enum PrincipalKind {
     Anonymous = 3,
     /// The holder of a grant link.
     Grant = 4,
-    /// A service or lease credential.
+    /// A service credential.
     Credential = 5,
     /// An inbound catch-hook.
     Ingest = 6,

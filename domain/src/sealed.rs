@@ -24,7 +24,7 @@ const FORMAT: u8 = 1;
 const NONCE_LEN: usize = 24;
 /// Bytes of a token's signature: HMAC-SHA-256 cut to 128 bits (RFC 2104 section 5).
 const SIGNATURE_LEN: usize = 16;
-/// Characters of a token that is looked at at all.
+/// Most characters of a token that is looked at.
 const TOKEN_CHARS_MAX: usize = 4 << 10;
 
 /// What a signed token is for; part of what is signed.
@@ -96,7 +96,7 @@ impl ServerKey {
         String::from_utf8(text).ok()
     }
 
-    /// An opaque token that carries `payload`: readable by who decodes it, not alterable.
+    /// An opaque token that carries `payload`: readable by whoever decodes it, not alterable.
     #[must_use]
     pub fn sign(&self, purpose: TokenPurpose, payload: &[u8]) -> String {
         self.sign_within(purpose, &[], payload)

@@ -3,7 +3,7 @@
 
 use rand::{Rng, RngCore, distr::slice::Choose};
 
-use crate::{Error, Result};
+use crate::{Error, Result, text::quoted};
 
 /// Characters of a slug; at most those of a DNS label.
 pub const LEN: std::ops::RangeInclusive<usize> = 3..=63;
@@ -91,7 +91,7 @@ pub fn is_well_formed(slug: &str) -> bool {
 }
 
 fn check_form(slug: &str) -> Result<()> {
-    let refuse = |rule: &str| Err(Error::invalid(format!("`slug` {rule}")));
+    let refuse = |rule: &str| Err(Error::invalid(format!("`slug` {rule}: {}", quoted(slug))));
     if !LEN.contains(&slug.len()) {
         return refuse("must have 3 to 63 characters");
     }

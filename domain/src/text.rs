@@ -2,6 +2,18 @@
 
 use std::fmt;
 
+/// Characters of an offending text that a message quotes.
+const QUOTED_CHARS_MAX: usize = 64;
+
+/// A text of a request as a message shows it: in quotes, cut to a bounded length.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARS_MAX) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// Whether a character turns the direction of the text around it (UAX #9, section 2).
 #[must_use]
 pub const fn turns_direction(c: char) -> bool {

@@ -9,11 +9,11 @@ use jiff::{
     tz::{TimeZone, TimeZoneDatabase},
 };
 
-use crate::{Error, Result, Timestamp};
+use crate::{Error, Result, Timestamp, text::quoted};
 
 static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// Characters of a timezone name that is looked up at all.
+/// Most characters of a timezone name that is looked up.
 const NAME_CHARS_MAX: usize = 64;
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
@@ -33,7 +33,10 @@ impl Zone {
         let known = name.len() <= NAME_CHARS_MAX && !name.eq_ignore_ascii_case("etc/unknown");
         let zone = if known { DATABASE.get(name).ok() } else { None };
         zone.map(Self).ok_or_else(|| {
-            Error::invalid("`timezone` must be an IANA name such as `Europe/Berlin`")
+            Error::invalid(format!(
+                "`timezone` must be an IANA name such as `Europe/Berlin`, not {}",
+                quoted(name)
+            ))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{Error, ErrorCode, Result};
 
-/// What everybody is told of an offer that is not theirs, or is none.
+/// What is said of an offer that is somebody else's, or does not exist.
 #[must_use]
 pub fn no_such_offer() -> Error {
     Error::new(ErrorCode::NotFound, "no such offer")

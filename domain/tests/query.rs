@@ -35,7 +35,7 @@ fn matches(filter: &Value, data: &Value) -> bool {
 #[test]
 fn every_operator_holds_where_it_should() {
     let data = json!({"s": "open", "n": 3, "f": 2.5, "b": true, "z": null,
-        "tags": ["a", 1, {"x": 1.0}], "o": {"p": {"q": "deep"}}, "esc\"aped": 1});
+        "tags": ["a", 1, {"x": 1.0}], "o": {"p": {"q": "deep"}}, "digits": {"00": 7}, "esc\"aped": 1});
     for (filter, expected) in [
         (json!({}), true),
         (json!({"s": "open"}), true),
@@ -67,6 +67,10 @@ fn every_operator_holds_where_it_should() {
         (json!({"o.p.q": "deep"}), true),
         (json!({"o.p.q.r": {"exists": true}}), false),
         (json!({"tags.0": "a", "tags.2.x": 1}), true),
+        (json!({"tags.00": {"exists": true}}), false),
+        (json!({"tags.01": {"exists": true}}), false),
+        (json!({"tags.+1": {"exists": true}}), false),
+        (json!({"digits.00": 7}), true),
         (json!({"o": {"eq": {"p": {"q": "deep"}}}}), true),
         (json!({"esc\"aped": 1}), true),
         (json!({"or": [{"s": "shut"}, {"n": 3}]}), true),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use rand::{SeedableRng, rngs::StdRng};
-use rookery_domain::{ErrorCode, slug};
+use rookery_domain::{ErrorCode, slug, text};
 
 #[test]
 fn the_reserved_names_are_sorted_as_their_look_up_needs() {
@@ -56,8 +56,17 @@ fn the_grammar_is_kept() {
         "xn--abc",
         "ab--c",
     ] {
-        assert_eq!(slug::check(bad).expect_err(bad).code, ErrorCode::InvalidRequest, "{bad}");
+        let error = slug::check(bad).expect_err(bad);
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{bad}");
+        assert!(error.message.contains(&text::quoted(bad)), "{error}");
     }
+}
+
+#[test]
+fn a_refusal_quotes_a_slug_only_so_far() {
+    let error = slug::check(&"é".repeat(100_000)).expect_err("too long");
+    assert!(error.message.len() < 250, "{error}");
+    assert!(error.message.ends_with("é\"…"), "{error}");
 }
 
 proptest! {

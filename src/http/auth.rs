@@ -48,7 +48,7 @@ pub enum Identity {
         /// The session that was presented.
         session: SessionId,
     },
-    /// A service or lease credential of one app.
+    /// A service credential of one app.
     Credential {
         /// The credential.
         credential: CredentialId,

@@ -10,7 +10,7 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header, request::Parts};
 use http_body_util::BodyExt as _;
-use rookery_domain::{Error, ErrorCode, Result, limits::Limits};
+use rookery_domain::{Error, ErrorCode, Result, limits::Limits, text::quoted};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -238,7 +238,8 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
     let text = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
     let mut parts = text.unwrap_or_default().split(';').map(str::trim);
     if !parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-        return Err(Error::invalid("Content-Type: must be application/json"));
+        let sent = sent_type(headers);
+        return Err(Error::invalid(format!("Content-Type: must be application/json, {sent}")));
     }
     let is_foreign = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -246,9 +247,21 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
             && !value.trim_matches('"').eq_ignore_ascii_case("utf-8")
     };
     if parts.any(is_foreign) {
-        return Err(Error::invalid("Content-Type: charset must be utf-8"));
+        let sent = sent_type(headers);
+        return Err(Error::invalid(format!("Content-Type: charset must be utf-8, {sent}")));
     }
     Ok(())
+}
+
+/// What a request says instead of the `Content-Type` that it must have: the end of a refusal.
+#[must_use]
+pub fn sent_type(headers: &HeaderMap) -> String {
+    let mut sent = headers.get_all(header::CONTENT_TYPE).iter();
+    match (sent.next(), sent.next()) {
+        (None, _) => "and there is none".to_owned(),
+        (Some(_), Some(_)) => "and there are several".to_owned(),
+        (Some(one), None) => format!("not {}", quoted(&String::from_utf8_lossy(one.as_bytes()))),
+    }
 }
 
 /// Reads `bytes` as a `T`, strictly.

@@ -15,7 +15,7 @@ use super::client::Network;
 /// Bytes of a body that are not counted: `server.connections_max` bounds what they come to.
 const FREE_BYTES: usize = 16 << 10;
 
-/// What all bodies may hold together, and half of which one client network may.
+/// How much all bodies may hold together; one client network may hold half of that.
 #[derive(Debug)]
 pub struct BodyBudget {
     max: usize,
@@ -36,7 +36,7 @@ impl BodyBudget {
         Arc::new(Self { max, held: Mutex::default() })
     }
 
-    /// The share of a body of `address`, of nothing yet.
+    /// The share of a body that comes from `address`, empty so far.
     #[must_use]
     pub fn share(self: &Arc<Self>, address: IpAddr) -> BodyShare {
         let network = Network::from(address);

@@ -120,7 +120,7 @@ impl Edge {
         let (origin, routes) = self.origin(&mut parts);
         let passing = self.enter(&parts, (began, peer), &origin, routes);
         let (body, leftover) = linger::watch(&parts.headers, body);
-        // Where there is no such route the router says so, which is better than any refusal.
+        // An unknown route is the router's to report; that wins over any refusal here.
         let is_route = routes.has(&passing.method, passing.uri.path());
         let refusal = self.refusal(&parts.headers, &passing).filter(|_| is_route);
         let (response, app) = if let Err(wrong) = host {
@@ -191,7 +191,7 @@ impl Edge {
         passing
     }
 
-    /// Has a handler answer, and says which app it did that for.
+    /// Has a handler answer; returns the app that this was for as well.
     async fn answer(
         &self,
         passing: &Passing<'_>,

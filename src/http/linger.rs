@@ -4,8 +4,9 @@
 //! that the client has not read yet: it would see a broken connection instead of `unauthorized` or
 //! `payload_too_large`. And where the body comes a moment after its head, a client that keeps its
 //! connection would not learn that it is closed. So the rest is read and thrown away first, within
-//! bounds, and the connection goes on. What is not here:
-//! how large a body may be ([`body`](super::body)); how the connection is closed, which is hyper's.
+//! bounds, and the connection goes on. What is not
+//! here: how large a body may be ([`body`](super::body)); how the connection is closed, which is
+//! hyper's.
 
 use std::{
     pin::Pin,
@@ -24,14 +25,14 @@ use tokio::time::timeout;
 
 /// Bytes that are read only to be thrown away.
 const LINGER_BYTES_MAX: usize = 64 << 20;
-/// Bytes that are read of who was refused before anything was done: an address that is over its rate
-/// must not cost the bandwidth that it was refused.
+/// Bytes read and discarded of a request that was refused at the door: an address that is over its
+/// rate must not cost the bandwidth that it was refused.
 const REFUSED_BYTES_MAX: usize = 1 << 20;
 /// How long they are waited for.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
-/// How many bytes a client has sent at once, if it sends them at all.
+/// A body of so few bytes comes at once, if its client sends it at all.
 const SMALL_BYTES_MAX: u64 = 16 << 10;
-/// How long these are waited for.
+/// How long such a body is waited for.
 const SMALL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// What a handler leaves of a body that it drops before its end.

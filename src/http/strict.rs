@@ -19,7 +19,7 @@ pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer).map(Some)
 }
 
-/// A `T` that is written as an object. An array of its members' values, in their order, is none.
+/// A `T` that is written as an object. An array of its members' values, in their order, is refused.
 pub struct AsObject<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsObject<T> {
@@ -53,7 +53,7 @@ pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(list.into_iter().map(|AsObject(object)| object).collect())
 }
 
-/// One of the words of an enum `T`, written as text. An object named by the word is none.
+/// One of the words of an enum `T`, written as text. An object named by the word is refused.
 struct Word<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {

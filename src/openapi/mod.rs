@@ -117,7 +117,7 @@ fn components() -> Components {
         .security_scheme(Scheme::AgentKey.name(), bearer("An agent's key, `rk_agent_...`."))
         .security_scheme(
             Scheme::ServiceCredential.name(),
-            bearer("A service credential of one app, `rk_cred_...` or `rk_lease_...`."),
+            bearer("A service credential of one app, `rk_cred_...`."),
         )
         .security_scheme(
             Scheme::HumanSession.name(),

@@ -4,7 +4,7 @@ use rookery_actors::observe::{
     RuntimeTotals,
     counters::{MessageKind, MessageOutcome},
     histogram::{BOUNDS_US, Distribution},
-    lifecycle::{AppState, Decision, StopCause},
+    lifecycle::{CountedState, CrashDecision, StopCause},
 };
 use rookery_storage::writer::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 
@@ -33,7 +33,7 @@ pub fn render(state: &State) -> String {
 fn apps(out: &mut Exposition, state: &State, totals: &RuntimeTotals) {
     let lifecycle = &totals.lifecycle;
     out.family("rookery_apps", Kind::Gauge, "Apps by state.");
-    for stage in AppState::ALL {
+    for stage in CountedState::ALL {
         let count = lifecycle.states[stage as usize];
         out.sample("rookery_apps", &[("state", stage.as_str())], count);
     }
@@ -58,7 +58,7 @@ fn apps(out: &mut Exposition, state: &State, totals: &RuntimeTotals) {
     }
     let name = "rookery_crashes_total";
     out.family(name, Kind::Counter, "Crashes, by what was decided after them.");
-    for decision in Decision::ALL {
+    for decision in CrashDecision::ALL {
         let count = lifecycle.restarts[decision as usize];
         out.sample(name, &[("decision", decision.as_str())], count);
     }

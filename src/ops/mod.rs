@@ -29,7 +29,7 @@ use rookery_actors::observe::{
     RuntimeTotals,
     counters::MessageOutcome,
     histogram::{Distribution, quantile_us},
-    lifecycle::AppState as AppStage,
+    lifecycle::CountedState,
 };
 use rookery_storage::{
     apps,
@@ -230,9 +230,10 @@ impl Ops {
 
     fn apps(&self, last: &Last, runtime: &RuntimeTotals, rate: impl Fn(u64, u64) -> f64) -> Apps {
         let (now, before) = (&runtime.lifecycle, &last.runtime.lifecycle);
-        let of = |stage: AppStage| now.states[stage as usize];
-        let (live, waking) = (of(AppStage::Live), of(AppStage::Waking));
-        let (restarting, quarantined) = (of(AppStage::Restarting), of(AppStage::Quarantined));
+        let of = |stage: CountedState| now.states[stage as usize];
+        let (live, waking) = (of(CountedState::Live), of(CountedState::Waking));
+        let (restarting, quarantined) =
+            (of(CountedState::Restarting), of(CountedState::Quarantined));
         let awake = live + waking + restarting + quarantined;
         Apps {
             live,
@@ -258,7 +259,7 @@ fn messages(
     Messages {
         per_second: rate(now.all.message_count(), before.all.message_count()),
         refused_per_second: of(Outcome::Refused),
-        failed_per_second: of(Outcome::Shed) + of(Outcome::Unavailable) + of(Outcome::Failed),
+        failed_per_second: Outcome::ALL.into_iter().filter(|one| one.is_failure()).map(of).sum(),
         total: now.all.message_count(),
         queued: now.all.queued,
         wait_p50_seconds: seconds(&wait, 0.5),

@@ -10,7 +10,7 @@ use p256::{
     pkcs8::EncodePrivateKey as _,
 };
 use rand::RngCore as _;
-use rookery_domain::{Error, Result, Timestamp, sealed::ServerKey};
+use rookery_domain::{Error, Result, Timestamp, sealed::ServerKey, time::MICROS_PER_SECOND};
 use rookery_storage::{Db, meta};
 use serde::Serialize;
 use url::Url;
@@ -71,7 +71,7 @@ impl Vapid {
     pub(super) fn authorization(&self, endpoint: &Url, now: Timestamp) -> Result<String> {
         let claims = Claims {
             aud: endpoint.origin().ascii_serialization(),
-            exp: now.plus_seconds(TOKEN_TTL_S).0 / 1_000_000,
+            exp: now.plus_seconds(TOKEN_TTL_S).0 / MICROS_PER_SECOND,
             sub: &self.contact,
         };
         let token = encode(&Header::new(Algorithm::ES256), &claims, &self.signing)

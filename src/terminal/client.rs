@@ -7,7 +7,6 @@ use std::{
 };
 
 use http::Method;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::redirect;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
@@ -164,10 +163,4 @@ impl OpsClient {
         let message = body["error"]["message"].as_str().unwrap_or("no reason given");
         Err(Failure::Refused(format!("the server refused ({status}): {}", text::clean(message))))
     }
-}
-
-/// A text as one segment of a path.
-#[must_use]
-pub fn segment(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

@@ -15,7 +15,10 @@ use std::{
 };
 
 use clap::{Args, Subcommand, ValueEnum};
-use rookery_actors::observe::hot::{Measure, Window};
+use rookery_actors::{
+    app::render::path_segment,
+    observe::hot::{Measure, Window},
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -200,7 +203,7 @@ pub async fn run(config: &Config, args: OpsArgs) -> Result<String, String> {
             show(&client, &path, json, page).await
         }
         OpsCommand::App { app, json } => {
-            let path = format!("/ops/api/apps/{}", client::segment(&app));
+            let path = format!("/ops/api/apps/{}", path_segment(&app));
             show(&client, &path, json, |app: &AppDetail| plain::app(app)).await
         }
         OpsCommand::Restarts { before, limit, json } => {
@@ -224,7 +227,7 @@ async fn show<T: DeserializeOwned>(
 }
 
 async fn perform(client: &OpsClient, action: &str, act: Act) -> Result<String, String> {
-    let app = client::segment(&act.app);
+    let app = path_segment(&act.app);
     let path = format!("/ops/api/apps/{app}/actions/{action}");
     let line: AppLine = client.post(&path, Some(&Why { reason: act.reason })).await?;
     Ok(format!("{} ({}) is {}\n", text::clean(&line.slug), line.id, line.state))

@@ -35,7 +35,8 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
 const EXISTS: &str = "it exists; backups never overwrite";
 
 /// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
-/// this returns; the server may run all the while. When `stop` ends before, nothing is left of it.
+/// this returns; the server may run all the while. When `stop` completes first, nothing is left of
+/// it.
 ///
 /// # Errors
 /// [`StorageError::Unsupported`] on PostgreSQL; [`StorageError::Open`] with one line when there is

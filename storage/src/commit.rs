@@ -305,7 +305,7 @@ pub struct BudgetWrite {
 pub struct SpentChallenge {
     /// The challenge's id.
     pub id: [u8; 32],
-    /// From when on it would be refused anyway, so that it can be forgotten.
+    /// When it expires: from then on it is refused anyway, and can be forgotten.
     pub expires_at: Timestamp,
 }
 
@@ -331,7 +331,7 @@ pub struct IdempotencyWrite {
 }
 
 impl IdempotencyWrite {
-    /// The key of the single row it quotes: what most answers do has a column of its own.
+    /// The key of the single row it quotes: as most answers quote one, it has a column of its own.
     pub(crate) fn row_key(&self) -> Option<&str> {
         match &*self.row_keys {
             [key] => Some(key),
@@ -339,7 +339,7 @@ impl IdempotencyWrite {
         }
     }
 
-    /// The keys as a JSON array, where there is not one alone.
+    /// The keys as a JSON array, unless there is exactly one.
     pub(crate) fn many_row_keys(&self) -> Option<String> {
         if self.collection.is_none() || self.row_key().is_some() {
             return None;
@@ -397,12 +397,12 @@ pub struct AppWrite {
     /// The offer that gives the app to the record's owner. It must still be pending, and it is
     /// gone when the app has its new owner, or neither happens.
     pub accepts: Option<TransferId>,
-    /// Where the app comes to count among those of the record's owner: how many these may be.
+    /// How many apps the record's owner may have, where this one comes to count among them.
     pub apps_max: Option<AppsMax>,
 }
 
 impl AppWrite {
-    /// A change of the record that nothing else hangs on.
+    /// A change of the record that brings nothing else with it.
     #[must_use]
     pub const fn of(record: AppRecord) -> Self {
         Self { record, version: None, accepts: None, apps_max: None }

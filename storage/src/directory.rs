@@ -15,7 +15,7 @@ use crate::{
 
 /// Records that one query reads.
 pub const PAGE: u32 = 1_000;
-/// Agents or placeholders that are forgotten in one transaction at most.
+/// Most agents or placeholders that one transaction forgets.
 pub const FORGET_CHUNK: u32 = 100;
 
 /// One record of the directory. Accounts come before agents, agents before keys, organizations

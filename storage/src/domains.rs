@@ -196,8 +196,8 @@ pub async fn prove(
     .await
 }
 
-/// Notes the edge provider's own name for a domain. Of one that was removed meanwhile the provider
-/// still has to forget it.
+/// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, the
+/// provider still has to forget that name.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

@@ -168,7 +168,7 @@ impl Cause {
     /// By SQLSTATE (PostgreSQL documentation, appendix A).
     fn of_postgres(code: &str, why: String) -> Self {
         match code {
-            // disk_full; out of memory and too many connections pass.
+            // disk_full.
             "53100" => Self::Full,
             // data_corrupted, index_corrupted.
             "XX001" | "XX002" => Self::Broken(why),
@@ -181,6 +181,7 @@ impl Cause {
             // A server that shuts down may have committed already; 40003 says so itself.
             "40003" => Self::Lost(why),
             _ if code.starts_with("57P") || code.starts_with("08") => Self::Lost(why),
+            // The other resources pass: out of memory, too many connections.
             _ if code.starts_with("53") => Self::Transient(why),
             _ => Self::Refused(why),
         }

@@ -14,10 +14,10 @@ use crate::{
     history,
 };
 
-/// Events that one call of [`events_after`] gives at most.
+/// Most events that one call of [`events_after`] returns.
 pub const EVENTS_PAGE_MAX: u32 = 1_000;
 
-/// Events that one transaction of [`prune`] deletes at most, so that nobody waits long for it: on
+/// Most events that one transaction of [`prune`] deletes, so that nobody waits long for it: on
 /// SQLite every commit does, and what is deleted is overwritten.
 pub const PRUNE_CHUNK: u32 = 50;
 
@@ -104,7 +104,7 @@ pub async fn events_of_row(
 /// What retention keeps of an app's feed, whichever bound is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedRetention {
-    /// `feed.retention_events`: the newest so many.
+    /// `feed.retention_events`: this many of the newest.
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
     pub not_before: Timestamp,
@@ -151,9 +151,9 @@ pub struct Pruned {
     pub more: bool,
 }
 
-/// Deletes the oldest events that retention does not keep, at most [`PRUNE_CHUNK`], and raises
-/// the floor in the same transaction. The remains of rows purged before them go too. By bytes the
-/// app's head is believed; [`history::more_than`] counts anew. `None` for an app without head.
+/// Deletes the oldest events that retention does not keep, at most [`PRUNE_CHUNK`], and raises the
+/// floor in the same transaction. The remains of rows purged before them go too. As to bytes it
+/// believes the app's head; [`history::more_than`] counts anew. `None` for an app without head.
 ///
 /// # Errors
 /// Any [`StorageError`].

@@ -1,8 +1,8 @@
 //! What an app keeps beside its rows, by bytes: the events of its feed, and the answers that
 //! idempotency keys replay. `app_head.history_bytes` grows with each commit and is never less than
-//! what is there; it is counted anew before anything is deleted for its sake. By number and by age
-//! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and answers where
-//! [expiry](crate::expiry) is.
+//! what is there; it is counted anew before anything is deleted because of it. By number and by age
+//! the [`feed`](crate::feed) is pruned, which takes events by their bytes as well, and answers
+//! where [expiry](crate::expiry) is.
 
 use rookery_domain::{Timestamp, id::AppId};
 
@@ -22,8 +22,8 @@ pub struct History {
     pub answers: u64,
 }
 
-/// What an app keeps, where its head says that it is more than `bytes`, and it is. It is counted
-/// without holding anybody up; what the head had too much is taken off.
+/// What an app keeps, where its head says that this is more than `bytes` and a count confirms it.
+/// Counting holds nobody up; what the head had too much is taken off.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].

@@ -102,10 +102,11 @@ pub async fn by_verified_email(db: &Db, email: &str) -> Result<Option<Human>> {
 }
 
 /// The account of an address that was just proven; made with the id `candidate` when there is
-/// none yet.
+/// none yet. For tests: the product finds accounts within a sign-in's transaction.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
+#[cfg(feature = "faults")]
 pub async fn find_or_create(
     db: &Db,
     email: String,
@@ -118,6 +119,8 @@ pub async fn find_or_create(
     .await
 }
 
+/// The account of an address that was just proven; made with the id `candidate` when there is
+/// none yet.
 pub(crate) async fn find_or_create_in(
     tx: &mut Tx,
     email: &str,

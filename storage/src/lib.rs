@@ -52,7 +52,6 @@ pub use db::{DatabaseUrl, Db, StorageOptions};
 pub use error::StorageError;
 pub use writer::{LaneStatus, Writer, WriterHealth, WriterOptions};
 
-/// Of what was revoked (keys of an agent; links, previews and credentials of an app) so many of
-/// each stay on record, the newest: they are there to be looked at, and what is forgotten is refused
-/// as before.
+/// Most revoked keys of an agent, and links, previews and credentials of an app, that stay on
+/// record, the newest of each. They are kept to be looked at: a forgotten one is refused as before.
 pub const REVOKED_KEPT_MAX: u32 = 100;

@@ -1,5 +1,5 @@
-//! Humans that were invited by an address which nobody has proven yet. Whoever proves it is them;
-//! who never comes, and is a member of nothing, is forgotten.
+//! Humans that were invited by an address which nobody has proven yet. Whoever proves it becomes
+//! that human; one who never comes, and is a member of nothing, is forgotten.
 
 use rookery_domain::{Timestamp, id::HumanId};
 

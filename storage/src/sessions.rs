@@ -11,7 +11,7 @@ use crate::{
     error::Result,
 };
 
-/// Sessions whose use one [`touch`] records at most.
+/// Most sessions whose use one [`touch`] records.
 pub const TOUCH_MAX: usize = 500;
 
 /// A session to be opened.

@@ -49,16 +49,18 @@ async fn a_body_that_is_not_called_json_is_refused() {
         Answer::of(request).await
     };
     let json = "application/json";
-    for kinds in [
-        &["text/plain"][..],
-        &["application/jsonp"],
-        &["application/x-www-form-urlencoded"],
-        &["application/json; charset=utf-16"],
-        &[json, json],
-        &[json, "text/plain"],
+    for (kinds, sent) in [
+        (&["text/plain"][..], "not \"text/plain\""),
+        (&["application/jsonp"], "not \"application/jsonp\""),
+        (&["application/x-www-form-urlencoded"], "not \"application/x-www-form-urlencoded\""),
+        (&["application/json; charset=utf-16"], "not \"application/json; charset=utf-16\""),
+        (&[json, json], "and there are several"),
+        (&[json, "text/plain"], "and there are several"),
+        (&[], "and there is none"),
     ] {
         let error = post(kinds).await.error(ErrorCode::InvalidRequest);
-        assert!(error["message"].as_str().unwrap().contains("Content-Type"));
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("Content-Type: ") && message.ends_with(sent), "{message}");
     }
     for kind in [json, "APPLICATION/JSON;charset=\"UTF-8\"", "application/json; charset=utf-8; v=1"]
     {

@@ -120,8 +120,12 @@ async fn a_cursor_of_another_app_is_no_cursor_of_this_feed() {
     let refused = rows.feed(&format!("?since={foreign}&wait=0")).await;
     refused.error(ErrorCode::InvalidRequest);
     let stream = rows.feed_request(&format!("?since={foreign}"));
-    let refused = Answer::of(stream.header("accept", "text/event-stream")).await;
-    refused.error(ErrorCode::InvalidRequest);
+    let stream = || stream.try_clone().unwrap().header("accept", "text/event-stream");
+    let refused = Answer::of(stream()).await.error(ErrorCode::InvalidRequest);
+    assert_eq!(refused["message"], "`since` is not a cursor of this feed");
+    let refused = Answer::of(stream().header("last-event-id", foreign)).await;
+    let refused = refused.error(ErrorCode::InvalidRequest);
+    assert_eq!(refused["message"], "Last-Event-ID: is not a cursor of this feed");
 }
 
 #[tokio::test]

@@ -28,14 +28,20 @@ async fn an_update_is_held_to_the_version_wherever_it_is_named() {
         let error = patch(&rows, query, header, body).await.error(ErrorCode::Conflict);
         assert_eq!(error["details"]["current"]["version"], 1);
     }
-    for (query, header, body) in [
-        ("?if_match=1", Some("\"2\""), json!({})),
-        ("?if_match=1", None, json!({"if_match": 2})),
-        ("", Some("1"), json!({"if_match": 2})),
-        ("?if_match=x", None, json!({})),
-        ("?if_match=1&if_match=1", None, json!({})),
+    let (of_header, of_query, of_body) =
+        ("the header If-Match", "the query's `if_match`", "the body's `if_match`");
+    for (query, header, body, named) in [
+        ("?if_match=1", Some("\"2\""), json!({}), [of_header, of_query]),
+        ("?if_match=1", None, json!({"if_match": 2}), [of_query, of_body]),
+        ("", Some("1"), json!({"if_match": 2}), [of_header, of_body]),
+        ("?if_match=1", Some("1"), json!({"if_match": 2}), [of_header, of_body]),
     ] {
-        patch(&rows, query, header, body).await.error(ErrorCode::InvalidRequest);
+        let error = patch(&rows, query, header, body).await.error(ErrorCode::InvalidRequest);
+        let message = format!("{} name different versions", named.join(" and "));
+        assert_eq!(error["message"], message);
+    }
+    for query in ["?if_match=x", "?if_match=1&if_match=1"] {
+        patch(&rows, query, None, json!({})).await.error(ErrorCode::InvalidRequest);
     }
     let all = patch(&rows, "?if_match=1", Some("\"1\""), json!({"if_match": 1})).await;
     assert_eq!(all.expect(200)["version"], 2);

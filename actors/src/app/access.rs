@@ -1,6 +1,6 @@
 //! Who may do what in one app beside its owner: members, grant links, previews and service
-//! credentials. A part of the app's published state, so that whoever asks is measured by the newest
-//! of it, and looking somebody up takes the same time however many there are.
+//! credentials. A part of the app's published state, so that whoever asks is checked against the
+//! newest, and looking somebody up takes the same time however many there are.
 //!
 //! What is not here: what a role opens (`domain::access`), and who is asked (`standing`).
 
@@ -100,8 +100,8 @@ impl AccessTables {
         self.preview(*self.preview_tokens.get(hash)?)
     }
 
-    /// Previews that open something, after forgetting those that have expired.
-    pub(crate) fn live_previews(&mut self, now: Timestamp) -> usize {
+    /// Forgets previews that have expired or were revoked; how many are left.
+    pub(crate) fn forget_ended_previews(&mut self, now: Timestamp) -> usize {
         let ended: Vec<PreviewId> =
             self.previews.values().filter(|one| !one.is_live(now)).map(|one| one.id).collect();
         for id in ended {

@@ -141,8 +141,8 @@ impl App {
         self.ask_seal(myself);
     }
 
-    /// Whether the open group takes `request` now. What storage may refuse for its own sake has a
-    /// group to itself, and nothing is decided behind it before it is known how that ended.
+    /// Whether the open group takes `request` now. A request that storage may refuse has a group to
+    /// itself, and nothing is decided after it until its outcome is known.
     fn takes(&self, request: &Request) -> bool {
         let open = &self.working.open;
         if request.stands_alone() {
@@ -272,7 +272,8 @@ impl App {
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
                 warn!(app.id = %self.slot.id, "fenced: the app's head moved");
-                // It leaves before anybody is told, who would find it here and what it last knew.
+                // It leaves before anybody is told: whoever asks again must not find it, nor what
+                // it last knew.
                 self.leave(myself, StopCause::CommitLost);
                 refuse(in_flight.replies, || Error::unavailable("the app moved; try again"));
             }
@@ -313,7 +314,7 @@ impl App {
         self.slot.hub.wake();
         if destroyed {
             if !self.working.open.writes() {
-                // Refusals that were decided behind it: they hold now.
+                // Refusals decided after it: they hold now.
                 release(std::mem::take(&mut self.working.open.replies));
             }
             self.retired = true;
@@ -344,7 +345,7 @@ impl App {
         }
         self.working.private.zone =
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
-        // Whatever is durable can be looked up: nothing of what is not may raise the floor.
+        // What is durable can be looked up in storage; what is not must not raise the floor.
         self.working.private.answers.forget_all(self.working.root.seq);
         self.slot.clear_doubt();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
@@ -412,8 +413,8 @@ impl App {
     }
 }
 
-/// Whether a repeated request is given this answer. Storage keeps it for a day: of a visitor, whom
-/// nothing else limits there, only where it has written, within the budget of its collection.
+/// Whether this answer is kept for a repeated request. Storage keeps it for a day; a visitor's only
+/// if it wrote, because nothing but the collection's budget limits these.
 fn is_kept(caller: &Caller, reply: &Reply) -> bool {
     let by_key = matches!(caller, Caller::Agent { .. } | Caller::Credential { .. });
     match reply {
@@ -435,8 +436,8 @@ fn refuse(replies: impl IntoIterator<Item = (ReplyPort, Result<Reply>)>, why: im
     }
 }
 
-/// What the requests of a group are told that was not applied. A group is refused for the sake of
-/// a request that has it for itself, and behind which nothing was decided: only that one hears why.
+/// What the requests of a group that was not applied are told. Storage refuses a group only because
+/// of a request that has it to itself, so that one alone hears why.
 fn aborted(abort: &Abort, alone: bool, apps_max: u64) -> Error {
     match abort {
         Abort::OfferGone if alone => transfers::no_such_offer(),

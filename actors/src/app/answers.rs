@@ -1,5 +1,5 @@
-//! Idempotency as the actor sees it: answers it has given lately, so that two requests with one
-//! key that run at the same time are told apart although storage knows neither yet.
+//! Answers given lately, so that concurrent requests with one key are recognised as one before
+//! storage knows either.
 //!
 //! Older answers are in storage. A sender asks there first and says at which seq it did; if this
 //! memory does not reach back that far, it must ask again.

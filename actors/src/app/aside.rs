@@ -16,16 +16,16 @@ use tokio::{
 
 use super::message::{AppOp, Op};
 
-/// Bytes of a request from which on its decision may take long.
+/// A request of this many bytes or more may take long to decide.
 const BYTES_MIN: usize = 4 << 10;
-/// Entries of a batch from which on it may.
+/// A batch of this many entries or more may.
 const ENTRIES_MIN: usize = 32;
-/// What took longer was slow, or the machine busy: it counts when it happens [`SLOW_STREAK`] times
-/// in a row.
+/// A decision that took longer was slow, or the machine busy: it counts when it happens
+/// [`SLOW_STREAK`] times in a row.
 const SLOW: Duration = Duration::from_millis(2);
 /// Slow decisions in a row that make an app a slow one.
 pub(crate) const SLOW_STREAK: u32 = 3;
-/// What took longer was slow, however busy the machine.
+/// A decision that took longer was slow, however busy the machine.
 const VERY_SLOW: Duration = Duration::from_millis(100);
 /// How long a slow app has all of its decisions made aside.
 pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ pub(crate) fn may_take_long(op: &Op, bytes: usize) -> bool {
     }
 }
 
-/// How many slow decisions in a row it makes when there were `before` and one took `took`.
+/// The streak of slow decisions after `before` of them and one that took `took`.
 pub(crate) fn streak(before: u32, took: Duration) -> u32 {
     if took >= VERY_SLOW {
         SLOW_STREAK
@@ -68,7 +68,7 @@ pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The end of the time that one request's rows may be checked.
+/// When the time ends in which one request's rows may be checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     ends: Instant,

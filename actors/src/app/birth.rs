@@ -1,4 +1,4 @@
-//! From what storage holds to what an actor starts with.
+//! Makes what an actor starts with from what storage holds.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -33,9 +33,9 @@ use super::{
 };
 use crate::{accounts::CountedRows, env::Env};
 
-/// Bytes of a manifest from which on its schemas may take long to compile.
+/// Schemas of a manifest of this many bytes or more may take long to compile.
 const LONG_MANIFEST_BYTES: usize = 8 << 10;
-/// Bytes of rows from which on their unique fields may take long to read.
+/// Unique fields of rows of this many bytes or more may take long to read.
 const LONG_ROWS_BYTES: u64 = 256 << 10;
 
 /// Whether [`working`] may take too long for the event loop.
@@ -45,8 +45,8 @@ pub(crate) fn may_take_long(loaded: &LoadedApp) -> bool {
 
 /// The state of a new incarnation.
 ///
-/// # Errors
-/// `internal` when the stored manifest is none: the app cannot be served, its neighbours can.
+/// # Errors `internal` when the stored text is no manifest: the app cannot be served, its
+/// neighbours can.
 pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -> Result<Working> {
     for poison in &loaded.poison {
         tracing::error!(
@@ -165,7 +165,7 @@ fn budget_record(write: BudgetWrite) -> BudgetRecord {
     BudgetRecord { collection: write.collection, scope, day: write.day, count: write.count }
 }
 
-/// The event with the row that is served, where it speaks of that version: its content is then in
+/// The event, sharing the served row where it tells of that version, so that the content is in
 /// memory once.
 fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
     let Some(change) = &event.change else { return event };
@@ -186,8 +186,8 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
     Arc::new(Event { change: Some(change), ..Event::clone(&event) })
 }
 
-/// The latest time in the app's history, so that a clock that was set back gives no row a place
-/// before rows that are older.
+/// The latest time in the app's history, so that no new row sorts before older ones after the clock
+/// was set back.
 fn latest(loaded: &LoadedApp) -> Timestamp {
     let rows = loaded.rows.iter().map(|row| row.row.updated_at);
     let events = loaded.tail.iter().map(|event| event.at);

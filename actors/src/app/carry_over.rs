@@ -20,7 +20,7 @@ use super::{
     unique,
 };
 
-/// The rows under the new manifest, and who of them comes and goes.
+/// The rows under the new manifest, and which of them come and go.
 #[derive(Default)]
 pub(super) struct CarriedOver {
     pub(super) shelves: Vec<Shelf>,
@@ -32,8 +32,7 @@ pub(super) struct CarriedOver {
     pub(super) crowded_out: BTreeMap<Arc<str>, u64>,
 }
 
-/// Rows that do not fit the new schema of their collection, by collection: of those whose schema
-/// changes.
+/// For each collection whose schema changes, the rows that do not fit the new one.
 pub(super) type UnfitRows = BTreeMap<Arc<str>, HashSet<Digest>>;
 
 /// Holds the live rows against the schemas that change.

@@ -68,7 +68,7 @@ pub struct DeployPlan {
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
-    /// What is known before the rows are looked at.
+    /// Warnings that are known before the rows are looked at.
     pub warnings: Vec<Warning>,
 }
 
@@ -83,7 +83,7 @@ pub struct DeployReport {
     pub detached: u64,
     /// Rows that were detached and are served again.
     pub reattached: u64,
-    /// What it accepts and may not do what was meant.
+    /// What it accepts, though it may not do what was meant.
     pub warnings: Vec<Warning>,
 }
 
@@ -106,9 +106,8 @@ impl LiveRows for RowsToday<'_> {
 
 /// What deploying `plan` over `root` would do, without doing it, and the rows that it would serve.
 ///
-/// # Errors
-/// What no force helps against: `conflict`, `unique_backfill_conflict`, `unavailable` when it takes
-/// too long.
+/// # Errors What `force` does not help against: `conflict`, `unique_backfill_conflict`,
+/// `unavailable` when it takes too long.
 pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, Vec<Shelf>)> {
     let limit = Limit::of_deploy();
     let unfit = unfit_rows(root, plan, limit)?;

@@ -48,7 +48,7 @@ impl PageText {
         self.end.is_none()
     }
 
-    /// Bytes that the next piece will have at about most.
+    /// About the most bytes that the next piece will have.
     fn room(&self) -> usize {
         let mut bytes = PAGE_OVERHEAD_BYTES;
         for seen in self.rows.as_slice() {

@@ -227,7 +227,7 @@ impl AppHandle {
         if !query.include_deleted {
             return self.rows_of(view, collection, query, Vec::new()).await;
         }
-        // Who may not see it does not wait for a place.
+        // Whoever may not see it is refused without waiting for a place.
         access.trash()?;
         drop(view);
         // Held until the page is chosen: then only its rows are left of the whole trash.

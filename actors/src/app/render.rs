@@ -1,12 +1,13 @@
 //! Answers as JSON: what a route sends, and what an idempotency record keeps so that a replay is
 //! the same to the letter.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_domain::{
     Error, error::ErrorCode, event::Event, idempotency::KeptAnswer, row::write_json_string,
 };
 use serde_json::{Value, json};
 
-use super::message::{Reply, RowFate, RowReply, Tombstone};
+use super::message::{PurgedRow, Reply, RowFate, RowReply};
 
 /// The status and body of a row's answer.
 #[must_use]
@@ -27,13 +28,8 @@ fn write_row(reply: &RowReply, out: &mut String) {
 
 /// `{"key", "version", "purged_at"}`.
 #[must_use]
-pub fn tombstone(tombstone: &Tombstone) -> String {
-    json!({
-        "key": &*tombstone.key,
-        "version": tombstone.version,
-        "purged_at": tombstone.purged_at,
-    })
-    .to_string()
+pub fn purged_row(left: &PurgedRow) -> String {
+    json!({"key": &*left.key, "version": left.version, "purged_at": left.purged_at}).to_string()
 }
 
 /// `{"results": [{"index", "status", "row" | "error"}]}`, with `"existed": true` where the key of a
@@ -141,13 +137,7 @@ pub(crate) fn to_keep(reply: &Reply, location_base: &str) -> Option<KeptAnswer> 
 /// is percent-encoded.
 #[must_use]
 pub fn path_segment(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    const RESERVED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -92,7 +92,7 @@ impl Root {
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         let Totals { live, trashed, detached, bytes, .. } = self.totals;
-        // Bytes are counted of all rows, but only live ones are in memory: they get their part.
+        // Bytes are counted over all rows, but only live ones are in memory: their share is taken.
         let data = bytes.checked_mul(live).map_or(bytes, |n| n / self.totals.rows().max(1));
         APP_BYTES
             + data

@@ -1,4 +1,4 @@
-//! The newest events of an app, for who follows it closely; older ones are in storage.
+//! The newest events of an app, for whoever follows it closely; older ones are in storage.
 //!
 //! It is part of every published root, so a clone shares everything, and appending copies nothing:
 //! events stand in chains, each linked to the one before. A chain cannot lose its oldest link while
@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use rookery_domain::event::Event;
 
-/// Events kept in memory at most, and half of them at least when there were so many of small
-/// content.
+/// Most events kept in memory. Once that many small ones came, at least half are kept.
 const EVENTS_MAX: usize = 128;
-/// Events that a wake brings: enough for who followed the app until it slept. Most apps that wake
-/// are not followed at all.
+/// Events that a wake brings: enough for whoever followed the app until it slept. Most apps that
+/// wake are not followed at all.
 pub(crate) const EVENTS_LOADED: usize = 4;
 /// Bytes of row data and payloads that they may hold; one event may be larger.
 const BYTES_MAX: usize = 16 << 10;

@@ -24,7 +24,7 @@ use crate::registry::AppHandle;
 const READS_MAX: usize = 3;
 /// Reads of the whole trash for one list: more than one only when the app changes meanwhile.
 const LOOKS_MAX: usize = 3;
-/// Lists that hold a whole trash at a time, of all apps: it may be as large as an app. The others
+/// Lists, over all apps, that hold a whole trash at a time: each may be as large as an app. Others
 /// wait.
 pub(crate) const TRASH_PLACES: usize = 2;
 
@@ -63,9 +63,9 @@ impl AppHandle {
 
     /// What the caller sees, and the whole trash of a collection as it was then.
     ///
-    /// In an app that changes all the time the trash may be younger in the end. No row is there
-    /// twice then, one that came back meanwhile is missing, and the feed tells of it from the
-    /// number on that the page names; as that number is over, no entity tag keeps such a page.
+    /// In an app that changes constantly the trash may be newer than the view. No row then appears
+    /// twice; one restored meanwhile is missing, and the feed reports it from the page's number on.
+    /// Since that number has passed, no entity tag caches the page.
     pub(super) async fn with_trash(
         &self,
         caller: &Caller,

@@ -36,7 +36,7 @@ impl Control {
                     }
                     match control.abandon(*app, *account).await {
                         Ok(()) => done += 1,
-                        // One app that cannot be loaded must not keep the others.
+                        // One app that cannot be loaded must not hold up the others.
                         Err(error) => warn!(app.id = %app, %error, "could not be taken down"),
                     }
                 }
@@ -73,7 +73,7 @@ impl Control {
                                 error.code,
                                 ErrorCode::NotFound | ErrorCode::AppNotFound
                             ) => {}
-                        // One app that cannot be loaded must not keep the others.
+                        // One app that cannot be loaded must not hold up the others.
                         Err(error) => {
                             warn!(app.id = %app, %error, "a membership could not be ended")
                         }

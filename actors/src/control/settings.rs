@@ -18,7 +18,7 @@ pub struct SettingsPatch {
     pub visibility: Option<Visibility>,
     /// An IANA name.
     pub timezone: Option<String>,
-    /// The organization that it shall belong to, or that it shall belong to none.
+    /// The organization that it is to belong to; `Some(None)` for none.
     pub org: Option<Option<OrgId>>,
 }
 

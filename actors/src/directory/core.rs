@@ -83,8 +83,8 @@ impl Core {
         }
     }
 
-    /// As [`Self::read`], within a change: it alone knows what memory is about to hold, so doubt does
-    /// not matter.
+    /// As [`Self::read`], but from within a change, which alone knows what memory is about to hold; so
+    /// it ignores doubt.
     pub(super) fn peek<T>(&self, look: impl FnOnce(&Memory) -> T) -> T {
         look(&self.memory.read())
     }
@@ -107,7 +107,7 @@ impl Core {
         let mut held = self.memory.write();
         self.admins.replace(memory.orgs.admins());
         *held = memory;
-        // Who was signed out by a change that ended in the dark must not come back out of the
+        // Whoever was signed out by a change of unknown outcome must not come back out of the
         // cache.
         self.participants.forget_all();
         self.sound.store(true, Ordering::Release);

@@ -148,7 +148,7 @@ impl Directory {
 }
 
 /// The authorization with this user code. It runs as a change does, one at a time: of many who type
-/// right codes at once, none is taken for a guess.
+/// right codes at once, none counts as a guess.
 async fn find(core: &Core, code: Option<UserCode>, client: IpAddr) -> Result<(SecretHash, Device)> {
     let now = core.now();
     let no_such_code = || Error::new(ErrorCode::NotFound, "no such user code");

@@ -1,5 +1,5 @@
-//! When a key or a session ends for those who are waiting with it: a request that is held open must
-//! not outlive what it was let in by.
+//! Tells requests that are held open when their key or session ends: they must not outlive what let
+//! them in.
 
 use std::sync::OnceLock;
 
@@ -16,8 +16,8 @@ use super::{
     memory::{KeyEntry, Memory},
 };
 
-/// Belongs to what memory holds of a credential, and tells whoever watches when that goes: with a
-/// pause, a revocation, a sign-out, its time, and when memory is loaded anew.
+/// Is kept with a credential in memory, and tells whoever watches when that goes: with a pause, a
+/// revocation, a sign-out, its time, and when memory is loaded anew.
 #[derive(Default)]
 pub(super) struct Ending(OnceLock<CancellationToken>);
 
@@ -36,8 +36,8 @@ impl Drop for Ending {
 }
 
 impl Directory {
-    /// What is cancelled when an agent's key or a session may have ended: it is to be looked at
-    /// once more. `None` when it has ended already. What opens nothing here never ends here.
+    /// Cancelled when an agent's key or a session may have ended, and must be looked at again.
+    /// `None` when it has ended already. A secret of another kind never ends here.
     ///
     /// # Errors
     /// `unavailable`.
@@ -62,7 +62,7 @@ impl Core {
         self.read(|memory| active_key(memory, SecretHash(key)).is_some())
     }
 
-    /// What is cancelled when that may have another answer than now. `None` when it is no longer
+    /// Cancelled when the answer of [`Self::vouched`] may have changed. `None` when it is no longer
     /// vouched for, or nothing ends it.
     pub(super) fn voucher(&self, minted_by: Option<[u8; 32]>) -> Result<Option<CancellationToken>> {
         let Some(key) = minted_by else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! What the directory forgets of itself: what anybody may make and nobody came back to. Else memory
-//! would grow for as long as the server runs (decisions 19 and 24).
+//! What the directory forgets: records that anybody can make and nobody came back to. Otherwise
+//! memory would grow for as long as the server runs (decisions 19 and 24).
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use tracing::warn;
 
 use super::{Directory, core::Core};
 
-/// Seconds that an agent is kept which nobody claims and whose keys nobody uses, and a placeholder
-/// that is a member of nothing.
+/// Seconds for which an agent is kept that nobody claims and whose keys nobody uses, and a
+/// placeholder that is a member of nothing.
 const KEPT_S: i64 = 30 * DAY_S;
 /// The same for agents while more than `unclaimed_max` of them wait: a human who was shown a code
 /// has ten minutes.
 const KEPT_CROWDED_S: i64 = 60 * 60;
-/// Chunks of both that one round forgets at most.
+/// Most chunks of both that one round forgets.
 const CHUNKS_MAX: usize = 20;
 
 impl Directory {
-    /// One round. What it does not get to is found again by the next.
+    /// One round. What it leaves, the next one finds.
     pub(super) async fn forget(&self) {
         for _ in 0..CHUNKS_MAX {
             match self.forget_chunk().await {
@@ -30,8 +30,8 @@ impl Directory {
         }
     }
 
-    /// `true` when there may be more. The change is not begun where there is nothing: one that ends
-    /// in the dark puts memory in doubt.
+    /// `true` when there may be more. No change is begun where there is nothing to forget: one
+    /// whose outcome is unknown puts memory in doubt.
     async fn forget_chunk(&self) -> Result<bool> {
         let now = self.core.now();
         let before = now.plus_seconds(-KEPT_S);

@@ -1,5 +1,5 @@
-//! Who is behind an address that somebody was invited by: the account that has proven it, or a
-//! placeholder, which becomes the account of whoever proves it.
+//! Who is behind the address of an invitation: the account that has proven it, or a placeholder,
+//! which becomes the account of whoever proves it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Directory, core::Core};
 pub struct Invited {
     /// Its record.
     pub human: Arc<Human>,
-    /// Whether it has an account; else it is to be told by mail.
+    /// Whether it has an account; otherwise it is told by mail.
     pub has_account: bool,
 }
 

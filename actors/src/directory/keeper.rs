@@ -14,7 +14,7 @@ use super::{
     Directory,
     core::Core,
     memory::Memory,
-    mutation::{Mutation, Verdict},
+    mutation::{MemoryState, Mutation},
 };
 
 /// Pause before a reload that follows a failure; it doubles with each further one.
@@ -28,7 +28,7 @@ const HEALTHY_AFTER: Duration = Duration::from_secs(60);
 pub(super) struct Keeper;
 
 /// What the keeper is told.
-pub(super) enum Keep {
+pub(super) enum KeeperMessage {
     /// Memory has been loaded after a crash.
     Loaded(Memory),
 }
@@ -55,13 +55,13 @@ impl Keeper {
 }
 
 impl Actor for Keeper {
-    type Msg = Keep;
+    type Msg = KeeperMessage;
     type State = Watch;
     type Arguments = Arc<Core>;
 
     async fn pre_start(
         &self,
-        _: ActorRef<Keep>,
+        _: ActorRef<KeeperMessage>,
         core: Arc<Core>,
     ) -> Result<Watch, ActorProcessingErr> {
         Ok(Watch { core, pause: Duration::ZERO, crashed_at: None })
@@ -69,11 +69,11 @@ impl Actor for Keeper {
 
     async fn handle(
         &self,
-        myself: ActorRef<Keep>,
-        message: Keep,
+        myself: ActorRef<KeeperMessage>,
+        message: KeeperMessage,
         watch: &mut Watch,
     ) -> Result<(), ActorProcessingErr> {
-        let Keep::Loaded(memory) = message;
+        let KeeperMessage::Loaded(memory) = message;
         start_actor(&watch.core, myself.get_cell(), memory).await?;
         info!("accounts were loaded anew");
         Ok(())
@@ -81,7 +81,7 @@ impl Actor for Keeper {
 
     async fn handle_supervisor_evt(
         &self,
-        myself: ActorRef<Keep>,
+        myself: ActorRef<KeeperMessage>,
         event: SupervisionEvent,
         watch: &mut Watch,
     ) -> Result<(), ActorProcessingErr> {
@@ -122,13 +122,13 @@ fn longer(pause: Duration) -> Duration {
 }
 
 /// Loads memory, as often as it takes, and hands it to the keeper.
-async fn reload(core: Arc<Core>, keeper: ActorRef<Keep>, mut pause: Duration) {
+async fn reload(core: Arc<Core>, keeper: ActorRef<KeeperMessage>, mut pause: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         match core.load().await {
             Ok(memory) => {
                 // The keeper is gone only when the service stops.
-                let _ = keeper.send_message(Keep::Loaded(memory));
+                let _ = keeper.send_message(KeeperMessage::Loaded(memory));
                 return;
             }
             Err(error) => error!(%error, "accounts could not be loaded"),
@@ -184,8 +184,8 @@ impl Actor for Changes {
         core: &mut Arc<Core>,
     ) -> Result<(), ActorProcessingErr> {
         match mutation.run(Arc::clone(core)).await {
-            Verdict::Sound => Ok(()),
-            Verdict::InDoubt => Err(CommitLost.into()),
+            MemoryState::Sound => Ok(()),
+            MemoryState::InDoubt => Err(CommitLost.into()),
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! One actor changes them, one change at a time: a transaction, then memory, then the reply. So
 //! whoever hears "paused" can be sure that the very next request with that key is refused. Reads
-//! are look-ups in shared memory and never wait for the actor. When the actor crashes, or a commit
-//! ends in the dark, memory is in doubt: nothing is read from it until it has been loaded anew.
+//! are look-ups in shared memory and never wait for the actor. When the actor crashes, or the
+//! outcome of a commit is unknown, memory is in doubt: nothing is read from it until it has been
+//! loaded anew.
 //!
 //! What changes nothing in memory (codes, links, grants, visitors) goes to storage directly. What
 //! is not here: HTTP, mail, and who may do what inside an app.
@@ -111,8 +112,8 @@ impl Directory {
         Ok(Self { core })
     }
 
-    /// Writes down the uses of keys and sessions that are only in memory yet, and forgets what
-    /// has expired. Done by itself every `flush_every`; [`Self::stop`] writes down as well.
+    /// Writes down the uses of keys and sessions that only memory knows yet, and forgets what has
+    /// expired. Done by itself every `flush_every`; [`Self::stop`] writes down as well.
     pub async fn flush(&self) {
         self.core.flush().await;
         self.forget().await;

@@ -1,7 +1,7 @@
 //! One change, on its way to the actor and through it.
 //!
-//! A caller waits for at most `call_timeout` and may leave at any time. A change that was not
-//! begun by then never is; one that was begun runs to its end whoever still listens.
+//! A caller waits for at most `call_timeout` and may leave at any time. A change that was not begun
+//! by then never is; one that was begun runs to its end, whether or not anybody still listens.
 
 use std::{
     future::Future,
@@ -45,7 +45,7 @@ impl From<StorageError> for Failure {
 
 /// Whether memory is still what storage holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum MemoryState {
     Sound,
     InDoubt,
 }
@@ -53,18 +53,18 @@ pub(super) enum Verdict {
 /// A message to the actor.
 pub(super) struct Mutation {
     progress: Arc<AtomicU8>,
-    run: Box<dyn FnOnce(Arc<Core>) -> BoxFuture<'static, Verdict> + Send>,
+    run: Box<dyn FnOnce(Arc<Core>) -> BoxFuture<'static, MemoryState> + Send>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Mutation {
     /// Runs it, unless its caller has given up before.
-    pub(super) async fn run(self, core: Arc<Core>) -> Verdict {
+    pub(super) async fn run(self, core: Arc<Core>) -> MemoryState {
         let begun =
             self.progress.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire);
         match begun {
             Ok(_) => (self.run)(core).await,
-            Err(_) => Verdict::Sound,
+            Err(_) => MemoryState::Sound,
         }
     }
 }
@@ -93,23 +93,23 @@ impl Directory {
             permit.map_err(|_| Error::unavailable("too many changes of accounts are waiting"))?;
         let (reply, answer) = oneshot::channel();
         let progress = Arc::new(AtomicU8::new(WAITING));
-        let run = Box::new(move |core: Arc<Core>| -> BoxFuture<'static, Verdict> {
+        let run = Box::new(move |core: Arc<Core>| -> BoxFuture<'static, MemoryState> {
             Box::pin(async move {
                 // Declared after `reply`, so dropped before it should `work` panic: nobody hears
                 // of the panic while memory is still believed.
                 let mut suspicion = Suspicion(Some(Arc::clone(&core)));
-                let (verdict, result) = match work(core).await {
-                    Ok(value) => (Verdict::Sound, Ok(value)),
-                    Err(Failure::Refused(error)) => (Verdict::Sound, Err(error)),
+                let (memory, result) = match work(core).await {
+                    Ok(value) => (MemoryState::Sound, Ok(value)),
+                    Err(Failure::Refused(error)) => (MemoryState::Sound, Err(error)),
                     Err(Failure::Storage(error)) => (outcome(&error), Err(error.into())),
                 };
-                if verdict == Verdict::Sound {
+                if memory == MemoryState::Sound {
                     suspicion.0 = None;
                 }
                 drop(suspicion);
                 // The caller may have left; what was done stays done.
                 let _ = reply.send(result);
-                verdict
+                memory
             })
         });
         let mutation = Mutation { progress: Arc::clone(&progress), run, _permit: permit };
@@ -124,8 +124,8 @@ impl Directory {
     }
 }
 
-fn outcome(error: &StorageError) -> Verdict {
-    if error.is_certain() { Verdict::Sound } else { Verdict::InDoubt }
+fn outcome(error: &StorageError) -> MemoryState {
+    if error.is_certain() { MemoryState::Sound } else { MemoryState::InDoubt }
 }
 
 /// What is known of a change that did not answer: one that was not begun never will be.

@@ -25,9 +25,9 @@ impl Default for Gates {
 }
 
 impl Directory {
-    /// Does what `make` does, which hands its [`Keep`] to the transaction; or answers as the same
-    /// request was answered before, where it can be told again. `kept` is what those who repeat the
-    /// request are told of what was made. Runs to its end whatever the caller does.
+    /// Runs `make`, which hands its [`Keep`] to the transaction; or answers as the same request was
+    /// answered before, where that can be repeated. `kept` is what a repeated request is told of
+    /// what was made. Runs to its end whatever the caller does.
     ///
     /// # Errors
     /// `conflict`, when the key was used with another body; whatever `make` refuses, which is not
@@ -58,7 +58,7 @@ impl Directory {
                 Ok(made) => return Ok(Answered::First(made)),
                 Err(error) => error,
             };
-            // Who asked before may have given up, and what was begun for it have ended since.
+            // The first request may have been given up, and what it began may have ended since.
             match global::find(&core.db, once.scope, now).await {
                 Ok(Some(first)) => first.again(&once).map(Answered::Again),
                 Ok(None) | Err(_) => Err(refused),

@@ -1,8 +1,8 @@
 //! Visitors of apps that were seen lately, so that their requests cost no query.
 //!
 //! A visitor that has left must not come back out of the cache. A look-up takes a ticket before it
-//! asks storage; whoever revokes makes all tickets of that moment worthless after its commit and
-//! before its answer. So what is put in the cache was read after every revocation it could miss.
+//! asks storage; a revocation voids all tickets of that moment, after its commit and before its
+//! answer. So what is put in the cache was read after every revocation it could have missed.
 //!
 //! Who follows a feed meanwhile is told in the same moment, to look whether it is still let in.
 

@@ -30,8 +30,7 @@ impl Directory {
 
     /// Makes a token that a client without a browser redeems, once, for a session of `human` in
     /// `app`; and when it ends. It goes when the human signs out, as every waiting sign-in does.
-    /// On the word of an agent's key, `minted_by`, it and its session are good for as long as that
-    /// key is.
+    /// Made by an agent's key, `minted_by`, it and its session are good for as long as that key is.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
@@ -109,12 +108,12 @@ impl Directory {
         let refused = || Error::new(ErrorCode::GrantInvalid, "this sign-in is no longer good");
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
-            // A paused agent's is refused and not spent: it is good again once the agent is.
+            // A paused agent's grant is refused, not spent: it is good again once the agent is.
             if !core.vouched(session_grants::minted_by(&core.db, grant.hash().0).await?)? {
                 return Err(refused().into());
             }
             let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
-            // However a COMMIT ended that is lost, memory holds no grant: it is not in doubt.
+            // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
             let SessionGrant { human, minted_by, .. } =
                 consumed.map_err(Error::from)?.ok_or_else(refused)?;
             Ok(core.create_participant(app, Arrival::Human { human, share, minted_by }).await?)

@@ -1,5 +1,5 @@
-//! Uses of keys and sessions that storage does not know yet, written down in batches: a request
-//! must not cost a commit because it was authenticated.
+//! Uses of keys and sessions that storage does not know yet, written down in batches:
+//! authenticating a request must not cost a commit.
 
 use std::collections::HashMap;
 

@@ -167,7 +167,7 @@ impl Directory {
         .await
     }
 
-    /// Tells when [`is_here`](Self::is_here) may have another answer for this visitor than now.
+    /// Tells when the answer of [`is_here`](Self::is_here) for this visitor may have changed.
     ///
     /// # Errors
     /// `unavailable`.
@@ -186,7 +186,7 @@ impl Directory {
     }
 
     /// Lets a visitor into `app` by the grant link whose token has this hash, and counts a use of
-    /// it; `by` is whoever has the link. Both or neither: a link is not used up for nobody.
+    /// it; `by` is whoever has the link. Both or neither: no use of a link is lost.
     ///
     /// # Errors
     /// `grant_invalid` for a link that is unknown, used up, expired or revoked; those of
@@ -210,7 +210,7 @@ impl Directory {
             match app.apply(by, Op::RedeemGrant { token: token.0, visitor }, None, 0).await {
                 Ok(_) => Ok(visit),
                 Err(refused) => {
-                    // One that stays is nobody, and ends by itself.
+                    // A visitor that stays without a link is nobody, and ends by itself.
                     let _ = core.revoke_participant(visitor, visit.token.hash()).await;
                     Err(refused)
                 }
@@ -286,7 +286,7 @@ impl Core {
 
     async fn revoke_participant(&self, id: ParticipantId, hash: SecretHash) -> Result<()> {
         let revoked = participants::revoke(&self.db, id).await;
-        // Also where nobody knows whether it was: the next request asks storage.
+        // Also where the outcome is unknown: the next request asks storage.
         self.participants.forget(hash);
         revoked?;
         Ok(())

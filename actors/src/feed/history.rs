@@ -6,12 +6,12 @@ use rookery_storage::feed;
 use super::{FeedEvent, sight::Sight};
 use crate::{control::Control, registry::AppHandle};
 
-/// Events that a row's history shows at most.
+/// Most events that a row's history shows.
 pub const HISTORY_EVENTS_MAX: u32 = 100;
 
 impl Control {
-    /// What happened to a row, the last first, as `caller` may see it now: as far as the feed's
-    /// retention goes, and [`HISTORY_EVENTS_MAX`] events of that.
+    /// What happened to a row, the last first, as `caller` may see it now: as far back as the feed
+    /// is kept, and at most [`HISTORY_EVENTS_MAX`] events.
     ///
     /// # Errors
     /// Those of a read.

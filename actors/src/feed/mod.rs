@@ -125,13 +125,14 @@ impl AppHandle {
         }
     }
 
-    /// The number up to which events are kept no longer: also where retention has yet to take them.
+    /// The number up to which events are no longer kept, even where retention has yet to delete
+    /// them.
     fn feed_floor(&self, root: &Root) -> u64 {
         let kept = self.env().options.feed_retention_events;
         self.slot.floor().max(root.seq.saturating_sub(kept))
     }
 
-    /// The time before which events are kept no longer.
+    /// The time before which events are no longer kept.
     fn feed_begins(&self) -> Timestamp {
         let days = i64::from(self.env().options.feed_retention_days);
         self.env().clock.now().plus_seconds(-days * DAY_S)

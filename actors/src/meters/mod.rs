@@ -101,7 +101,7 @@ impl Usage {
         !self.listed.load(Ordering::SeqCst) && !self.listed.swap(true, Ordering::SeqCst)
     }
 
-    /// Puts what was counted aside with its hour, and begins the next one.
+    /// Sets what was counted aside with its hour, and begins the next hour.
     #[cold]
     fn turn(&self, hour: i32) {
         let mut pending = self.pending.lock();

@@ -16,9 +16,9 @@ use rookery_storage::{
 use super::Whose;
 use crate::{Control, registry::AppHandle};
 
-/// Hours that a report of page views goes back at most.
+/// Most hours that a report of page views goes back.
 const HOURS_SHOWN_MAX: i32 = 168;
-/// Countries, and referrers, that a report names at most.
+/// Most countries, and most referrers, that a report names.
 const SOURCES_SHOWN_MAX: u32 = 100;
 
 /// How the pages of an app were seen.
@@ -26,7 +26,7 @@ const SOURCES_SHOWN_MAX: u32 = 100;
 pub struct Analytics {
     /// Of the whole window.
     pub page_views: u64,
-    /// Of the whole window; who comes on two days counts on both.
+    /// Of the whole window; whoever comes on two days counts twice.
     pub visitors: u64,
     /// By the day, days without views left out.
     pub days: Vec<Seen>,

@@ -24,7 +24,7 @@ use crate::{
     task::to_the_end,
 };
 
-/// Chunks of old meters that one round deletes at most.
+/// Most chunks of old meters that one round deletes.
 const CHUNKS_MAX: usize = 200;
 
 /// Whose meters are rolled up.
@@ -66,7 +66,7 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
             chunk.iter().filter_map(|slot| Some((slot, tally(slot)?))).unzip();
         match stored::roll_up::roll_up(db, tallies.clone()).await {
             Ok(()) => done += tallies.len() as u64,
-            // It may be there: once too few is better than twice.
+            // It may be stored: counting too little is better than counting twice.
             Err(error @ StorageError::MaybeCommitted(_)) => {
                 collector.listed.lock().extend(rest.flatten().cloned());
                 return Err(error.into());

@@ -15,7 +15,7 @@ use tracing::warn;
 
 /// How long a page waits for it.
 const WAIT_MAX: Duration = Duration::from_millis(250);
-/// After it could not be had, nobody asks for it again for so long.
+/// Pause after a failed fetch.
 const FAILED_FOR: Duration = Duration::from_secs(10);
 
 /// A salt.
@@ -34,7 +34,7 @@ struct Held {
 }
 
 impl DaySalt {
-    /// That of `day`, if it can be had at once or nearly so.
+    /// The salt of `day`, if it can be had at once or nearly so.
     pub(super) async fn of(&self, db: &Db, day: i32) -> Option<Salt> {
         match self.0.of(day) {
             Some(salt) => Some(salt),

@@ -120,7 +120,7 @@ pub struct WatchedSecond {
 /// Kept of an app while somebody looks at it.
 pub(crate) struct Watch {
     since: Instant,
-    /// When each message entered that has not left the app, by a number of its own. No more than
+    /// When each message that has not left the app entered it, by a number of its own. No more than
     /// the mailbox takes.
     waiting: Mutex<Waiting>,
     wait: Histogram,
@@ -179,8 +179,8 @@ impl Watch {
         self.waiting.lock().entered.remove(&number);
     }
 
-    /// How long the oldest of `queued` messages has been with the app. One that was there before
-    /// anybody looked has been there for as long as somebody looks, at least.
+    /// How long the oldest of `queued` messages has been with the app. Of one that was there before
+    /// anybody looked, only the time since then is known.
     pub(crate) fn oldest_wait(&self, queued: usize) -> Option<Duration> {
         let waiting = self.waiting.lock();
         let first = waiting.entered.first_key_value().map(|(_, at)| *at);

@@ -137,7 +137,8 @@ impl MessageOutcome {
     }
 
     /// Whether the service failed at it, whoever is to blame.
-    pub(crate) const fn is_failure(self) -> bool {
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
         matches!(self, Self::Shed | Self::Unavailable | Self::Failed)
     }
 

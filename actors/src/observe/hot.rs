@@ -195,7 +195,7 @@ impl HotApps {
         }
     }
 
-    /// The hottest apps, hottest first; none that did nothing of this kind.
+    /// The hottest apps, hottest first, without those that did nothing of this kind.
     pub(crate) fn top(
         &self,
         measure: Measure,

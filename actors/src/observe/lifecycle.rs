@@ -12,6 +12,7 @@ use rookery_domain::{Timestamp, id::AppId};
 use serde::Serialize;
 
 use super::histogram::{Distribution, Histogram};
+use crate::supervision::policy::Verdict;
 
 /// Crashes that are remembered one by one.
 pub const CRASHES_KEPT: usize = 1_000;
@@ -21,7 +22,7 @@ const CAUSE_BYTES_MAX: usize = 500;
 /// The states that are counted; an app in none of them is dormant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AppState {
+pub enum CountedState {
     /// An actor runs.
     Live,
     /// An actor is being started.
@@ -32,7 +33,7 @@ pub enum AppState {
     Quarantined,
 }
 
-impl AppState {
+impl CountedState {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Live, Self::Waking, Self::Restarting, Self::Quarantined];
 
@@ -94,7 +95,7 @@ impl StopCause {
 /// What was decided after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum CrashDecision {
     /// Started again at once.
     Restart,
     /// Starts again after a wait, when somebody asks.
@@ -103,7 +104,17 @@ pub enum Decision {
     Quarantine,
 }
 
-impl Decision {
+impl From<Verdict> for CrashDecision {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Restart => Self::Restart,
+            Verdict::Backoff(_) => Self::Backoff,
+            Verdict::Quarantine => Self::Quarantine,
+        }
+    }
+}
+
+impl CrashDecision {
     /// Every decision.
     pub const ALL: [Self; 3] = [Self::Restart, Self::Backoff, Self::Quarantine];
 
@@ -132,7 +143,7 @@ pub struct Crash {
     /// What the crash said.
     pub cause: String,
     /// What was decided.
-    pub decision: Decision,
+    pub decision: CrashDecision,
     /// Crashes in the streak, this one included.
     pub crashes: u32,
 }
@@ -140,11 +151,11 @@ pub struct Crash {
 /// Comings and goings.
 #[derive(Default)]
 pub(crate) struct Lifecycle {
-    states: [AtomicI64; AppState::ALL.len()],
+    states: [AtomicI64; CountedState::ALL.len()],
     started: AtomicU64,
     start_failures: AtomicU64,
     stops: [AtomicU64; StopCause::ALL.len()],
-    restarts: [AtomicU64; Decision::ALL.len()],
+    restarts: [AtomicU64; CrashDecision::ALL.len()],
     wake: Histogram,
     ring: Mutex<Ring>,
     /// Apps that are held back: restarting or quarantined.
@@ -160,28 +171,28 @@ struct Ring {
 /// What [`Lifecycle`] counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LifecycleTotals {
-    /// Apps by [`AppState`].
-    pub states: [u64; AppState::ALL.len()],
+    /// Apps by [`CountedState`].
+    pub states: [u64; CountedState::ALL.len()],
     /// Incarnations started.
     pub started: u64,
     /// Starts that failed.
     pub start_failures: u64,
     /// Incarnations that ended, by [`StopCause`].
     pub stops: [u64; StopCause::ALL.len()],
-    /// Crashes by [`Decision`].
-    pub restarts: [u64; Decision::ALL.len()],
+    /// Crashes by [`CrashDecision`].
+    pub restarts: [u64; CrashDecision::ALL.len()],
     /// What starts cost.
     pub wake: Distribution,
 }
 
 impl Lifecycle {
     /// An app went from one state to another.
-    pub(crate) fn moved(&self, app: AppId, from: Option<AppState>, to: Option<AppState>) {
+    pub(crate) fn moved(&self, app: AppId, from: Option<CountedState>, to: Option<CountedState>) {
         if from == to {
             return;
         }
-        let held = |state: Option<AppState>| {
-            matches!(state, Some(AppState::Restarting | AppState::Quarantined))
+        let held = |state: Option<CountedState>| {
+            matches!(state, Some(CountedState::Restarting | CountedState::Quarantined))
         };
         if let Some(from) = from {
             self.states[from as usize].fetch_sub(1, Relaxed);

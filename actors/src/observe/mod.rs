@@ -24,11 +24,14 @@ use self::{
     activity::SeenMessage,
     counters::{MessageKind, MessageOutcome, ShardCounters, ShardTotals},
     hot::HotApps,
-    lifecycle::{AppState, Crash, Decision, Lifecycle, LifecycleTotals, StopCause},
+    lifecycle::{CountedState, Crash, CrashDecision, Lifecycle, LifecycleTotals, StopCause},
 };
 use crate::{
     app::root::Root,
-    registry::{shards::SHARDS, slot::Slot},
+    registry::{
+        shards::{SHARDS, shard_of},
+        slot::Slot,
+    },
 };
 
 /// Apps of one shard that one tick looks at; further ones are taken by the next tick.
@@ -147,13 +150,13 @@ impl Observer {
             app: None,
             subject,
             cause,
-            decision: Decision::Restart,
+            decision: CrashDecision::Restart,
             crashes: 1,
         });
     }
 
     /// A slot's state changed.
-    pub(crate) fn moved(&self, slot: &Slot, from: Option<AppState>, to: Option<AppState>) {
+    pub(crate) fn moved(&self, slot: &Slot, from: Option<CountedState>, to: Option<CountedState>) {
         self.lifecycle.moved(slot.id, from, to);
     }
 
@@ -197,9 +200,4 @@ pub(crate) struct Ended {
     pub(crate) bytes: usize,
     pub(crate) took: Duration,
     pub(crate) at: Timestamp,
-}
-
-/// The shard of an app.
-pub(crate) fn shard_of(app: AppId) -> usize {
-    usize::from(app.uuid().as_bytes()[14]) % SHARDS
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     app::message::Message,
-    registry::{AppHandle, Apps, Observation},
+    registry::{AppHandle, Apps, Observation, shards::shard_of},
 };
 
 /// Apps in one page of the tree.
@@ -137,7 +137,7 @@ impl AppHandle {
         AppView {
             oldest_wait: watch.and_then(|watch| watch.oldest_wait(self.slot.queued())),
             observation: self.observe(),
-            shard: super::shard_of(self.id()),
+            shard: shard_of(self.id()),
             state_age_ms: uptime.saturating_sub(since).as_millis() as u64,
             mailbox_limit: env.options.mailbox_limit,
             last_wake_at: Some(Timestamp(woke_at)).filter(|at| at.0 > 0),

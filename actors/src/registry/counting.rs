@@ -102,8 +102,8 @@ pub(crate) struct Queued {
 
 impl Queued {
     /// A message of so many bytes enters the queue of `slot`'s app; it leaves when this is dropped.
-    /// `None` when the app's messages would weigh more than `bytes_max` together. One alone is let
-    /// in whatever it weighs.
+    /// `None` when the app's messages would weigh more than `bytes_max` together. A single message
+    /// is let in whatever it weighs.
     pub(crate) fn new(slot: &Arc<Slot>, bytes: usize, bytes_max: usize) -> Option<Self> {
         let before = slot.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         if before > 0 && before + bytes > bytes_max {

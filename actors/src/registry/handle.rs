@@ -1,5 +1,5 @@
-//! One app as everybody outside of its actor holds it: reads its published state, asks its actor,
-//! and wakes it when there is none.
+//! One app as everybody outside its actor holds it: reads its published state, asks its actor, and
+//! wakes it when there is none.
 //!
 //! What is not here: how the app is found (the registry), and what it decides (`app`).
 
@@ -32,9 +32,9 @@ const INCARNATIONS_TRIED_MAX: usize = 4;
 const COMMIT_GRACE: Duration = Duration::from_secs(15);
 /// How long an incarnation that handed a request back may take to leave its slot.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
-/// One app's requests may take one part in so many of the global budget of bytes.
+/// The part of the global budget of bytes that one app's requests may take: one in this many.
 const BYTES_OF_APP_ONE_IN: usize = 8;
-/// Bytes that one request costs at least, of the global budget.
+/// Fewest bytes of the global budget that one request costs.
 const REQUEST_BYTES_MIN: usize = 512;
 
 /// One app, found. Cheap to clone; valid whatever becomes of the app.
@@ -180,7 +180,7 @@ impl AppHandle {
                     incarnations += 1;
                     self.until_left(live.incarnation).await;
                 }
-                // A port answers as it is dropped, so only the time can be over.
+                // A port answers even when it is dropped, so only the time can be over.
                 Ok(Err(_)) | Err(_) => {
                     return Err(
                         Error::unknown_outcome().caused_by("the app's actor does not answer")

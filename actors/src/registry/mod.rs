@@ -86,7 +86,7 @@ impl Apps {
         let known = self.inner.slugs.read().get(id_or_slug).copied();
         if let Some(id) = known {
             match self.by_id(id).await {
-                // That one is destroyed; another one may have the slug by now.
+                // This one is destroyed; another one may have the slug by now.
                 Err(error) if error.code == ErrorCode::AppNotFound => self.unlink(id_or_slug, id),
                 found => return found,
             }
@@ -112,8 +112,9 @@ impl Apps {
         self.adopt(record.ok_or_else(Error::app_not_found)?).await
     }
 
-    /// The app that storage knows by this record: found here, or put here dormant. What is known here
-    /// already is newer than any record read before, but where how the last commit ended is in doubt.
+    /// The handle of a stored record; adds a dormant slot where there is none. A slot that exists is
+    /// newer than any record, unless the outcome of its last commit is unknown.
+    ///
     /// To be called right after the record was read: an app that is destroyed in between would come
     /// back, until somebody wakes it.
     ///
@@ -179,7 +180,7 @@ impl Apps {
         }
     }
 
-    /// Has `slug` lead to the app no more; a new app may have taken it already.
+    /// Stops `slug` from leading to the app; a new app may have taken it already.
     fn unlink(&self, slug: &str, id: AppId) {
         let mut slugs = self.inner.slugs.write();
         if slugs.get(slug) == Some(&id) {
@@ -222,7 +223,7 @@ impl Apps {
         AppHandle { apps: self.clone(), slot, from_trash: false }
     }
 
-    /// The app in its place, once it is known how its last commit ended.
+    /// The handle of the slot's app, once the outcome of its last commit is known.
     async fn present(&self, slot: Arc<Slot>) -> Result<AppHandle> {
         if slot.in_doubt().is_some() {
             wake::settle_doubt(self, &slot).await?;

@@ -31,6 +31,11 @@ use crate::{
 /// Shard supervisors.
 pub(crate) const SHARDS: usize = 8;
 
+/// The shard of an app.
+pub(crate) fn shard_of(app: AppId) -> usize {
+    usize::from(app.uuid().as_bytes()[14]) % SHARDS
+}
+
 /// The shards and what each one's children are.
 pub(crate) struct Shards {
     shards: Vec<ArcSwap<Shard>>,
@@ -191,7 +196,7 @@ impl Shards {
     }
 
     fn of(&self, app: AppId) -> Arc<Shard> {
-        self.shards[crate::observe::shard_of(app)].load_full()
+        self.shards[shard_of(app)].load_full()
     }
 }
 

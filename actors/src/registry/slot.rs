@@ -31,7 +31,7 @@ use crate::{
     observe::{
         Observer,
         activity::Activity,
-        lifecycle::{Crash, Decision, StopCause},
+        lifecycle::{Crash, StopCause},
     },
     supervision::policy::{CrashStreak, Verdict},
 };
@@ -74,8 +74,8 @@ pub(crate) struct Slot {
     used_ms: AtomicU64,
     /// Milliseconds since process start until which its decisions are made aside.
     slow_until_ms: AtomicU64,
-    /// The incarnation that has a group with the writer, or had when it ended: what storage holds of
-    /// the app may be newer than `record`. 0 for none.
+    /// The incarnation that has a group with the writer, or had one when it ended: storage may be
+    /// newer than `record`. 0 for none.
     in_doubt: AtomicU64,
     /// Events up to this number are no longer kept.
     floor: AtomicU64,
@@ -183,7 +183,7 @@ impl Slot {
         }
     }
 
-    /// A start crashed: that counts as every crash does. Returns what is to happen.
+    /// A start crashed, which counts like every crash. Returns what is to happen.
     pub(crate) fn start_crashed(
         &self,
         cause: &str,
@@ -215,11 +215,7 @@ impl Slot {
             app: Some(self.id),
             subject: self.record.load().slug.to_string(),
             cause: cause.to_owned(),
-            decision: match verdict {
-                Verdict::Restart => Decision::Restart,
-                Verdict::Backoff(_) => Decision::Backoff,
-                Verdict::Quarantine => Decision::Quarantine,
-            },
+            decision: verdict.into(),
             crashes: self.crashes(),
         }
     }
@@ -322,21 +318,21 @@ impl Slot {
         self.in_doubt.store(incarnation, Ordering::Release);
     }
 
-    /// Notes that it is known how the last group ended.
+    /// Notes that the outcome of the last group is known.
     pub(crate) fn clear_doubt(&self) {
         self.in_doubt.store(0, Ordering::Release);
     }
 
-    /// The incarnation that ended before it was known how its last commit did, if the record may be
-    /// older than what storage holds for its sake.
+    /// The incarnation whose last commit has an unknown outcome: until that is known, `record` may be
+    /// older than storage.
     pub(crate) fn in_doubt(&self) -> Option<u64> {
         let incarnation = self.in_doubt.load(Ordering::Acquire);
         (incarnation != 0 && self.live.load().is_none()).then_some(incarnation)
     }
 
-    /// Takes the record that storage holds after `incarnation`, of which it was not known how its
-    /// last commit ended. One that has started meanwhile knows better; one that is starting loads the
-    /// same.
+    /// Takes the record that storage holds after `incarnation`, whose last commit had an unknown
+    /// outcome. An incarnation that has started meanwhile knows better; one that is starting loads
+    /// the same.
     pub(crate) fn learn(&self, incarnation: u64, record: AppRecord) {
         let stage = self.stage.lock();
         if !matches!(*stage, Stage::Gone) && self.in_doubt() == Some(incarnation) {
@@ -370,7 +366,7 @@ impl Slot {
         self.history_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Whether more than so many bytes were added since this was true last.
+    /// Whether more than this many bytes were added since this was last true.
     pub(crate) fn take_history(&self, bytes: u64) -> bool {
         let is_more = self.history_bytes.load(Ordering::Relaxed) > bytes;
         if is_more {

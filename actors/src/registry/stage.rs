@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::slot::Waking;
-use crate::observe::lifecycle::AppState;
+use crate::observe::lifecycle::CountedState;
 
 /// What an operator sees of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,13 +41,13 @@ pub(super) enum Stage {
 
 impl Stage {
     /// The state as it is counted.
-    pub(super) const fn counted(&self) -> Option<AppState> {
+    pub(super) const fn counted(&self) -> Option<CountedState> {
         match self {
             Self::Dormant | Self::Gone => None,
-            Self::Waking(_) => Some(AppState::Waking),
-            Self::Live => Some(AppState::Live),
-            Self::BackingOff(_) => Some(AppState::Restarting),
-            Self::Quarantined(_) => Some(AppState::Quarantined),
+            Self::Waking(_) => Some(CountedState::Waking),
+            Self::Live => Some(CountedState::Live),
+            Self::BackingOff(_) => Some(CountedState::Restarting),
+            Self::Quarantined(_) => Some(CountedState::Quarantined),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn start(apps: &Apps, slot: &Arc<Slot>) -> Waking {
     let task = tokio::spawn(async move {
         let started = std::time::Instant::now();
         let env = &apps.inner.env;
-        // One change of the slot for each end: behind it the next start may be on its way already.
+        // One change of the slot for each end: after it the next start may be on its way already.
         match AssertUnwindSafe(wake(&apps, &slot)).catch_unwind().await {
             Ok(Ok(live)) => {
                 let took = started.elapsed();
@@ -72,12 +72,12 @@ pub(super) fn jitter(uptime: std::time::Duration) -> f64 {
     f64::from(uptime.subsec_nanos() % 1_000) / 1_000.0
 }
 
-/// Reads the record of an app of which it is not known how its last commit ended. Starts nothing: one
-/// that must not start now has a record as well.
+/// Reads the record of an app whose last commit has an unknown outcome. Starts nothing: an app that
+/// must not start now has a record as well.
 pub(super) async fn settle_doubt(apps: &Apps, slot: &Slot) -> Result<()> {
     let look = async {
         let _permit = permit(apps).await?;
-        // Others may have waited for the permit and found out.
+        // Others may have found out while this waited for the permit.
         if let Some(incarnation) = slot.in_doubt() {
             let loaded = load(apps, slot).await?;
             slot.learn(incarnation, loaded.record);

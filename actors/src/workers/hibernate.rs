@@ -1,16 +1,15 @@
 //! Hibernation: apps that nobody asks for leave memory, and when all of them together hold more
-//! than the budget, those go first that were used longest ago. An app that somebody needs stays and
-//! is not asked: else a crowd of followed apps would take all places of every round.
+//! than the budget, the least recently used go first. An app that somebody needs stays and is not
+//! asked: otherwise a crowd of followed apps would take all places of every round.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use super::{Context, tour::Round};
 use crate::registry::slot::Slot;
 
-/// Apps that one round puts to rest at most: each ends an actor.
+/// Most apps that one round puts to rest: each ends an actor.
 const RESTS_MAX: u64 = 2_000;
-/// After a round that has reached it the next one follows so soon: time for those that were asked
-/// to leave, so that they are not asked twice.
+/// Pause after a full round, so that apps already asked to leave are not asked twice.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 /// An app used within this time is not put to rest for want of memory: it would be back at once.
 const BUSY: Duration = Duration::from_secs(1);

@@ -26,20 +26,20 @@ use crate::app::{
 
 /// Dormant apps that are read from storage at a time.
 const PAGE: u32 = 200;
-/// Times that one round prunes one app; each takes a bounded number of rows.
+/// How often one round prunes one app; each time takes a bounded number of rows.
 const PRUNES_MAX: usize = 20;
 /// Time between two tours of all feeds.
 const TOUR_EVERY: Duration = Duration::from_secs(600);
-/// An app that added so many times what it may keep is looked at without waiting for the tour.
+/// An app that added this many times what it may keep is looked at without waiting for the tour.
 /// Pruning makes everybody's commits wait, so it is not done sooner than it has to be.
 const FAST_TIMES: u64 = 4;
-/// Answers may have one part in so many of what an app keeps beside its rows.
+/// Answers may take one part in this many of what an app keeps beside its rows.
 const ANSWERS_PART: u64 = 4;
 /// Feeds that one round prunes.
 const FEEDS_MAX: u32 = 500;
-/// Steps that one round takes on one feed; each deletes a bounded number of events.
+/// Most steps that one round takes on one feed; each deletes a bounded number of events.
 const STEPS_MAX: usize = 2_000;
-/// After a step of pruning the writers have so many times as long for themselves.
+/// After a step of pruning the writers have this many times as long for themselves.
 const YIELD_TIMES: u32 = 4;
 
 /// One round over rows; the number that went to the trash.
@@ -125,7 +125,7 @@ async fn is_due_in_storage(
     Ok(false)
 }
 
-/// Prunes one app; a failure is logged and keeps nobody else.
+/// Prunes one app; a failure is logged and holds up nobody else.
 async fn prune(context: &Context, app: AppId) -> u64 {
     let mut pruned = 0;
     for _ in 0..PRUNES_MAX {
@@ -219,7 +219,7 @@ async fn yield_to_writers(began: Instant) {
     tokio::time::sleep(began.elapsed() * YIELD_TIMES).await;
 }
 
-/// Prunes one feed; a failure is logged and keeps nobody else.
+/// Prunes one feed; a failure is logged and holds up nobody else.
 async fn feed(context: &Context, app: AppId, keep: feed::FeedRetention) -> Round {
     let mut round = Round::default();
     if let Err(error) = answers(context, app, keep.bytes).await {

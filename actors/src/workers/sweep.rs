@@ -1,26 +1,30 @@
-//! The sweeper: what is due leaves for good, and what memory knows of apps that nobody asks for. In
-//! bounded portions: what one round does not get to
-//! is found again by the next, which then comes soon.
+//! The sweeper: destroys what is due, in bounded portions, and forgets slots that nobody asks for.
+//! What a round leaves, the next one finds, and comes soon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rookery_domain::{ErrorCode, Result, id::AppId, principal::Caller, time::DAY_S};
+use rookery_domain::{
+    ErrorCode, Result,
+    id::AppId,
+    principal::Caller,
+    time::{DAY_S, MICROS_PER_SECOND},
+};
 use rookery_storage::{apps::purge, expiry, idempotency, trash};
 use tracing::{info, warn};
 
 use super::{Context, tour::Round};
 use crate::app::message::{AppOp, Op, Reply};
 
-/// Apps that one round destroys at most.
+/// Most apps that one round destroys.
 const APPS_MAX: u32 = 100;
-/// Portions of the trash that one round purges at most.
+/// Most portions of the trash that one round purges.
 const TRASH_PAGES_MAX: usize = 20;
-/// Chunks of expired records that one round forgets at most, of each kind.
+/// Most chunks of expired records of each kind that one round forgets.
 const CHUNKS_MAX: usize = 20;
 /// Contents of assets that nothing refers to are kept this long: a deploy may be on its way.
 const BLOB_GRACE_S: i64 = 3_600;
 
-/// One round; apps and rows that it destroyed.
+/// One round; returns how many apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
     let mut round = purges(context).await?;
     round.done += context.control.abandon_orphans().await?;
@@ -68,7 +72,7 @@ async fn due_apps(context: &Context) -> Result<Round> {
             }
             // It was restored, or destroyed by its owner, since the list was made.
             Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::AppNotFound) => {}
-            // One app that cannot be loaded must not keep the others.
+            // One app that cannot be loaded must not hold up the others.
             Err(error) => warn!(app.id = %app, %error, "a due app could not be destroyed"),
         }
     }
@@ -108,7 +112,7 @@ async fn due_rows(context: &Context) -> Result<Round> {
             }
             match decide(context, app, AppOp::PurgeTrash(rows)).await {
                 Ok(count) => done += count,
-                // One app that cannot be loaded must not keep the others, now and next time.
+                // One app that cannot be loaded must not hold up the others, now and next time.
                 Err(error) => {
                     warn!(app.id = %app, %error, "its trash could not be emptied");
                     kept.insert(app);
@@ -138,7 +142,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
             let asked = oldest.len() as u64;
             let count = match decide(context, app, AppOp::TrimTrash(oldest)).await {
                 Ok(count) => count,
-                // One app that cannot be loaded must not keep the others.
+                // One app that cannot be loaded must not hold up the others.
                 Err(error) => {
                     warn!(app.id = %app, %error, "its trash could not be trimmed");
                     0
@@ -170,7 +174,7 @@ async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
 async fn expired(context: &Context) -> Result<bool> {
     let db = &context.db;
     let now = context.env().clock.now();
-    let day = i32::try_from(now.0.div_euclid(DAY_S * 1_000_000)).unwrap_or(i32::MAX);
+    let day = i32::try_from(now.0.div_euclid(DAY_S * MICROS_PER_SECOND)).unwrap_or(i32::MAX);
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
     let chunk = u64::from(idempotency::FORGET_CHUNK);
     let mut more = true;

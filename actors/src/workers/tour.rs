@@ -1,5 +1,5 @@
-//! Going round: a round has bounds, and what it had to leave is found by the next ones, wherever
-//! among all apps it is. So those that come first, and those that fail, keep nobody else waiting.
+//! Going round: a round has bounds, and the next ones find what it had to leave, wherever among all
+//! apps that is. So apps that come first, and apps that fail, keep no others waiting.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use rookery_domain::id::AppId;
 use rookery_storage::trash::DueRow;
 use tokio::time::Instant;
 
-/// After a round that one of its bounds has ended the next one follows so soon. What nobody bounds
-/// by itself must be dealt with as fast as it arises; the pause is the others'.
+/// Pause after a round that a bound cut short. Work that nothing else bounds must keep up with its
+/// source; the pause is for the other writers.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// What a round did.
@@ -27,7 +27,7 @@ impl std::ops::AddAssign for Round {
     }
 }
 
-/// Where the next round goes on, when the last one had to end before it had looked at everything.
+/// Where the next round goes on when the last one ended before it had looked at everything.
 #[derive(Default)]
 pub(super) struct Positions {
     /// The dormant app that row retention looked at last.
@@ -59,18 +59,18 @@ impl Tour {
         self.resting_until = Some(Instant::now() + time);
     }
 
-    /// Has the next round go round, whenever the last one ended.
+    /// Has the next round begin a tour, whenever the last one ended.
     pub(super) const fn wake(&mut self) {
         self.resting_until = None;
     }
 
-    /// Whether the last tour ended only lately.
+    /// Whether the last tour ended only a short time ago.
     pub(super) fn is_resting(&self) -> bool {
         self.resting_until.is_some_and(|until| until > Instant::now())
     }
 
-    /// Ends a page of so many apps; whether to go on soon. Apps that failed are no reason to go
-    /// round again: they are met on the next tour, whenever that is.
+    /// Ends a page of so many apps; returns whether to go on soon. Apps that failed are no reason
+    /// to go round again: they are met on the next tour, whenever that is.
     pub(super) fn end_page(&mut self, apps: usize, limit: u32) -> bool {
         if apps >= limit as usize {
             return true;

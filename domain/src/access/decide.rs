@@ -184,8 +184,8 @@ impl<'a> Access<'a> {
     }
 
     /// The row, if there is one and the caller's read list shows it. A credential of scope `own`
-    /// does not see what it did not create; one that may update but not read is measured by the
-    /// owner's read list: which rows there are for it is the owner's sight, what they hold is not shown.
+    /// does not see what it did not create; for one that may update but not read, the owner's read
+    /// list says which rows there are, and what they hold is not shown.
     fn visible(
         &self,
         grant: Option<CollectionGrant>,

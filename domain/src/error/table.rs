@@ -108,8 +108,8 @@ error_table! {
         "None of the subjects in the collection's `read` list holds for the caller.",
         "Use a caller that holds one of the subjects in required, or let the manifest name more under read.";
     CollectionSchemaInvalid = "collection_schema_invalid", 400, false,
-        "A collection's schema is no single reference into `$defs`, leads nowhere, or is no valid JSON Schema 2020-12.",
-        "Write {\"$ref\": \"#/$defs/Name\"} with an object of that name under $defs, and put referenced parts inline.";
+        "A collection's schema is no single reference into `$defs`, leads nowhere, or is no JSON Schema 2020-12 that is accepted here.",
+        "Correct the place at details.path as the message says. A collection's schema is {\"$ref\": \"#/$defs/Name\"}; the object of that name stands under $defs, its parts inline.";
     CollectionWriteBudgetExceeded = "collection_write_budget_exceeded", 409, false,
         "The day's anonymous writes to this collection are used up, for the network or for everybody.",
         "Wait until details.resets_at, or write as a member, whom the budget does not count.";
@@ -232,7 +232,7 @@ error_table! {
         "Use the channel email.";
     NotifyInvalid = "notify_invalid", 400, false,
         "A rule under `notify` is malformed.",
-        "Correct the member at details.path: a rule needs on, collection, to, channels, subject and body.";
+        "Correct the member at details.path: a rule needs on, collection, to, subject and body.";
     NotifyPushRequiresPublic = "notify_push_requires_public", 400, false,
         "Only a public app may use the channel `push`.",
         "Set visibility to public, or use the channel email.";
@@ -286,7 +286,7 @@ error_table! {
         "Choose another slug, or leave it out to get a generated one.";
     SoftDeleted = "soft_deleted", 410, false,
         "The app or row is in the trash.",
-        "Restore it first, or read it with ?include_deleted=true.";
+        "Its owner, or an agent of the owner, restores it first, or reads the app with ?include_deleted=true; nobody else can.";
     TooManyCollections = "too_many_collections", 400, false,
         "The manifest declares more collections than an app may have.",
         "Declare fewer, or split the app in two.";
@@ -309,8 +309,8 @@ error_table! {
         "Live rows share a value of a field that is to become unique, so nothing was deployed.",
         "Change or delete the rows that share it, then deploy again; force does not help here.";
     UniqueConflict = "unique_conflict", 409, false,
-        "A live row has this value in a unique field already; case and outer spaces do not count.",
-        "Use another value, or upsert on that field.";
+        "A live row, or another row of the same request, has this value in a unique field; case and outer spaces do not count.",
+        "Use another value, or upsert on that field; each row of a deploy's input_data needs a value of its own.";
     UnknownEventType = "unknown_event_type", 422, false,
         "The manifest declares no event of this type.",
         "Check the type, or declare it under events.";

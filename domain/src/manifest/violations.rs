@@ -6,13 +6,12 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
+pub(super) use crate::text::quoted as quoted_text;
 use crate::{Error, ErrorCode, Result};
 
 /// Violations that one answer lists. Of a manifest with more it lists the first, and how many it
 /// left out stands in `details.left_out`.
 pub const VIOLATIONS_MAX: usize = 100;
-/// Characters of an offending value that a message quotes.
-const QUOTED_CHARS_MAX: usize = 64;
 
 /// The violations of one kind so far.
 #[derive(Debug)]
@@ -83,13 +82,5 @@ pub(super) fn quoted(value: &Value) -> String {
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
-}
-
-/// A text as a message shows it.
-pub(super) fn quoted_text(text: &str) -> String {
-    match text.char_indices().nth(QUOTED_CHARS_MAX) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
     }
 }

@@ -93,7 +93,7 @@ impl VisitorSketch {
         }
     }
 
-    /// The sketch with these bytes; `None` when they are none.
+    /// The sketch with these bytes; `None` when they are no sketch.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes.split_first()? {

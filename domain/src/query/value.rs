@@ -63,7 +63,7 @@ impl<'v> Ref<'v> {
     pub(super) fn step(&self, name: &str) -> Option<Self> {
         match self {
             Self::Object(members) => members.get(name).map(Self::of),
-            Self::Array(items) => items.get(name.parse::<usize>().ok()?).map(Self::of),
+            Self::Array(items) => items.get(index(name)?).map(Self::of),
             _ => None,
         }
     }
@@ -97,6 +97,12 @@ impl<'v> Ref<'v> {
             _ => None,
         }
     }
+}
+
+/// An index in its one spelling: `00` and `+1` are none.
+fn index(step: &str) -> Option<usize> {
+    let is_one = step == "0" || step.starts_with(|digit: char| matches!(digit, '1'..='9'));
+    is_one.then(|| step.parse().ok())?
 }
 
 /// The order of two numbers by their exact values, whichever way they are held.

@@ -50,7 +50,7 @@ fn walk(schema: &Value, pointer: &str, found: &mut Vec<Fault>) {
     }
 }
 
-/// Whether `schema` names types of which `object` is none.
+/// Whether `schema` names types and `object` is not among them.
 #[must_use]
 pub fn excludes_objects(schema: &Value) -> bool {
     match schema.get("type") {

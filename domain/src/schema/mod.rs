@@ -168,7 +168,7 @@ fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validat
         .map_err(|error| fault_of(&error))
 }
 
-/// How an inspected schema of `text_bytes` is none by the metaschema of draft 2020-12.
+/// Why an inspected schema of `text_bytes` does not hold by the metaschema of draft 2020-12.
 ///
 /// # Errors
 /// The first [`FAULTS_MAX`] faults; never an empty list.

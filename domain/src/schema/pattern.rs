@@ -54,8 +54,7 @@ pub fn check(patterns: &[Pattern], text_max: usize) -> Result<usize, Vec<Fault>>
     if faults.is_empty() { Ok(largest) } else { Err(faults) }
 }
 
-/// # Errors
-/// Says why it is none that can be used.
+/// # Errors Says why it cannot be used.
 fn cost(pattern: &str, text_max: u64) -> Result<Cost, String> {
     let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| not_linear())?;
     let hir = regex_syntax::parse(&translated).map_err(|_| not_linear())?;

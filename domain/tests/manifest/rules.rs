@@ -258,6 +258,26 @@ fn webhook_rules() {
             json!({"when": {"field": "state", "op": "in", "value": ["a"], "edge": true}}),
         ],
     );
+    let message_of = |url: &str| {
+        let refused = parse(&with("webhooks", &webhook(), &json!({"url": url})));
+        refused.err().map(|error| error.message).unwrap_or_default()
+    };
+    assert_eq!(
+        message_of("http://hooks.example.org/secret?token=secret"),
+        "/webhooks/0/url: \"http://hooks.example.org\": must start with https://"
+    );
+    for (url, shown) in [
+        ("https://localhost/secret", "\"https://localhost\": "),
+        ("https://10.0.0.1\\secret", "\"https://10.0.0.1\": "),
+        ("https://hooks.example.org/a secret", "\"https://hooks.example.org\": "),
+        ("hooks.example.org/secret", "\"hooks.example.org\": "),
+        ("https://user:se/secret@hooks.example.org/", ""),
+        ("/secret", ""),
+    ] {
+        let message = message_of(url);
+        assert!(message.starts_with(&format!("/webhooks/0/url: {shown}")), "{message}");
+        assert!(!message.contains("secret") && !message.contains("user:"), "{message}");
+    }
     // One that was admitted before a name was reserved still is.
     let old = with("webhooks", &webhook(), &json!({"url": "https://x.test/"}));
     assert_eq!(manifest::reload(&old).expect("a manifest").webhook_targets, ["https://x.test/"]);

@@ -43,8 +43,8 @@ impl Leave {
         participant.map_or(Self::Unbounded, |one| Self::Visitor(Arc::clone(one)))
     }
 
-    /// Whether a key or session is still good: for what is made on its word after a body was waited
-    /// for. Of a visitor's token only [`Leave::over`] tells.
+    /// Whether a key or session is still good: asked again when something is made after the body was
+    /// waited for. Of a visitor's token only [`Leave::over`] tells.
     ///
     /// # Errors
     /// The refusal when it is not; `unavailable`.
@@ -56,7 +56,7 @@ impl Leave {
         }
     }
 
-    /// Completes with the refusal when it is good no more.
+    /// Completes with the refusal once it is no longer good.
     pub async fn over(&self, state: &AppState) -> Error {
         // After each end it may still be good: accounts are loaded anew after a crash, and a human
         // may have left another app.

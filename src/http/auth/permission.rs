@@ -192,7 +192,7 @@ pub struct OwnerAgent<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-/// The owner of the app in the path, in person: an agent does not do.
+/// The owner of the app in the path, in person: an agent will not do.
 #[derive(Debug, Clone)]
 pub struct HumanOwner<L = Live> {
     /// The app.
@@ -202,7 +202,7 @@ pub struct HumanOwner<L = Live> {
     lifecycle: PhantomData<L>,
 }
 
-/// The owner or a member of the app in the path, in person: an agent does not do.
+/// The owner or a member of the app in the path, in person: an agent will not do.
 #[derive(Debug, Clone)]
 pub struct HumanMember<L = Readable> {
     /// The app.

@@ -1,6 +1,6 @@
 //! The app record (contract part 4): what every route about an app answers, in one home.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, str::FromStr, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
@@ -11,9 +11,10 @@ use rookery_domain::{
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
     manifest::Warning,
+    text::quoted,
 };
 use rookery_storage::apps::CollectionCounts;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use utoipa::ToSchema;
 
 use crate::state::AppState;
@@ -90,7 +91,7 @@ pub enum StatusBody {
 }
 
 /// Who reaches an app's page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VisibilityBody {
     /// The owner and members.
@@ -99,6 +100,26 @@ pub enum VisibilityBody {
     Link,
     /// Everybody.
     Public,
+}
+
+impl FromStr for VisibilityBody {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "private" => Ok(Self::Private),
+            "link" => Ok(Self::Link),
+            "public" => Ok(Self::Public),
+            _ => Err(format!("must be private, link or public, not {}", quoted(text))),
+        }
+    }
+}
+
+// Not derived: what was sent is no secret here, so that a refusal may quote it.
+impl<'de> Deserialize<'de> for VisibilityBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// Migration mode: row writes of the owner are marked `silent` in the feed and set off nothing.

@@ -63,7 +63,8 @@ pub(crate) struct ListParams {
     /// "prefix" | "exists": ...}`; `and`, `or`, `not`. An absent field compares as `null`, so `ne`
     /// holds for it, and `exists` tells the two apart. An order holds between two numbers or two
     /// texts alone; dates in `data` compare as texts. `contains` looks for a part of a text, or an
-    /// item of an array. More in `/reference/api.md`.
+    /// item of an array. A whole number in a path is an index of an array (`tags.0`), without leading
+    /// zeros. More in `/reference/api.md`.
     #[param(example = r#"{"status": "open", "n": {"gte": 3}}"#)]
     pub(crate) filter: Option<String>,
     /// Fields in order, `-` for descending; ties go by key. Of a text the first 256 bytes count.
@@ -125,12 +126,19 @@ pub(crate) fn if_match(
     body: Option<u64>,
 ) -> Result<Option<IfMatch>> {
     let [query, body] = [query.if_match, body].map(|given| given.map(IfMatch::version));
-    let mut given = [header.0, query, body].into_iter().flatten();
-    let condition = given.next();
-    if given.any(|other| Some(&other) != condition.as_ref()) {
-        return Err(Error::invalid("`if_match` and If-Match name different versions"));
+    let places = [
+        ("the header If-Match", header.0),
+        ("the query's `if_match`", query),
+        ("the body's `if_match`", body),
+    ];
+    let mut given = places.into_iter().filter_map(|(place, given)| Some((place, given?)));
+    let Some((first, condition)) = given.next() else { return Ok(None) };
+    match given.find(|(_, other)| *other != condition) {
+        Some((second, _)) => {
+            Err(Error::invalid(format!("{first} and {second} name different versions")))
+        }
+        None => Ok(Some(condition)),
     }
-    Ok(condition)
 }
 
 /// The headers of a create.
@@ -164,7 +172,7 @@ impl FromRequestParts<AppState> for WriteHeaders {
     }
 }
 
-/// What is no text is an answer all the same: a wrong one.
+/// A value that is not text still counts as an answer, a wrong one.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
     let value = headers.get(CHALLENGE_TOKEN)?;
     Some(value.to_str().unwrap_or_default().into())

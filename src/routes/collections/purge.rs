@@ -36,8 +36,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Purges a row
 ///
 /// Live or in the trash, append-only or not: its content is destroyed, in the feed's history and
-/// in kept answers too, and cannot be restored. A create whose kept answer went with it is no repetition any more: it
-/// creates. With `if_match` or `If-Match` a row that has moved
+/// in kept answers too, and cannot be restored. A repeated create whose kept answer was destroyed
+/// is no longer recognised, and creates a row. With `if_match` or `If-Match` a row that has moved
 /// on is `conflict`. Only for the owner.
 #[utoipa::path(
     delete,
@@ -77,7 +77,7 @@ pub(crate) async fn purge(
         target: DeleteRow { key: path.key.into(), if_match },
     };
     match request.app.apply(request.caller.clone(), op, None, 0).await? {
-        Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::tombstone(&left))),
+        Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::purged_row(&left))),
         other => Err(other.unexpected().into()),
     }
 }

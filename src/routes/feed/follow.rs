@@ -72,8 +72,8 @@ impl FromRequestParts<AppState> for FeedHeaders {
     }
 }
 
-/// Whether the client takes a stream of events, and nothing else that the feed can be more gladly
-/// (RFC 9110, section 12.5.1).
+/// Whether the client prefers an event stream to every other form that the feed has (RFC 9110,
+/// section 12.5.1).
 fn wants_stream(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).map(weighed).collect();
@@ -140,8 +140,16 @@ pub(crate) async fn follow(
     request.app.count_use(Flow::FeedPolls, 1);
     let mut query = query(params)?;
     if headers.stream {
+        let resumes = headers.last_event_id.is_some();
         query.since = headers.last_event_id.or(query.since);
-        return stream::open((request, leave), state, context, query).await;
+        let opened = stream::open((request, leave), state, context, query).await;
+        return opened.map_err(|refusal| match refusal.error.code {
+            // Nothing else that is asked of the feed here can be malformed.
+            ErrorCode::InvalidRequest if resumes => {
+                Error::invalid("Last-Event-ID: is not a cursor of this feed").into()
+            }
+            _ => refusal,
+        });
     }
     let page = poll((&request, &leave), &state, context.address, query).await?;
     Ok(answer::json(StatusCode::OK, body(&page)))

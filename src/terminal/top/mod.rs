@@ -17,11 +17,14 @@ use std::{
 };
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use rookery_actors::observe::hot::{Measure, Window};
+use rookery_actors::{
+    app::render::path_segment,
+    observe::hot::{Measure, Window},
+};
 use tokio::{sync::watch, time::Instant};
 
 use self::screen::{Effect, Screen};
-use super::client::{self, Failure, OpsClient};
+use super::client::{Failure, OpsClient};
 use crate::{
     ops::overview::Overview,
     routes::ops::{app::AppDetail, hot::HotApps, restarts::Restarts},
@@ -82,7 +85,7 @@ impl Wanted {
             Page::Busiest => {
                 format!("/ops/api/hot?by={}&window={}", self.by.as_str(), self.window.as_str())
             }
-            Page::App(id) => format!("/ops/api/apps/{}", client::segment(id)),
+            Page::App(id) => format!("/ops/api/apps/{}", path_segment(id)),
             Page::Restarts => "/ops/api/restarts?limit=100".to_owned(),
         }
     }

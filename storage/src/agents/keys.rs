@@ -15,7 +15,7 @@ use crate::{
     idempotency::Keep,
 };
 
-/// Keys whose last use one [`touch`] records at most.
+/// Most keys whose last use one [`touch`] records.
 pub const TOUCH_MAX: usize = 500;
 
 /// What a key may do.
@@ -163,8 +163,8 @@ pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
     .collect()
 }
 
-/// Makes another key for the agent, on the word of its key `by`: all its keys as they are then,
-/// oldest first. `None` when that one is no longer active.
+/// Makes another key for the agent, asked for with its key `by`; returns all its keys as they are
+/// then, oldest first. `None` when that one is no longer active.
 ///
 /// # Errors
 /// Any [`StorageError`].

@@ -180,7 +180,7 @@ pub struct CollectionCounts {
 }
 
 impl CollectionCounts {
-    /// Those of a collection of which nothing is kept but `live` rows.
+    /// The counts of a collection that has nothing but `live` rows.
     #[must_use]
     pub const fn of_live(name: Arc<str>, live: u64) -> Self {
         Self { name, live, trashed: 0, detached: 0 }

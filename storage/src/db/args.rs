@@ -30,8 +30,8 @@ macro_rules! args {
 }
 pub(crate) use args;
 
-/// The position behind which a list goes on that has the newest first, as two parameters. That of
-/// the first page is newer than anything, so that it needs no statement of its own.
+/// The position behind which a list goes on, newest first, as two parameters. The first page's is
+/// newer than anything, so that it needs no statement of its own.
 pub(crate) fn newest_first(after: Option<(Timestamp, impl Into<Arg>)>) -> (Timestamp, Arg) {
     match after {
         Some((at, id)) => (at, id.into()),

@@ -129,8 +129,8 @@ impl Tx {
         }
     }
 
-    /// Rolls everything back when the body returns, though it returns `Ok`: an expected outcome
-    /// that was found after the first write.
+    /// Rolls everything back when the body returns, even with `Ok`: for an expected outcome that
+    /// was found after the first write.
     pub(crate) const fn abandon(&mut self) {
         self.doomed = true;
     }

@@ -20,7 +20,7 @@ use crate::{
     error::{Result, StorageError},
 };
 
-/// Records that one call of [`forget_expired`] deletes at most.
+/// Most records that one call of [`forget_expired`] deletes.
 pub const FORGET_CHUNK: u32 = 500;
 
 record!(AnswerRecord, FirstAnswer, answer);

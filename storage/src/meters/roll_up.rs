@@ -1,7 +1,7 @@
 //! Adding what was counted in memory to what is stored, many apps in one transaction.
 //!
-//! Every statement is a sum onto a row or makes it, so a batch needs no reading; only apps whose
-//! pages were seen read their visitors' sketches first.
+//! Every statement adds to a row or makes it, so a batch needs no reading; only apps whose pages
+//! were seen read their visitors' sketches first.
 
 use std::collections::{BTreeMap, HashSet, btree_map::Entry};
 
@@ -20,7 +20,7 @@ use crate::{
     error::{Result, StorageError},
 };
 
-/// Apps that one transaction takes at most: it holds up commits for a few milliseconds.
+/// Most apps that one transaction takes: it holds up commits for a few milliseconds.
 pub const APPS_MAX: usize = 50;
 
 /// Where a view came from.

@@ -18,8 +18,8 @@ use crate::{
     db::args,
 };
 
-/// Previews of an app that are on record without being revoked: all that open something, and as
-/// many that did as of the revoked.
+/// Most previews of an app on record that are not revoked: all that open something, and as many
+/// that ended as are kept of the revoked.
 const PREVIEWS_KEPT_MAX: u32 = PREVIEWS_PER_APP_MAX as u32 + REVOKED_KEPT_MAX;
 
 const MEMBER: &str = "insert into members (app_id, human, custom_role, created_at, removed_at) \
@@ -41,7 +41,7 @@ const CREDENTIAL: &str = "insert into credentials (id, app_id, name, prefix, rig
      updated_at = excluded.updated_at";
 
 /// A membership that ends takes the human's visits with it, so that none of them is a member's when
-/// the human is added again. Who is the app's owner now goes on with its own.
+/// the human is added again. Whoever is the app's owner now keeps theirs.
 const NO_VISITS: &str = "delete from participants where app_id = $1 and human = $2 \
      and not exists (select 1 from apps where id = $1 and owner = $2)";
 

@@ -27,7 +27,7 @@ impl Failure {
         matches!(self, Self::Refused(_)) || self.is_expected()
     }
 
-    /// Whether it is an outcome that requests have, and no fault of anything.
+    /// Whether it is an outcome that requests have, and not a fault.
     pub(super) const fn is_expected(&self) -> bool {
         matches!(self, Self::OfferGone | Self::AccountClosed | Self::AccountFull)
     }

@@ -18,6 +18,8 @@ mod sqlite;
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::{FutureExt as _, pending, select_all};
+
 use self::{
     health::Counters,
     queue::{Load, Queue},
@@ -32,7 +34,7 @@ use crate::{
 pub use health::{BATCH_BUCKETS_ROWS, COMMIT_BUCKETS_US, WriterHealth};
 pub use queue::LaneStatus;
 
-/// Groups in one transaction at most.
+/// Most groups in one transaction.
 pub const MAX_BATCH_GROUPS: usize = 1_024;
 
 /// A transaction takes no further group once it holds this many bytes of content.
@@ -152,25 +154,25 @@ impl Writer {
     /// Returns once a lane has died or the store is broken, and says which. The supervisor
     /// answers the first with [`Writer::restart`], the second by ending the process.
     pub async fn failed(&self) -> LaneStatus {
-        let mut watches: Vec<_> =
-            self.0.shared.queues.iter().map(|queue| queue.status().subscribe()).collect();
-        let bad =
-            |status: &LaneStatus| matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_));
-        let mut waits: Vec<_> =
-            watches.iter_mut().map(|watch| Box::pin(watch.wait_for(bad))).collect();
-        let mut broken = Box::pin(self.0.db.soundness().until_broken());
-        std::future::poll_fn(|context| {
-            if let std::task::Poll::Ready(why) = broken.as_mut().poll(context) {
-                return std::task::Poll::Ready(LaneStatus::Broken(why));
-            }
-            for wait in &mut waits {
-                if let std::task::Poll::Ready(Ok(status)) = wait.as_mut().poll(context) {
-                    return std::task::Poll::Ready(status.clone());
+        let of_lane = |queue: &Queue| {
+            let mut watch = queue.status().subscribe();
+            async move {
+                let bad = |status: &LaneStatus| {
+                    matches!(status, LaneStatus::Dead(_) | LaneStatus::Broken(_))
+                };
+                let status = watch.wait_for(bad).await.map(|status| status.clone());
+                match status {
+                    Ok(status) => status,
+                    // The sender lives as long as the writer.
+                    Err(_) => pending().await,
                 }
             }
-            std::task::Poll::Pending
-        })
-        .await
+            .boxed()
+        };
+        let broken = self.0.db.soundness().until_broken().map(LaneStatus::Broken).boxed();
+        // The store first: it matters more than a dead lane.
+        let waits = std::iter::once(broken).chain(self.0.shared.queues.iter().map(of_lane));
+        select_all(waits).await.0
     }
 
     /// Starts every dead lane again; it goes on with the groups that waited. Does nothing to

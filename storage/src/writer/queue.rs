@@ -124,7 +124,7 @@ impl Queue {
         &self.status
     }
 
-    /// Takes a dead lane for running; `false` when it is not dead, or somebody else has.
+    /// Marks a dead lane as running; `false` when it is not dead, or somebody else has.
     pub(super) fn revive(&self) -> bool {
         self.status.send_if_modified(|status| {
             let is_dead = matches!(status, LaneStatus::Dead(_));

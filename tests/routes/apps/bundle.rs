@@ -151,6 +151,7 @@ async fn a_file_of_no_known_type_is_sent_by_its_path() {
         let error = refused.error(ErrorCode::InvalidRequest);
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("content_type") && message.contains("a.css"), "{message}");
+        assert!(message.ends_with(&format!(": {wrong:?}")), "{message}");
     }
 }
 
@@ -207,7 +208,9 @@ async fn a_hostile_zip_is_refused_before_it_is_unpacked() {
         let files = [index, (name, b"one".as_slice()), (other, b"two")];
         let files = if name == index.0 { &files[1..] } else { &files[..] };
         let twice = renamed(zip(files), other, name);
-        send_zip(&server, &owner, "", twice).await.error(ErrorCode::InvalidRequest);
+        let error = send_zip(&server, &owner, "", twice).await.error(ErrorCode::InvalidRequest);
+        let message = error["message"].as_str().unwrap();
+        assert_eq!(message, format!("the zip holds two entries named {name:?}"));
     }
     let mut linked = ZipWriter::new(Cursor::new(Vec::new()));
     linked.start_file("index.html", SimpleFileOptions::default()).unwrap();

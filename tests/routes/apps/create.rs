@@ -132,8 +132,10 @@ async fn unknown_and_misplaced_members_are_refused_by_name() {
         (json!({"html": ""}), "html"),
         (json!({"html": HTML, "sulg": "abc"}), "sulg"),
         (json!({"html": HTML, "force": true}), "force"),
-        (json!({"html": HTML, "visibility": "secret"}), "visibility"),
-        (json!({"html": HTML, "timezone": "Mars/Base"}), "timezone"),
+        (json!({"html": HTML, "visibility": "secret"}), "`visibility`: must be private, link"),
+        (json!({"html": HTML, "visibility": "secret"}), "not \"secret\""),
+        (json!({"html": HTML, "timezone": "Mars/Base"}), "`timezone`"),
+        (json!({"html": HTML, "timezone": "Mars/Base"}), "not \"Mars/Base\""),
         (json!({"html": HTML, "org_id": "org_x"}), "org_id"),
         (
             json!({"html": HTML, "manifest": {"visibility": "public"}, "visibility": "private"}),

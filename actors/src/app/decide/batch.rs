@@ -36,9 +36,9 @@ impl Decision<'_> {
         })
     }
 
-    /// Decides each item as the single call would. `atomic`: the first refusal is the answer,
-    /// with its index in `details.index`, and nothing is left of the rest. What does not come to its
-    /// turn in time is refused.
+    /// Decides each item as the single call would. `atomic`: the first refusal is the answer, with
+    /// its index in `details.index`, and nothing is left of the rest. Entries whose turn does not
+    /// come in time are refused.
     pub(super) fn batch<T>(
         &mut self,
         items: Vec<T>,

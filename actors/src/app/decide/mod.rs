@@ -48,7 +48,7 @@ pub(crate) struct Decision<'a> {
     proof: Proof,
 }
 
-/// Of the work that a collection's challenge asks of a request before it may write.
+/// How far the request's proof of work has been checked.
 enum Proof {
     /// There is no challenge.
     Unneeded,
@@ -93,19 +93,19 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
             })
         }
         Op::Update { collection, key, data, replace, if_match } => {
-            let shelf = decision.shelf(&collection)?;
+            let shelf = decision.position(&collection)?;
             decision.update(shelf, &key, data, replace, if_match.as_ref()).map(Reply::Row)
         }
         Op::Delete { collection, target } => {
-            let shelf = decision.shelf(&collection)?;
+            let shelf = decision.position(&collection)?;
             decision.delete(shelf, &target).map(Reply::Row)
         }
         Op::Restore { collection, key, trashed } => {
-            let shelf = decision.shelf(&collection)?;
+            let shelf = decision.position(&collection)?;
             decision.restore(shelf, &key, trashed)
         }
         Op::Purge { collection, target } => {
-            let shelf = decision.shelf(&collection)?;
+            let shelf = decision.position(&collection)?;
             decision.purge(shelf, &target).map(Reply::Purged)
         }
         Op::BatchWrite { collection, items, atomic, challenge } => {
@@ -114,7 +114,7 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
             })
         }
         Op::BatchDelete { collection, items, atomic } => {
-            let shelf = decision.shelf(&collection)?;
+            let shelf = decision.position(&collection)?;
             decision
                 .batch(items, atomic, |decision, target| decision.delete(shelf, &target))
                 .map(Reply::Batch)
@@ -125,8 +125,8 @@ pub(crate) fn decide(env: &Env, working: &mut Working, caller: &Caller, op: Op) 
 }
 
 impl Decision<'_> {
-    /// The position of a declared collection.
-    fn shelf(&self, name: &str) -> Result<usize> {
+    /// The place of a declared collection among the shelves.
+    fn position(&self, name: &str) -> Result<usize> {
         self.working.root.position(name).ok_or_else(|| Error::collection_not_found(name))
     }
 
@@ -142,7 +142,7 @@ impl Decision<'_> {
         answer: Option<ChallengeAnswer>,
         write: impl FnOnce(&mut Self, usize) -> Result<Reply>,
     ) -> Result<Reply> {
-        let shelf = self.shelf(collection)?;
+        let shelf = self.position(collection)?;
         if self.working.root.collections[shelf].decl.challenge {
             self.proof = Proof::Unchecked(answer);
         }

@@ -53,7 +53,7 @@ impl Decision<'_> {
         let data = json!({"owner": to, "org_id": null}).to_string().into();
         let stamp = Stamp { by, at, silent: false };
         self.working.emit(EventType::AppUpdated, stamp, Some(data));
-        // An owner is no member of its own app: it is everything that one can be.
+        // An owner is no member of its own app: it has every right that a member can have.
         if let Some(member) = self.working.root.access.member(to).cloned() {
             self.end_membership(member);
         }

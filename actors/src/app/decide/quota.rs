@@ -1,5 +1,5 @@
 //! What counts towards the limits of an app and of its account, and what they say when it is too
-//! much (decision 23). How many apps an account may have is a commit's to say.
+//! much (decision 23). How many apps an account may have is decided by the commit.
 
 use rookery_domain::{Error, ErrorCode, Result, row::Row};
 use serde_json::json;
@@ -43,8 +43,8 @@ impl Decision<'_> {
     }
 }
 
-/// What of the trash counts: nothing, until there is twice as much as it has room for. So much
-/// comes in only where rows are thrown away faster than the sweeper destroys the oldest.
+/// The trash counts only beyond twice its room, which happens only where rows are deleted faster
+/// than the sweeper destroys them.
 const fn beyond(trashed: u64, room: u64) -> u64 {
     trashed.saturating_sub(room.saturating_mul(2))
 }

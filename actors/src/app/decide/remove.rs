@@ -16,7 +16,7 @@ use super::{
     write::{NOTHING, append_only, check_version},
 };
 use crate::app::{
-    message::{DeleteRow, Reply, RowFate, RowReply, Tombstone},
+    message::{DeleteRow, PurgedRow, Reply, RowFate, RowReply},
     private::{Tomb, TombKind},
     rows::Digest,
 };
@@ -90,7 +90,7 @@ impl Decision<'_> {
     }
 
     /// Destroys the content of a live, trashed or detached row, in the feed's history too.
-    pub(super) fn purge(&mut self, shelf: usize, target: &DeleteRow) -> Result<Tombstone> {
+    pub(super) fn purge(&mut self, shelf: usize, target: &DeleteRow) -> Result<PurgedRow> {
         let (decl, key) = (self.decl(shelf), &*target.key);
         let access = Access::new(&self.standing, &decl);
         let row = self.working.root.collections[shelf].rows.get(key).cloned();
@@ -116,7 +116,7 @@ impl Decision<'_> {
     }
 
     /// Destroys what stands at a key without a live row. The collection need not be declared.
-    pub(super) fn purge_tomb(&mut self, collection: &Arc<str>, key: &str, tomb: Tomb) -> Tombstone {
+    pub(super) fn purge_tomb(&mut self, collection: &Arc<str>, key: &str, tomb: Tomb) -> PurgedRow {
         let left = self.remains(key, tomb.version, None);
         self.working.drop_tomb(collection, Digest::of(key));
         self.working.bury(collection, left.clone(), RowState::Purged(left.updated_at));
@@ -141,7 +141,7 @@ impl Decision<'_> {
     }
 
     /// Takes the content out of everything that may still quote it, and says so.
-    fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> Tombstone {
+    fn purged(&mut self, collection: &Arc<str>, left: Arc<Row>) -> PurgedRow {
         self.working.root.tail.clear();
         let seq = self.working.root.seq;
         self.working.private.answers.forget_all(seq);
@@ -149,7 +149,7 @@ impl Decision<'_> {
         self.working.open.scrubs.push(Scrub { collection: collection.clone(), key: key.clone() });
         let (version, purged_at) = (left.version, left.updated_at);
         self.emit_of(collection.clone(), EventType::RowPurged, left);
-        Tombstone { key, version, purged_at }
+        PurgedRow { key, version, purged_at }
     }
 
     fn emit_row(&mut self, shelf: usize, kind: EventType, row: Arc<Row>) {

@@ -59,7 +59,7 @@ impl Decision<'_> {
     fn insert(&mut self, shelf: usize, decl: &Collection, item: NewRow) -> Result<RowReply> {
         let (data, value) = item.data.into_parts();
         self.check_schema(shelf, &value)?;
-        // A key of the caller's may have been a row's before; one that is drawn is nobody's.
+        // A key that the caller chose may have been a row's before; a drawn one was not.
         let before = if item.key.is_some() { self.working.private.version_floor } else { 0 };
         let key = item.key.unwrap_or_else(|| row_key::generate().into());
         let digest = Digest::of(&key);
@@ -95,7 +95,7 @@ impl Decision<'_> {
     pub(super) fn upsert(&mut self, shelf: usize, item: UpsertRow) -> Result<RowReply> {
         self.env.limits.check_row_data(item.data.text())?;
         let decl = self.decl(shelf);
-        // Which fields are unique is not for those to find out who may not write.
+        // Whoever may not write must not find out which fields are unique.
         let unfit = |why| match Access::new(&self.standing, &decl).create_at(None) {
             Ok(()) => Error::invalid(why),
             Err(refusal) => refusal,

@@ -22,7 +22,7 @@ use crate::registry::counting::Queued;
 
 pub use idempotency::{OnceInApp, Render, Renderer, Unanswered};
 pub use op::{Acceptance, AppOp, DeleteRow, NewRow, Op, UpsertRow, WriteRow};
-pub use reply::{Reply, RowFate, RowReply, Tombstone};
+pub use reply::{PurgedRow, Reply, RowFate, RowReply};
 
 /// What arrives in an app actor's mailbox.
 pub(crate) enum Message {
@@ -47,7 +47,7 @@ pub(crate) struct Ask {
     pub(crate) caller: Caller,
     pub(crate) op: Op,
     pub(crate) idempotency: Option<Unanswered>,
-    /// From then on it is not begun any more.
+    /// After this it is not begun any more.
     pub(crate) deadline: Instant,
     /// When it was sent to the present incarnation.
     pub(crate) queued_at: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct Ask {
     pub(crate) trace: Option<Box<Trace>>,
     /// Whether it is decided beside the event loop.
     pub(crate) aside: bool,
-    /// Where, while it has a place there; given back when that is done.
+    /// Its place there, while it has one; given back once it is decided.
     pub(crate) place: Option<Place>,
 }
 
@@ -93,7 +93,7 @@ impl Request {
         (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
     }
 
-    /// Whether storage may refuse its group for its sake: nothing else shares that group.
+    /// Whether storage may refuse the group because of it: nothing else shares that group.
     pub(crate) fn stands_alone(&self) -> bool {
         let adds_an_app =
             |ask: &Ask| matches!(ask.op, Op::App(AppOp::HandOver(_) | AppOp::Restore));
@@ -137,7 +137,7 @@ impl Request {
         let port = ReplyPort {
             port: self.port.take(),
             _permits: self.permits.take(),
-            stage: Stage::Deciding,
+            progress: Progress::Deciding,
         };
         Some((ask, port))
     }
@@ -151,7 +151,7 @@ impl Drop for Request {
 
 /// How far a begun request has come: what to say of it if its actor dies now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Progress {
     /// Its own rules are running: they are what failed.
     Deciding,
     /// Decided, not yet with the writer: certainly not applied.
@@ -164,18 +164,18 @@ enum Stage {
 pub(crate) struct ReplyPort {
     port: Option<oneshot::Sender<Answer>>,
     _permits: Option<Permits>,
-    stage: Stage,
+    progress: Progress,
 }
 
 impl ReplyPort {
     /// The decision stands, uncommitted.
     pub(crate) fn decided(&mut self) {
-        self.stage = Stage::Open;
+        self.progress = Progress::Open;
     }
 
     /// The writer has it.
     pub(crate) fn sealed(&mut self) {
-        self.stage = Stage::Sealed;
+        self.progress = Progress::Sealed;
     }
 
     /// Answers.
@@ -190,10 +190,10 @@ impl ReplyPort {
 impl Drop for ReplyPort {
     fn drop(&mut self) {
         if let Some(port) = self.port.take() {
-            let error = match self.stage {
-                Stage::Deciding => Error::internal().caused_by("deciding this panicked"),
-                Stage::Open => Error::unavailable("the app restarted before this was applied"),
-                Stage::Sealed => {
+            let error = match self.progress {
+                Progress::Deciding => Error::internal().caused_by("deciding this panicked"),
+                Progress::Open => Error::unavailable("the app restarted before this was applied"),
+                Progress::Sealed => {
                     Error::unknown_outcome().caused_by("how its commit ended is unknown")
                 }
             };

@@ -170,7 +170,7 @@ pub enum AppOp {
         share: Option<([u8; 32], Arc<str>)>,
         /// New timezone.
         timezone: Option<Arc<str>>,
-        /// The organization that it shall belong to, or that it shall belong to none.
+        /// The organization that it is to belong to; `Some(None)` for none.
         org: Option<Option<OrgId>>,
     },
     /// Give the app to whoever has accepted the offer of it.
@@ -181,7 +181,7 @@ pub enum AppOp {
     Access(AccessOp),
     /// Let the app reach any internet service, or keep it to what its manifest names.
     Unrestricted(bool),
-    /// Turn migration mode on for so long, or off.
+    /// Turn migration mode on for this long, or off.
     Migration(Option<Duration>),
     /// Set or clear the owner's retention override of a collection.
     Retention {
@@ -207,7 +207,7 @@ pub enum AppOp {
     Prune,
     /// Purge these rows, which have been in the trash long enough.
     PurgeTrash(Vec<DueRow>),
-    /// Purge as many of these rows, which have been in the trash longest, as it has no room for.
+    /// Of these rows, the longest in the trash, purge as many as it has no room for.
     TrimTrash(Vec<DueRow>),
     /// Mark it as being destroyed: the last thing it ever does.
     Destroy,

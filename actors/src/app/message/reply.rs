@@ -17,7 +17,7 @@ pub enum Reply {
     /// A row, after the operation.
     Row(RowReply),
     /// What is left of a purged row.
-    Purged(Tombstone),
+    Purged(PurgedRow),
     /// Results of a batch, one for each entry in order.
     Batch(Vec<Result<RowReply>>),
     /// The event that was written.
@@ -28,7 +28,7 @@ pub enum Reply {
     HandedOver(Arc<AppRecord>),
     /// After a change of permissions.
     Access(AccessReply),
-    /// What a deploy did, or why it did not.
+    /// What a deploy did.
     Deployed(Box<DeployReport>),
     /// Rows that a worker's operation touched.
     Count(u64),
@@ -39,15 +39,33 @@ pub enum Reply {
     /// so the next look sees that.
     Stale,
     /// As [`Self::Stale`], where storage may know a first answer to the request by now. The
-    /// operation comes back undone: it may be large, and the sender kept no copy.
+    /// operation comes back: it may be large, and the sender kept no copy.
     LookAgain(Box<Op>),
 }
 
 impl Reply {
-    /// What whoever asked says of an answer to another question, which no operation gives.
+    /// The internal error for a reply that this operation never gives.
     #[must_use]
     pub fn unexpected(&self) -> Error {
-        Error::internal().caused_by("an app gave an answer to another question")
+        Error::internal().caused_by(format!("an app answered this with {}", self.name()))
+    }
+
+    /// Its variant, without the content: that is the app's.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Row(_) => "Row",
+            Self::Purged(_) => "Purged",
+            Self::Batch(_) => "Batch",
+            Self::Event(_) => "Event",
+            Self::App(_) => "App",
+            Self::HandedOver(_) => "HandedOver",
+            Self::Access(_) => "Access",
+            Self::Deployed(_) => "Deployed",
+            Self::Count(_) => "Count",
+            Self::Replayed(_) => "Replayed",
+            Self::Stale => "Stale",
+            Self::LookAgain(_) => "LookAgain",
+        }
     }
 
     /// The keys of the rows that its answer quotes.
@@ -68,7 +86,7 @@ impl Reply {
         }
     }
 
-    /// Rows that were written for it; workers' operations, which nobody asked for, count none.
+    /// Rows that this request wrote. Operations of workers count none, as nobody asked for them.
     pub(crate) fn row_writes(&self) -> u64 {
         let wrote = |row: &RowReply| row.fate != RowFate::Existed;
         match self {
@@ -108,7 +126,7 @@ pub enum RowFate {
 
 /// What a purge leaves: no content.
 #[derive(Debug, Clone)]
-pub struct Tombstone {
+pub struct PurgedRow {
     /// The row's key.
     pub key: Box<str>,
     /// Its last version.

@@ -8,6 +8,7 @@ use super::{Area, Trigger, trigger, when};
 use crate::manifest::{
     hosts::{URL_CHARS_MAX, webhook_target},
     members::{Members, Scope},
+    violations::quoted_text,
 };
 
 /// An outbound webhook rule.
@@ -27,6 +28,19 @@ impl Area for WebhookRule {
     const MEMBERS: &'static [&'static str] = &["on", "collection", "when", "url"];
 }
 
+/// `message` about the target `text`, with its scheme and host alone: user information, path or
+/// query may be a secret.
+fn naming_host(text: &str, message: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + "://".len());
+    let is_end = |c: char| matches!(c, '/' | '?' | '#' | '\\') || c.is_whitespace();
+    let end = text[start..].find(is_end).map_or(text.len(), |at| start + at);
+    // User information may hold a slash, so it is looked for everywhere.
+    if end == 0 || text.contains('@') {
+        return message.to_owned();
+    }
+    format!("{}: {message}", quoted_text(&text[..end]))
+}
+
 pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<WebhookRule> {
     let on = trigger(&mut members);
     let collection = members.collection(scope);
@@ -35,8 +49,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<W
     let url = match webhook_target(text, scope.carried) {
         Ok(url) => url,
         Err(message) => {
-            // The target is not repeated: its user information, path or query may be a secret.
-            members.refuse("url", message);
+            members.refuse("url", naming_host(text, &message));
             return None;
         }
     };

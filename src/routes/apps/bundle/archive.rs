@@ -3,10 +3,13 @@
 //! What an archive says about itself is not believed: entries are counted, and reading stops at
 //! the first byte above a limit, however small the archive is.
 
-use std::io::{Cursor, Read as _};
+use std::{
+    collections::BTreeSet,
+    io::{Cursor, Read as _},
+};
 
 use bytes::Bytes;
-use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest};
+use rookery_domain::{Error, ErrorCode, Result, limits::Limits, manifest, text::quoted};
 use zip::ZipArchive;
 
 use super::{Raw, RawAsset};
@@ -19,9 +22,12 @@ const OTHER_ENTRIES_MAX: usize = 256;
 
 /// Reads an archive; `share` grows by what it unpacks to.
 pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Result<Raw> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| unreadable())?;
+    let mut archive = ZipArchive::new(Cursor::new(bytes.clone())).map_err(|_| unreadable())?;
     if archive.has_duplicate_names() {
-        return Err(Error::invalid("the zip holds two entries of the same name"));
+        let name = repeated_name(&bytes, archive.central_directory_start());
+        let named =
+            name.map_or_else(|| "of the same name".to_owned(), |name| format!("named {name}"));
+        return Err(Error::invalid(format!("the zip holds two entries {named}")));
     }
     let entries_max = limits.asset_files_max + OTHER_ENTRIES_MAX;
     if archive.len() > entries_max {
@@ -68,6 +74,29 @@ pub(super) fn read(bytes: Bytes, limits: &Limits, share: &mut BodyShare) -> Resu
     // A redeploy carries over what a bundle leaves out; a folder without assets is one too.
     raw.assets = Some(assets);
     Ok(raw)
+}
+
+/// The first name, quoted, that a second entry of the central directory has too (APPNOTE.TXT, 4.3.12).
+/// Of such entries the library keeps one, so the bytes themselves are read.
+fn repeated_name(bytes: &[u8], start: u64) -> Option<String> {
+    const SIGNATURE: &[u8] = b"PK\x01\x02";
+    const HEADER_BYTES: usize = 46;
+    let mut entries = bytes.get(usize::try_from(start).ok()?..)?;
+    let mut seen = BTreeSet::new();
+    while entries.starts_with(SIGNATURE) {
+        let length = |at: usize| {
+            let bytes = entries.get(at..)?.first_chunk()?;
+            Some(usize::from(u16::from_le_bytes(*bytes)))
+        };
+        let (name, extra, comment) = (length(28)?, length(30)?, length(32)?);
+        let behind = HEADER_BYTES + name;
+        let name = entries.get(HEADER_BYTES..behind)?;
+        if !seen.insert(name) {
+            return Some(quoted(&String::from_utf8_lossy(name)));
+        }
+        entries = entries.get(behind + extra + comment..)?;
+    }
+    None
 }
 
 /// The files of an archive, by index. A name must mean the same to everybody: it is checked as it

@@ -107,12 +107,9 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
         }
         "input_data" => put(&name, &mut raw.input_data, json::read_input_data(&bytes)?),
         "visibility" => {
-            let visibility = match text()?.as_str() {
-                "private" => VisibilityBody::Private,
-                "link" => VisibilityBody::Link,
-                "public" => VisibilityBody::Public,
-                _ => return Err(Error::invalid("`visibility`: must be private, link or public")),
-            };
+            let visibility = text()?.parse();
+            let visibility =
+                visibility.map_err(|why| Error::invalid(format!("`{name}`: {why}")))?;
             put(&name, &mut raw.visibility, visibility)
         }
         "force" => {

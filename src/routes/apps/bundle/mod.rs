@@ -19,7 +19,7 @@ pub(super) use form::DeployForm;
 use http::header;
 pub use json::{AssetBody, DeployBody, SeedBody};
 use rookery_actors::control::{Bundle, Hold, SeedRow};
-use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility};
+use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility, text::quoted};
 use rookery_storage::versions::{Asset, VersionAsset};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ use super::record::VisibilityBody;
 use crate::{
     error::ApiError,
     http::{
-        body::{self, BodyBound},
+        body::{self, BodyBound, sent_type},
         params,
     },
     pages::{assets, document, paths},
@@ -144,9 +144,10 @@ fn form_of(headers: &http::HeaderMap) -> Result<Form> {
         (Some("application/json"), _) => Ok(Form::Json),
         (Some("multipart/form-data"), Some(kind)) => Ok(Form::Multipart(kind.to_owned())),
         (Some("application/zip" | "application/x-zip-compressed"), _) => Ok(Form::Zip),
-        _ => Err(Error::invalid(
-            "Content-Type: must be application/json, multipart/form-data or application/zip",
-        )),
+        _ => Err(Error::invalid(format!(
+            "Content-Type: must be application/json, multipart/form-data or application/zip, {}",
+            sent_type(headers)
+        ))),
     }
 }
 
@@ -207,9 +208,12 @@ fn named(raw: Vec<RawAsset>) -> Result<Vec<VersionAsset>> {
         if !taken.insert(path.clone()) {
             return Err(Error::invalid(format!("assets: path {path:?} occurs twice")));
         }
-        if file.content_type.as_deref().is_some_and(|kind| !assets::is_media_type(kind.trim())) {
-            let message = format!("assets: `content_type` of path {path:?} is not a media type");
-            return Err(Error::invalid(message));
+        let declared = file.content_type.as_deref();
+        if let Some(kind) = declared.filter(|kind| !assets::is_media_type(kind.trim())) {
+            return Err(Error::invalid(format!(
+                "assets: `content_type` of path {path:?} is not a media type: {}",
+                quoted(kind)
+            )));
         }
         let content_type = assets::content_type(&path, file.content_type.as_deref());
         let asset = Asset::new(path, content_type, file.bytes.into());

@@ -28,7 +28,7 @@ use libsqlite3_sys::{
 /// The name of the VFS.
 const NAME: &CStr = c"rookery-log";
 
-/// Bytes that are gathered at most, 31 pages: what SQLite's layer for Unix can write with one call.
+/// Most bytes that are gathered, 31 pages: what SQLite's layer for Unix can write with one call.
 const GATHERED_MAX_BYTES: usize = (128 << 10) - 1;
 
 /// Length of a frame's header (<https://www.sqlite.org/fileformat2.html#walformat>).

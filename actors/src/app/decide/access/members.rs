@@ -68,7 +68,7 @@ impl Decision<'_> {
         self.tell("member.removed", &json!({"human_id": human}));
     }
 
-    /// The owner is no member: it is everything that one can be.
+    /// The owner is no member: it has every right that a member can have.
     fn check_not_owner(&self, human: HumanId) -> Result<()> {
         if human == self.working.root.record.owner {
             return Err(Error::new(ErrorCode::Conflict, "this human is the app's owner"));

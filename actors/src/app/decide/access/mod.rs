@@ -55,7 +55,7 @@ impl Decision<'_> {
         &self.working.root.access
     }
 
-    /// To be changed: a copy, where readers still hold them.
+    /// The tables, to be changed: a copy where readers still hold them.
     fn tables_mut(&mut self) -> &mut AccessTables {
         Arc::make_mut(&mut self.working.root.access)
     }
