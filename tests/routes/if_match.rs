@@ -33,6 +33,8 @@ async fn an_update_is_held_to_the_version_wherever_it_is_named() {
         ("?if_match=1", None, json!({"if_match": 2})),
         ("", Some("1"), json!({"if_match": 2})),
         ("?if_match=x", None, json!({})),
+        ("?if_match=9223372036854775808", None, json!({})),
+        ("", None, json!({"if_match": 9_223_372_036_854_775_808_u64})),
         ("?if_match=1&if_match=1", None, json!({})),
     ] {
         patch(&rows, query, header, body).await.error(ErrorCode::InvalidRequest);
