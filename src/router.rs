@@ -150,6 +150,7 @@ pub fn whole_document(mut site: OpenApi, mut apps: OpenApi) -> OpenApi {
     openapi::serve_from_app_origin(&mut apps);
     site.merge(apps);
     openapi::share_items(&mut site);
+    openapi::list_aliases(&mut site);
     site
 }
 

@@ -27,10 +27,15 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     assert_eq!(document["paths"]["/s/session"]["servers"][0]["url"], of_apps);
 
     let claimed = &document["paths"]["/v1/probe/claimed"]["post"];
+    // Answers with one error are written once for all operations.
+    let shared = |status: &str| {
+        let target = claimed["responses"][status]["$ref"].as_str().expect("a reference");
+        document.pointer(target.trim_start_matches('#')).expect("an answer")
+    };
     assert_eq!(claimed["security"], json!([{"agent_key": []}]));
     let refusals = claimed["responses"]["403"]["description"].as_str().unwrap();
     assert_eq!(refusals, "`agent_not_claimed`, `forbidden`");
-    assert_eq!(claimed["responses"]["409"]["description"], "`conflict`");
+    assert_eq!(shared("409")["description"], "`conflict`");
     let optional = &document["paths"]["/v1/probe/optional"]["get"];
     assert_eq!(optional["security"], json!([{"human_session": []}, {}]));
     let public = &document["paths"]["/v1/probe/query"]["get"];
@@ -38,7 +43,7 @@ async fn an_operation_tells_its_credentials_and_its_errors() {
     let schemes = &document["components"]["securitySchemes"];
     assert_eq!(schemes["human_session"]["name"], "service_session", "as it is over plain http");
     assert_eq!(schemes["participant_cookie"]["name"], "service_participant");
-    let envelope = &claimed["responses"]["500"]["content"]["application/json"]["schema"]["$ref"];
+    let envelope = &shared("500")["content"]["application/json"]["schema"]["$ref"];
     assert_eq!(envelope, "#/components/schemas/ErrorEnvelope");
     assert!(document["components"]["schemas"]["ErrorBody"].is_object());
 }
@@ -108,12 +113,14 @@ fn the_document_says_of_everything_what_it_is() {
 }
 
 #[test]
-fn every_schema_of_the_document_is_used() {
+fn every_schema_and_header_of_the_document_is_used() {
     let document = serde_json::to_value(router::document()).unwrap();
     let mut found = Vec::new();
     references(&document, &mut found);
-    for name in document["components"]["schemas"].as_object().unwrap().keys() {
-        assert!(found.contains(&format!("#/components/schemas/{name}")), "{name}");
+    for kind in ["schemas", "headers"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            assert!(found.contains(&format!("#/components/{kind}/{name}")), "{name}");
+        }
     }
 }
 
@@ -141,6 +148,10 @@ async fn the_page_shows_every_operation_without_any_script() {
         assert!(!page.text.contains(forbidden), "{forbidden}");
     }
     assert!(page.text.contains("name=\"viewport\""));
+    for address in page.text.split("=\"data:").skip(1) {
+        let address = address.split('"').next().unwrap_or_default();
+        assert!(!address.contains(' '), "a space in an address: {address}");
+    }
     let style = server.get("/docs/style.css").await;
     assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
     assert!(style.text.contains("light dark"));

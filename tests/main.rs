@@ -23,6 +23,7 @@ mod pages;
 mod process;
 mod process_signals;
 mod routes;
+mod schemas;
 mod secrets;
 mod sharing;
 mod site;

@@ -56,6 +56,8 @@ pub enum BreakKind {
     DisclosureWidened,
 }
 
+crate::all::all_of!(BreakKind: CollectionRemoved SchemaTightened AppendOnlyAdded DisclosureWidened);
+
 /// Every break of replacing `old` with `new`: collection by collection in the order of names, then
 /// those of the whole app.
 #[must_use]

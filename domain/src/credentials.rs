@@ -35,6 +35,8 @@ pub enum CredentialStatus {
     Revoked,
 }
 
+crate::all::all_of!(CredentialStatus: Active Paused Revoked);
+
 impl CredentialStatus {
     /// The number in storage.
     #[must_use]
@@ -79,6 +81,8 @@ pub enum Mode {
     Following,
 }
 
+crate::all::all_of!(Mode: Explicit Following);
+
 /// Which rows of a collection a credential's operations are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -89,6 +93,8 @@ pub enum Scope {
     /// Only rows that the credential created.
     Own,
 }
+
+crate::all::all_of!(Scope: All Own);
 
 /// What a credential may do in one collection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,6 +48,8 @@ pub enum GrantState {
     Revoked,
 }
 
+crate::all::all_of!(GrantState: Active UsedUp Expired Revoked);
+
 impl GrantState {
     /// The name in records.
     #[must_use]

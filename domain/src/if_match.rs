@@ -3,6 +3,9 @@
 
 use crate::{Error, ErrorCode, Result};
 
+/// The largest number that a member may name a version by: integers of most languages hold it.
+pub const VERSION_MAX: u64 = i64::MAX as u64;
+
 /// The versions that the row may have; a number or tag that is no row's version is met by none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IfMatch(Vec<u64>);

@@ -9,6 +9,7 @@
 pub mod access;
 pub mod advisory;
 pub mod agent_name;
+mod all;
 pub mod app;
 pub mod budget;
 pub mod challenge;

@@ -27,6 +27,8 @@ pub enum PrincipalKind {
     System = 7,
 }
 
+crate::all::all_of!(PrincipalKind: Agent Human Anonymous Grant Credential Ingest System);
+
 impl PrincipalKind {
     /// The name in records.
     #[must_use]

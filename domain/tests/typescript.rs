@@ -28,7 +28,8 @@ fn each_keyword_becomes_its_type() {
         (json!({}), "{ [member: string]: unknown; }"),
         (json!({"type": "object"}), "{ [member: string]: unknown; }"),
         (json!({"additionalProperties": {"type": "integer"}}), "{ [member: string]: number; }"),
-        (closed(json!({})), "{ }"),
+        (closed(json!({})), "Record<string, never>"),
+        (closed(json!({"a": closed(json!({}))})), r#"{ "a"?: Record<string, never>; }"#),
         (closed(json!({"a": {"type": "string"}})), r#"{ "a"?: string; }"#),
         (
             json!({"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "null"}}}),

@@ -79,6 +79,7 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let text = parts.uri.query().unwrap_or_default();
+        check_text(text)?;
         match query(text) {
             // A route that does nothing else with it need not know it.
             Err(_) if parts.extensions.get::<TookIncludeDeleted>().is_some() => {
@@ -113,6 +114,24 @@ pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
             path => Error::invalid(format!("query parameter {path}: {cause}")),
         }
     })
+}
+
+/// Checks that the values of a query string are text: reading them replaces what is not.
+///
+/// # Errors
+/// `invalid_request`, naming the parameter.
+pub fn check_text(query: &str) -> Result<()> {
+    if !query.contains('%') {
+        return Ok(());
+    }
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    match pairs.find(|(_, value)| percent_decode_str(value).decode_utf8().is_err()) {
+        Some((name, _)) => {
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            Err(Error::invalid(format!("query parameter {name}: must be UTF-8")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks how many items a page may have: 1 to `max`, or nothing said.

@@ -3,9 +3,10 @@
 
 use std::{fmt, marker::PhantomData};
 
+use rookery_domain::if_match::VERSION_MAX;
 use serde::{
     Deserialize, Deserializer,
-    de::{IntoDeserializer as _, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{Error as _, IntoDeserializer as _, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
 /// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
@@ -17,6 +18,21 @@ pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// The version of a row that a request has seen, within what the document's integers hold; with
+/// `#[serde(default)]` it may be absent.
+///
+/// # Errors
+/// For what is no such number.
+pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let version = Option::<u64>::deserialize(deserializer)?;
+    match version {
+        Some(beyond) if beyond > VERSION_MAX => {
+            Err(D::Error::custom(format_args!("must be at most {VERSION_MAX}")))
+        }
+        version => Ok(version),
+    }
 }
 
 /// A `T` that is written as an object. An array of its members' values, in their order, is refused.

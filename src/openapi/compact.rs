@@ -9,7 +9,7 @@ use std::{
 
 use utoipa::ToSchema as _;
 use utoipa::openapi::{
-    Content, OpenApi, Ref, RefOr, Required, Response, Schema, Type,
+    Content, Deprecated, OpenApi, Ref, RefOr, Required, Response, Schema, Type,
     path::{Operation, Parameter, ParameterIn},
     request_body::RequestBody,
     schema::{AdditionalProperties, ArrayItems, Object, SchemaType},
@@ -161,9 +161,16 @@ impl<'a> Compact<'a> {
         components.and_then(|all| all.schemas.get(name_of(reference))).unwrap_or(schema)
     }
 
+    /// Whether a type is a text of some form, as ids are: the form is told in the whole document.
+    fn is_plain(&self, schema: &'a RefOr<Schema>) -> bool {
+        let RefOr::T(Schema::Object(object)) = self.resolved(schema) else { return false };
+        object.schema_type == SchemaType::Type(Type::String) && object.enum_values.is_none()
+    }
+
     /// A schema as a type.
     fn ty(&mut self, schema: &'a RefOr<Schema>) -> String {
         match schema {
+            RefOr::Ref(_) if self.is_plain(schema) => "string".to_owned(),
             RefOr::Ref(reference) => self.name(name_of(reference)),
             RefOr::T(Schema::Object(object)) => self.object(object),
             RefOr::T(Schema::Array(array)) => match &array.items {
@@ -214,8 +221,10 @@ impl<'a> Compact<'a> {
         if object.properties.is_empty() {
             return or_null(self.plain(object), nullable);
         }
-        let members = object.properties.iter().map(|(name, schema)| {
-            let optional = if object.required.contains(name) { "" } else { "?" };
+        let members = object.properties.iter().filter(|(_, schema)| !is_deprecated(schema));
+        let members = members.map(|(name, schema)| {
+            let needed = object.required.contains(name) || has_second_name(object, name);
+            let optional = if needed { "" } else { "?" };
             format!("{name}{optional}: {}", self.ty(schema))
         });
         let members: Vec<_> = members.collect();
@@ -238,6 +247,17 @@ impl<'a> Compact<'a> {
             SchemaType::AnyValue => "any".to_owned(),
         }
     }
+}
+
+/// Whether a member is there for those who have used it before.
+fn is_deprecated(schema: &RefOr<Schema>) -> bool {
+    matches!(schema, RefOr::T(Schema::Object(object)) if object.deprecated == Some(Deprecated::True))
+}
+
+/// Whether a member has to be there unless its second name is (`list_aliases`).
+fn has_second_name(object: &Object, name: &str) -> bool {
+    let either = object.extensions.as_ref().and_then(|more| more.get("oneOf")?.as_array());
+    either.is_some_and(|either| either.iter().any(|one| one["required"][0] == name))
 }
 
 /// Whether `null` is one of several types.

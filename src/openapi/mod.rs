@@ -4,13 +4,18 @@
 //! utoipa collects path, verb, parameters and bodies from each handler. Credentials come from the
 //! permission in the handler's signature ([`operation`]), errors from its module's list.
 
+mod aliases;
 mod compact;
+mod errors;
 mod guide;
+mod headers;
+pub(crate) mod ids;
 mod operation;
 mod prose;
 mod reference;
 pub(crate) mod shapes;
 mod tags;
+pub(crate) mod words;
 
 use utoipa::openapi::{
     Components, ComponentsBuilder, ContentBuilder, Info, InfoBuilder, OpenApi, OpenApiBuilder, Ref,
@@ -32,6 +37,7 @@ use crate::{
 
 use shapes::AnyObject;
 
+pub use aliases::list_aliases;
 pub use operation::{Extractors, describe};
 pub use reference::Reference;
 
@@ -89,7 +95,7 @@ pub fn operators() -> OpenApi {
 
 /// What every error answer is made of.
 fn error_schemas() -> ComponentsBuilder {
-    ComponentsBuilder::new()
+    headers::components(ComponentsBuilder::new())
         .schema(AnyObject::name(), AnyObject::schema())
         .schema("ErrorBody", ErrorBody::schema())
         .schema(ERROR_SCHEMA, ErrorEnvelope::schema())
@@ -113,7 +119,7 @@ fn components() -> Components {
          need the app's own `Origin`. Where apps live at paths of the site these routes take the \
          header alone.",
     );
-    error_schemas()
+    ids::in_paths(headers::api_components(error_schemas()))
         .security_scheme(Scheme::AgentKey.name(), bearer("An agent's key, `rk_agent_...`."))
         .security_scheme(
             Scheme::ServiceCredential.name(),
@@ -206,8 +212,10 @@ fn error_content() -> utoipa::openapi::Content {
 /// The document as the service answers it and as it is kept in the repository.
 #[must_use]
 pub fn to_json(document: &OpenApi) -> String {
+    let mut document = document.clone();
+    errors::share(&mut document);
     // A document of strings and maps serializes.
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use axum::handler::Handler;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, row_key};
 use utoipa::openapi::{
-    Content, HeaderBuilder, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
+    Content, ObjectBuilder, Ref, RefOr, ResponseBuilder, Schema, Type,
     path::{Operation, ParameterBuilder, ParameterIn, PathItem},
     request_body::RequestBody,
     schema::SchemaType,
@@ -14,7 +14,7 @@ use utoipa::openapi::{
 };
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use super::{PAGE, error_content};
+use super::{PAGE, error_content, headers, ids};
 use crate::{
     http::{auth::permission::Permission, params::INCLUDE_DELETED},
     state::AppState,
@@ -66,7 +66,7 @@ where
     H: Handler<T, AppState>,
     T: Extractors,
 {
-    for item in routes.1.paths.values_mut() {
+    for (template, item) in &mut routes.1.paths {
         if let Some(get) = item.get.as_mut().filter(|_| T::Permission::READS_TRASH) {
             take_include_deleted(get);
         }
@@ -80,6 +80,7 @@ where
             let codes = COMMON.iter().chain(T::Permission::CODES).chain(errors).filter(checked);
             complete::<T::Permission>(operation, codes);
             identify(operation, path);
+            type_parameters(operation, template);
         }
     }
     routes
@@ -92,6 +93,22 @@ fn identify(operation: &mut Operation, path: &str) {
     let verb = path.rsplit("::").next().unwrap_or_default().trim();
     if area != verb && !verb.contains('_') && operation.operation_id.as_deref() == Some(verb) {
         operation.operation_id = Some(format!("{area}_{verb}"));
+    }
+}
+
+/// Says of the parameters in the path which kind of id each is, and how long a row's key.
+fn type_parameters(operation: &mut Operation, template: &str) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        let RefOr::T(parameter) = parameter else { continue };
+        if parameter.parameter_in != ParameterIn::Path {
+            continue;
+        }
+        if let Some(id) = ids::of_parameter(template, &parameter.name) {
+            parameter.schema = Some(id.into());
+        } else if parameter.name == "key" {
+            let key = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+            parameter.schema = Some(key.max_length(Some(row_key::CHARS_MAX)).into());
+        }
     }
 }
 
@@ -169,10 +186,6 @@ fn complete<'a, P: Permission>(
         None => who,
     });
 
-    if let Some(RefOr::T(created)) = operation.responses.responses.get_mut("201") {
-        let location = HeaderBuilder::new().description(Some("Where it is.")).build();
-        created.headers.insert("Location".to_owned(), location.into());
-    }
     let mut by_status = BTreeMap::<u16, Vec<ErrorCode>>::new();
     for code in errors {
         let codes = by_status.entry(code.status()).or_default();
@@ -183,14 +196,18 @@ fn complete<'a, P: Permission>(
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<_> = codes.iter().map(|code| format!("`{code}`")).collect();
-        let response = ResponseBuilder::new()
+        let mut response = ResponseBuilder::new()
             .description(names.join(", "))
-            .content("application/json", error_content());
-        operation.responses.responses.insert(status.to_string(), response.build().into());
+            .content("application/json", error_content())
+            .build();
+        headers::add(&mut response, &headers::of_errors(&codes));
+        operation.responses.responses.insert(status.to_string(), response.into());
     }
+    headers::complete(operation);
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+/// The operations of a path.
+pub(super) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
         .into_iter()
         .filter_map(Option::as_mut)

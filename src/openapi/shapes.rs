@@ -12,6 +12,8 @@ use utoipa::{
     },
 };
 
+use super::ids::CallerId;
+use super::words::{Audience, BreakKind, CallerKind, Exposure, LooksLike, Severity};
 use crate::routes::collections::bodies::KeyedDelete;
 
 /// A JSON object with any members: `type: object` alone admits them too, but generators of clients
@@ -53,9 +55,11 @@ impl ToSchema for FileBytes {
 /// Who did something.
 #[derive(ToSchema)]
 pub(crate) struct PrincipalRecord {
-    /// `agent`, `human`, `anonymous`, `grant`, `credential`, `ingest` or `system`.
+    /// What it is.
+    #[schema(value_type = CallerKind)]
     kind: String,
     /// Its id.
+    #[schema(value_type = CallerId)]
     id: String,
 }
 
@@ -72,8 +76,8 @@ pub(crate) enum DeleteEntry {
 /// One reason why a redeploy needs `force`.
 #[derive(ToSchema)]
 pub(crate) struct BreakRecord {
-    /// `collection_removed`, `schema_tightened`, `append_only_added` or `disclosure_widened`.
-    #[schema(example = "schema_tightened")]
+    /// What it breaks.
+    #[schema(value_type = BreakKind)]
     kind: String,
     /// The collection, for the kinds that concern one.
     collection: Option<String>,
@@ -88,16 +92,16 @@ pub(crate) struct BreakRecord {
 /// One operation on one collection that is open to strangers.
 #[derive(ToSchema)]
 pub(crate) struct FindingRecord {
-    /// `critical`, `high`, `medium`, `low` or `info`.
-    #[schema(example = "medium")]
+    /// How bad it is.
+    #[schema(value_type = Severity)]
     severity: String,
     /// The collection.
     collection: String,
-    /// What strangers can do: `read`, `update`, `delete`, `create` or `count`.
-    #[schema(example = "read")]
+    /// What strangers can do.
+    #[schema(value_type = Exposure)]
     exposure: String,
-    /// Which strangers: `everyone`, `link_holders` or `invited`.
-    #[schema(example = "everyone")]
+    /// Which strangers.
+    #[schema(value_type = Audience)]
     audience: String,
     /// The subjects of the governing list, as the manifest spells them.
     subjects: Vec<String>,
@@ -116,8 +120,8 @@ pub(crate) struct FindingRecord {
 pub(crate) struct FieldEvidenceRecord {
     /// Dotted path of the field; items of an array share their array's path.
     field: String,
-    /// `secret`, `email_address` or `phone_number`.
-    #[schema(example = "email_address")]
+    /// What it looks like.
+    #[schema(value_type = LooksLike)]
     looks_like: String,
     /// In how many sampled rows it does.
     seen: u64,

@@ -8,6 +8,12 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, TestServer};
 
+/// Headers that an answer has only where the document says so.
+const TOLD_HEADERS: &[&str] =
+    &["etag", "location", "retry-after", "row-existed", "idempotent-replayed", "x-request-id"];
+/// Those of them that are on every answer of which they are told.
+const ALWAYS: &[&str] = &["etag", "location", "retry-after", "x-request-id"];
+
 /// One route and verb of the document.
 #[derive(Debug)]
 pub struct Operation {
@@ -22,6 +28,8 @@ pub struct Operation {
     pub codes: BTreeMap<u16, Vec<String>>,
     /// What a success answers as JSON, by status.
     pub shapes: BTreeMap<u16, Value>,
+    /// The headers of its answers in lower case, by status.
+    pub headers: BTreeMap<u16, Vec<String>>,
     /// Whether it takes a body.
     pub takes_body: bool,
     /// The parameters of its query.
@@ -37,7 +45,7 @@ pub async fn read(server: &TestServer) -> (Value, Vec<Operation>) {
             if let Ok(method) = Method::from_bytes(verb.to_uppercase().as_bytes())
                 && operation.is_object()
             {
-                operations.push(Operation::of(method, template, operation));
+                operations.push(Operation::of(method, template, operation, &document));
             }
         }
     }
@@ -46,14 +54,20 @@ pub async fn read(server: &TestServer) -> (Value, Vec<Operation>) {
 }
 
 impl Operation {
-    fn of(method: Method, template: &str, operation: &Value) -> Self {
+    fn of(method: Method, template: &str, operation: &Value, document: &Value) -> Self {
         let text = operation["description"].as_str().expect("a description");
         let (_, who) = text.rsplit_once("Who: ").expect("who may call it");
         let schemes = operation["security"].as_array().expect("security").iter();
         let schemes = schemes.filter_map(|one| one.as_object()?.keys().next().cloned());
         let (mut codes, mut shapes) = (BTreeMap::new(), BTreeMap::new());
+        let mut headers = BTreeMap::new();
         for (status, response) in operation["responses"].as_object().expect("responses") {
             let status: u16 = status.parse().expect("a status");
+            let shared = response["$ref"].as_str().map(|target| target.trim_start_matches('#'));
+            let shared = shared.map(|target| document.pointer(target).expect("an answer"));
+            let response = shared.unwrap_or(response);
+            let names = response["headers"].as_object().into_iter().flatten();
+            headers.insert(status, names.map(|(name, _)| name.to_lowercase()).collect());
             let shape = &response["content"]["application/json"]["schema"];
             if status < 300 && !shape.is_null() {
                 shapes.insert(status, shape.clone());
@@ -73,6 +87,7 @@ impl Operation {
             who: who.to_owned(),
             codes,
             shapes,
+            headers,
             takes_body: !operation["requestBody"].is_null(),
         }
     }
@@ -102,6 +117,14 @@ impl Operation {
     /// What an answer says that the document does not; `None` when all is well.
     pub fn undocumented(&self, document: &Value, answer: &Answer) -> Option<String> {
         let status = answer.status;
+        let told = self.headers.get(&status).map(Vec::as_slice).unwrap_or_default();
+        for name in TOLD_HEADERS {
+            let told = told.iter().any(|one| one == name);
+            let there = answer.headers.contains_key(*name);
+            if there && !told || told && !there && ALWAYS.contains(name) {
+                return Some(format!("{status}: {name} is there: {there}, and told: {told}"));
+            }
+        }
         if status >= 400 {
             let code = answer.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
             let known = self.codes.get(&status).is_some_and(|codes| codes.contains(&code));

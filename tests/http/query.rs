@@ -46,6 +46,27 @@ async fn a_misspelt_parameter_is_refused_and_named_whatever_the_route_takes() {
 }
 
 #[tokio::test]
+async fn a_value_that_is_no_text_is_refused_with_its_name() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    for path in [
+        "/v1/apps?slug=%ff".to_owned(),
+        "/v1/apps?limit=1&slug=a%C3".to_owned(),
+        app.path("/collections/entries?sort=%ff"),
+        app.path("/collections/entries/k?include_deleted=%ff"),
+        app.path("/feed?wait=0&since=%ff"),
+    ] {
+        let error = server.get_as(&owner, &path).await.error(ErrorCode::InvalidRequest);
+        let (query, _) = path.rsplit_once('=').expect("a query");
+        let name = query.rsplit(['?', '&']).next().expect("a name");
+        assert!(error["message"].as_str().expect("a message").contains(name), "{path}: {error}");
+    }
+    // A page leaves alone what it does not know.
+    assert_eq!(server.get("/docs?utm_source=%ff").await.status, 200);
+}
+
+#[tokio::test]
 async fn a_segment_that_is_no_text_answers_as_an_unknown_one() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

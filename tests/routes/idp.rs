@@ -158,6 +158,9 @@ async fn an_unverified_address_joins_nobody() {
     assert_eq!(world.profile(&again).await["id"], profile["id"]);
     let nameless = world.profile(&world.human("nameless").await).await;
     assert_eq!((&nameless["email"], &nameless["email_verified"]), (&Value::Null, &false.into()));
+    let (id, shown) =
+        (nameless["id"].as_str().unwrap(), nameless["display_name"].as_str().unwrap());
+    assert_eq!(shown, format!("human {}", &id[id.len() - 6..]), "nobody's name is empty");
     // Nor does it keep the address from its owner, whoever came first.
     let back = world.server.human("ada@example.org").await;
     assert_eq!(world.profile(&back).await["id"], ada["id"]);

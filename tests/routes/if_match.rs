@@ -40,9 +40,11 @@ async fn an_update_is_held_to_the_version_wherever_it_is_named() {
         let message = format!("{} name different versions", named.join(" and "));
         assert_eq!(error["message"], message);
     }
-    for query in ["?if_match=x", "?if_match=1&if_match=1"] {
+    for query in ["?if_match=x", "?if_match=9223372036854775808", "?if_match=1&if_match=1"] {
         patch(&rows, query, None, json!({})).await.error(ErrorCode::InvalidRequest);
     }
+    let beyond = json!({"if_match": 9_223_372_036_854_775_808_u64});
+    patch(&rows, "", None, beyond).await.error(ErrorCode::InvalidRequest);
     let all = patch(&rows, "?if_match=1", Some("\"1\""), json!({"if_match": 1})).await;
     assert_eq!(all.expect(200)["version"], 2);
 }

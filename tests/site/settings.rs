@@ -35,6 +35,10 @@ async fn settings_are_those_of_the_api() {
     let refused = owned.submit(page, &lift("true")).await;
     assert_eq!(refused.status, 409);
     refused.says("role=\"alert\"").hides("Let it reach anything");
+    for form in owned.see(page).await.text.split("<form").skip(1) {
+        let form = form.split("</form>").next().unwrap_or_default();
+        assert!(form.contains("type=\"submit\""), "a form that nothing sends: {form}");
+    }
     owned.submit(page, &[("action", "visibility"), ("visibility", "private")]).await.led_to();
     owned.submit(page, &lift("true")).await.led_to();
     assert_eq!(owned.read("").await["unrestricted"], true);

@@ -45,13 +45,21 @@ pub struct SignedIn {
     pub redirect_to: ReturnPath,
 }
 
-/// The name that others are shown: the stored one, else the part of the address before the `@`.
+/// Characters of an id that tell people apart.
+const SHORT_ID_CHARS: usize = 6;
+
+/// The name that others are shown: the stored one, else the part of the address before the `@`; of
+/// somebody without either `human` and the end of its id, so that nobody's name is empty.
 pub(super) fn display_name(human: &Human) -> String {
     let of_address = || {
-        let address = human.email.as_deref().unwrap_or_default();
-        address.rsplit_once('@').map_or(address, |(local, _)| local).to_owned()
+        let address = human.email.as_deref()?;
+        Some(address.rsplit_once('@').map_or(address, |(local, _)| local).to_owned())
     };
-    human.name.clone().unwrap_or_else(of_address)
+    let of_id = || {
+        let id = human.id.to_string();
+        format!("human {}", &id[id.len() - SHORT_ID_CHARS..])
+    };
+    human.name.clone().or_else(of_address).unwrap_or_else(of_id)
 }
 
 impl Directory {

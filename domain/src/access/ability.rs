@@ -19,6 +19,8 @@ pub enum Ability {
     None,
 }
 
+crate::all::all_of!(Ability: All Creator Editor CreatorOrEditor None);
+
 impl Ability {
     /// The word for it in answers.
     #[must_use]

@@ -19,6 +19,20 @@ pub enum Tier {
     Owner,
 }
 
+crate::all::all_of!(Tier: Visitor Member Owner);
+
+impl Tier {
+    /// The name in records, which is the subject's of permission lists.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Visitor => "anyone",
+            Self::Member => "member",
+            Self::Owner => "owner",
+        }
+    }
+}
+
 /// A caller in one app. Only the app's actor makes it, from its newest state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -117,6 +131,8 @@ pub enum Operation {
     /// Count.
     Count = 16,
 }
+
+crate::all::all_of!(Operation: Read Create Update Delete Count);
 
 impl Operation {
     /// The name in records.

@@ -53,9 +53,9 @@ pub enum LooksLike {
     PhoneNumber,
 }
 
-impl LooksLike {
-    pub(super) const ALL: [Self; 3] = [Self::Secret, Self::EmailAddress, Self::PhoneNumber];
+crate::all::all_of!(LooksLike: Secret EmailAddress PhoneNumber);
 
+impl LooksLike {
     pub(super) const fn singular(self) -> &'static str {
         match self {
             Self::Secret => "a secret",

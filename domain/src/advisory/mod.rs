@@ -64,6 +64,8 @@ pub enum Severity {
     Critical,
 }
 
+crate::all::all_of!(Severity: Info Low Medium High Critical);
+
 impl Severity {
     const fn one_less(self) -> Self {
         match self {
@@ -91,6 +93,8 @@ pub enum Exposure {
     Count,
 }
 
+crate::all::all_of!(Exposure: Read Delete Update Create Count);
+
 /// Whom `anyone` lets in under a visibility; the most people first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,6 +106,8 @@ pub enum Audience {
     /// Private: members, and holders of a grant link or preview token.
     Invited,
 }
+
+crate::all::all_of!(Audience: Everyone LinkHolders Invited);
 
 impl Audience {
     const fn of(visibility: Visibility) -> Self {
@@ -297,7 +303,7 @@ fn message(
         }
     };
     if exposure == Exposure::Read {
-        for kind in LooksLike::ALL {
+        for &kind in LooksLike::ALL {
             match evidence.fields.iter().filter(|field| field.looks_like == kind).count() {
                 0 => {}
                 1 => text += &format!("; 1 field looks like {}", kind.singular()),

@@ -12,6 +12,8 @@ use super::text::{comment, quoted};
 
 /// Any object.
 pub(super) const ANY_OBJECT: &str = "{ [member: string]: unknown; }";
+/// An object without members.
+const NO_MEMBERS: &str = "Record<string, never>";
 /// Any value at all.
 const ANY: &str = "unknown";
 /// Alternatives of one `enum`, `anyOf` or `oneOf` that are spelt out; more are any value.
@@ -101,6 +103,10 @@ fn object(schema: &Map<String, Value>, depth: usize) -> String {
     let patterned = patterned.is_some_and(|patterns| !patterns.is_empty());
     let rest = schema.get("additionalProperties");
     let closed = rest == Some(&Value::Bool(false)) && !patterned;
+    if closed && properties.is_empty() && required.is_empty() {
+        // `{}` would be any value but null.
+        return NO_MEMBERS.to_owned();
+    }
     let mut out = String::from("{ ");
     for (name, property) in properties {
         let optional = if required.contains(name.as_str()) { "" } else { "?" };

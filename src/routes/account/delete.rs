@@ -28,6 +28,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct Confirmation {
     /// The account's address; empty for an account that has none.
+    #[schema(max_length = 254)]
     confirm_email: String,
 }
 

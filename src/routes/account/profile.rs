@@ -13,6 +13,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         strict::nullable,
     },
+    openapi::ids,
     state::AppState,
 };
 
@@ -25,15 +26,17 @@ pub const UPDATE_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Profile {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::HumanId)]
     id: HumanId,
     /// Its address, when it gave one.
+    #[schema(format = Email)]
     email: Option<String>,
     /// Whether the address is proven.
     email_verified: bool,
     /// The stored name.
     name: Option<String>,
-    /// The name that others are shown: the stored one, else what precedes the `@` of the address.
+    /// The name that others are shown: the stored one, else what precedes the `@` of the address,
+    /// else `human` and the end of the id.
     display_name: String,
     /// Whether mail about the product is welcome.
     marketing_consent: bool,
@@ -71,7 +74,7 @@ pub struct ProfilePatch {
     /// The new name, one line of at most 100 characters; null or empty clears it, and an absent
     /// one stays.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, max_length = 100)]
     name: Option<Option<String>>,
 }
 

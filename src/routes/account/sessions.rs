@@ -19,6 +19,7 @@ use crate::{
         reply::Page,
         session_cookie,
     },
+    openapi::ids,
     state::AppState,
 };
 
@@ -33,7 +34,7 @@ pub const END_ALL_ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionView {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::SessionId)]
     id: SessionId,
     /// Whether this request was made with it.
     current: bool,

@@ -24,7 +24,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct SignupSource {
     /// One line of 1 to 100 characters.
-    #[schema(example = "A friend")]
+    #[schema(example = "A friend", min_length = 1, max_length = 100)]
     source: String,
 }
 

@@ -8,11 +8,13 @@ use rookery_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::ids;
+
 /// An agent.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AgentView {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::AgentId)]
     pub id: AgentId,
     /// Its name.
     pub name: String,
@@ -30,7 +32,7 @@ pub struct AgentView {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OwnerView {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::HumanId)]
     pub id: HumanId,
     /// Its name as others are shown it.
     pub name: String,

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     error::ApiResult,
     http::{auth::permission::ClaimedAgent, params::StrictQuery, reply::Page},
-    openapi::shapes::FindingRecord,
+    openapi::{ids, shapes::FindingRecord},
     state::AppState,
 };
 
@@ -49,7 +49,7 @@ pub struct Advisory {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AdvisedApp {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::AppId)]
     id: AppId,
     /// Its slug.
     #[schema(value_type = String)]

@@ -25,6 +25,7 @@ use crate::{
         params::StrictQuery,
         reply::{Page, RawJson, to_json},
     },
+    openapi::ids,
     pages::assets::strong_etag,
     state::AppState,
 };
@@ -43,7 +44,7 @@ pub struct Query {
     /// Only the app with this slug.
     slug: Option<String>,
     /// The apps of this organization instead of the account's own; for its admins.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
     /// Without `status`: the deleted ones too.
     #[serde(default)]

@@ -17,13 +17,13 @@ use rookery_storage::apps::CollectionCounts;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use utoipa::ToSchema;
 
-use crate::state::AppState;
+use crate::{openapi::ids, state::AppState};
 
 /// An app, without its rows.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct AppRecordBody {
     /// Its id.
-    #[schema(value_type = String, example = "app_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::AppId)]
     pub id: AppId,
     /// Its name in addresses.
     #[schema(value_type = String, example = "calm-maple-rook")]
@@ -56,7 +56,7 @@ pub struct AppRecordBody {
     /// The account that it belongs to.
     pub owner: OwnerBody,
     /// The organization whose admins act as its owner.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<ids::OrgId>)]
     pub org_id: Option<OrgId>,
     /// Its collections: the declared ones, and those that only hold detached rows.
     pub collections: Vec<CollectionBody>,
@@ -136,7 +136,7 @@ pub struct MigrationModeBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct OwnerBody {
     /// The human.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::HumanId)]
     pub id: HumanId,
     /// Its name as others are shown it: the one it has given, else what precedes the `@` of its
     /// address.

@@ -14,6 +14,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         strict::{nullable, optional_word},
     },
+    openapi::ids,
     state::AppState,
 };
 
@@ -33,7 +34,7 @@ pub struct UpdateApp {
     /// The organization whose admins shall act as the app's owner; the caller must be one of them.
     /// `null` takes the app out of its organization.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<ids::OrgId>)]
     org_id: Option<Option<OrgId>>,
 }
 

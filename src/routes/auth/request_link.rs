@@ -25,7 +25,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 #[serde(deny_unknown_fields)]
 pub struct LinkRequest {
     /// The address that gets the link.
-    #[schema(example = "you@example.org")]
+    #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
     /// The path on this site that the sign-in leads to; `/` when absent.
     #[serde(default)]

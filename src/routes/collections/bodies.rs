@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::{
     http::{
         body::{BodyBound, RequestBody},
-        strict::objects,
+        strict::{objects, version},
     },
     openapi::shapes::{AnyObject, DeleteEntry},
 };
@@ -30,6 +30,7 @@ pub(crate) struct WriteBody {
     /// The key: 1 to 128 characters without control characters, and none of `batch`, `count`,
     /// `deleted`, `retention`, `.` and `..`. It is kept and compared as it is sent, without
     /// normalisation; in a path it is percent-encoded (`/` as `%2F`). Drawn when absent.
+    #[schema(min_length = 1, max_length = 128)]
     key: Option<String>,
     /// The unique field to upsert on.
     on: Option<String>,
@@ -74,6 +75,8 @@ pub(crate) struct UpdateBody {
     #[schema(value_type = AnyObject)]
     data: RawObject,
     /// The version you have seen; as good as `If-Match`.
+    #[serde(default, deserialize_with = "version")]
+    #[schema(maximum = 9_223_372_036_854_775_807_i64)]
     pub(crate) if_match: Option<u64>,
     /// `data` replaces the content instead of being merged into it.
     #[serde(default)]
@@ -100,6 +103,8 @@ impl UpdateBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeleteBody {
     /// The version you have seen; as good as `If-Match`.
+    #[serde(default, deserialize_with = "version")]
+    #[schema(maximum = 9_223_372_036_854_775_807_i64)]
     pub(crate) if_match: Option<u64>,
 }
 
@@ -113,6 +118,7 @@ impl RequestBody for DeleteBody {
 pub(crate) struct BatchWriteBody {
     /// The rows, at most 500.
     #[serde(deserialize_with = "objects")]
+    #[schema(max_items = 500)]
     pub(crate) rows: Vec<WriteBody>,
     /// All or none.
     #[serde(default)]
@@ -136,7 +142,7 @@ impl RequestBody for BatchWriteBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchDeleteBody {
     /// The keys, at most 500: each as text, or with the version you have seen.
-    #[schema(value_type = Vec<DeleteEntry>)]
+    #[schema(value_type = Vec<DeleteEntry>, max_items = 500)]
     pub(crate) keys: Vec<DeleteTarget>,
     /// All or none.
     #[serde(default)]
@@ -155,7 +161,12 @@ impl RequestBody for BatchDeleteBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyedDelete {
+    /// Its key.
+    #[schema(min_length = 1, max_length = 128)]
     key: String,
+    /// The version you have seen.
+    #[serde(default, deserialize_with = "version")]
+    #[schema(maximum = 9_223_372_036_854_775_807_i64)]
     if_match: Option<u64>,
 }
 

@@ -17,6 +17,7 @@ use crate::{
         conditional::IfMatchHeader,
         idempotency::IdempotencyKey,
         params::{self, optional_header},
+        strict::version,
     },
     state::AppState,
 };
@@ -107,6 +108,8 @@ pub(crate) struct GetParams {
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionParams {
     /// The row's version; as good as `If-Match`.
+    #[serde(default, deserialize_with = "version")]
+    #[param(maximum = 9_223_372_036_854_775_807_i64)]
     pub(crate) if_match: Option<u64>,
 }
 

@@ -72,7 +72,7 @@ pub struct Prune {
     /// Rows beyond the bounds.
     rows: u64,
     /// When pruning will next find a row to take; null when it will not.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, format = DateTime)]
     next_run_at: Option<Timestamp>,
 }
 

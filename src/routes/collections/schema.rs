@@ -23,10 +23,13 @@ pub(crate) struct RowRecord {
     /// Who wrote its content last: deleting and restoring leave it.
     editor: PrincipalRecord,
     /// RFC 3339, UTC.
+    #[schema(format = DateTime)]
     created_at: String,
     /// RFC 3339, UTC.
+    #[schema(format = DateTime)]
     updated_at: String,
     /// When it went to the trash; absent for a live row.
+    #[schema(format = DateTime)]
     deleted_at: Option<String>,
 }
 
@@ -59,6 +62,7 @@ pub(crate) struct TombstoneRecord {
     /// Its last version.
     version: u32,
     /// When it was destroyed.
+    #[schema(format = DateTime)]
     purged_at: String,
 }
 
@@ -123,6 +127,7 @@ pub(crate) struct SentEvent {
     /// `event.` and the declared type.
     r#type: String,
     /// RFC 3339, UTC.
+    #[schema(format = DateTime)]
     at: String,
     /// Who sent it.
     by: PrincipalRecord,
@@ -153,6 +158,7 @@ pub(crate) struct EventRecord {
     /// `app.*`, `member.*`, `grant.*`, `event.*`.
     r#type: String,
     /// RFC 3339, UTC.
+    #[schema(format = DateTime)]
     at: String,
     /// Who did it.
     by: PrincipalRecord,

@@ -32,6 +32,7 @@ use crate::{
         reply::Created,
         strict::{optional_word, optional_words, word, words},
     },
+    openapi::words::{CredentialMode, CredentialOperation, CredentialScope},
     routes::sharing::Making,
 };
 
@@ -44,11 +45,12 @@ pub const ERRORS: &[ErrorCode] =
 #[serde(deny_unknown_fields)]
 pub struct NewCredentialBody {
     /// What humans call it, 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
     name: Option<String>,
     /// `explicit` (it reaches the collections that it names; so when left out) or `following` (it
     /// reaches every other one too, later ones included).
     #[serde(default, deserialize_with = "word")]
-    #[schema(value_type = String, example = "explicit")]
+    #[schema(value_type = CredentialMode)]
     mode: Mode,
     /// The collections that it names: a name, or what it may do there.
     #[serde(default)]
@@ -56,11 +58,11 @@ pub struct NewCredentialBody {
     /// What it may do in collections that are given as a name only, and with `following` in those
     /// that are not named: among `read`, `create`, `update`, `delete` and `count`.
     #[serde(default, deserialize_with = "words")]
-    #[schema(value_type = Vec<String>, example = json!(["read"]))]
+    #[schema(value_type = Vec<CredentialOperation>, example = json!(["read"]))]
     operations: Vec<Operation>,
     /// For the same collections: `own` for rows that the credential created only, else `all`.
     #[serde(default, deserialize_with = "word")]
-    #[schema(value_type = String, example = "all")]
+    #[schema(value_type = CredentialScope)]
     scope: Scope,
 }
 
@@ -108,12 +110,12 @@ pub struct NewCollectionRights {
     /// Among `read`, `create`, `update`, `delete` and `count`; those of the credential when left
     /// out.
     #[serde(default, deserialize_with = "optional_words")]
-    #[schema(value_type = Option<Vec<String>>, example = json!(["read", "create"]))]
+    #[schema(value_type = Option<Vec<CredentialOperation>>, example = json!(["read", "create"]))]
     operations: Option<Vec<Operation>>,
     /// `own` for rows that the credential created only, else `all`; that of the credential when
     /// left out.
     #[serde(default, deserialize_with = "optional_word")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<CredentialScope>)]
     scope: Option<Scope>,
 }
 

@@ -18,13 +18,16 @@ use rookery_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{openapi::shapes::PrincipalRecord, state::AppState};
+use crate::{
+    openapi::{ids, shapes::PrincipalRecord, words},
+    state::AppState,
+};
 
 /// A service credential.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct CredentialBody {
     /// Its id.
-    #[schema(value_type = String, example = "crd_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::CredentialId)]
     id: CredentialId,
     /// What humans call it.
     #[schema(value_type = Option<String>)]
@@ -32,20 +35,20 @@ pub struct CredentialBody {
     /// The beginning of its token.
     #[schema(value_type = String, example = "rk_cred_Ab12Cd")]
     prefix: Arc<str>,
-    /// `active`, `paused` or `revoked`.
-    #[schema(value_type = String, example = "active")]
+    /// Whether it works.
+    #[schema(value_type = words::CredentialStatus)]
     status: CredentialStatus,
     /// `explicit`: it reaches the collections that it names. `following`: it reaches every other
     /// one too, later ones included.
-    #[schema(value_type = String, example = "explicit")]
+    #[schema(value_type = words::CredentialMode)]
     mode: Mode,
     /// The collections that it names.
     collections: Vec<CollectionRightsBody>,
     /// With `following`: what it may do in every other collection.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<words::CredentialOperation>)]
     operations: Vec<&'static str>,
     /// With `following`: `own` for rows that it created only, else `all`.
-    #[schema(value_type = String)]
+    #[schema(value_type = words::CredentialScope)]
     scope: Scope,
     /// Who made it.
     #[schema(value_type = PrincipalRecord)]
@@ -71,11 +74,11 @@ pub struct CollectionRightsBody {
     /// The collection.
     #[schema(value_type = String)]
     name: Arc<str>,
-    /// Among `read`, `create`, `update`, `delete` and `count`.
-    #[schema(value_type = Vec<String>)]
+    /// What it may do there.
+    #[schema(value_type = Vec<words::CredentialOperation>)]
     operations: Vec<&'static str>,
     /// `own` for rows that the credential created only, else `all`.
-    #[schema(value_type = String)]
+    #[schema(value_type = words::CredentialScope)]
     scope: Scope,
 }
 

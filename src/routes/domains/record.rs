@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::{
     domains::{CustomDomains, DomainView, EdgeRecord},
     http::idempotency::ShownOnce,
+    openapi::ids,
 };
 
 /// The custom domains of an app.
@@ -23,7 +24,7 @@ pub struct DomainsBody {
 /// A custom domain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DomainBody {
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::DomainId)]
     id: DomainId,
     /// The name, in ASCII.
     #[schema(value_type = String, example = "app.example.com")]
@@ -75,16 +76,27 @@ pub enum DomainStatus {
 /// A DNS record to set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DnsRecord {
-    /// `CNAME` or `TXT`.
+    /// `CNAME`, `TXT`, or what else the edge provider asks for.
     #[serde(rename = "type")]
     kind: String,
     /// Where.
     name: String,
     /// With which value.
     value: String,
-    /// What it is for: `serving`, `verification` or `edge`.
-    #[schema(value_type = String, example = "verification")]
-    purpose: &'static str,
+    /// What it is for.
+    purpose: DnsPurpose,
+}
+
+/// What a DNS record is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DnsPurpose {
+    /// Requests for the name arrive.
+    Serving,
+    /// It proves control over the name.
+    Verification,
+    /// The edge provider asks for it.
+    Edge,
 }
 
 impl DomainsBody {
@@ -116,13 +128,18 @@ impl DomainBody {
             purpose,
         };
         let target = custom.cname_target().to_owned();
-        let mut dns_records = vec![record("CNAME", name.clone(), target, "serving")];
+        let mut dns_records = vec![record("CNAME", name.clone(), target, DnsPurpose::Serving)];
         if domain.proven_at.is_none() {
             let value = proof_value(&domain.token);
-            dns_records.push(record("TXT", domain.name.proof_name(), value, "verification"));
+            dns_records.push(record(
+                "TXT",
+                domain.name.proof_name(),
+                value,
+                DnsPurpose::Verification,
+            ));
         }
         for EdgeRecord { kind, name, value } in host.iter().flat_map(|host| host.records.clone()) {
-            dns_records.push(record(&kind.to_ascii_uppercase(), name, value, "edge"));
+            dns_records.push(record(&kind.to_ascii_uppercase(), name, value, DnsPurpose::Edge));
         }
         let status = match (&host, domain.proven_at) {
             _ if is_taken => DomainStatus::Taken,

@@ -6,19 +6,19 @@ use rookery_domain::{Principal, Timestamp, grants::Grant, id::GrantId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::shapes::PrincipalRecord;
+use crate::openapi::{ids, shapes::PrincipalRecord, words};
 
 /// A grant link.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct GrantBody {
     /// Its id.
-    #[schema(value_type = String, example = "grl_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::GrantId)]
     id: GrantId,
     /// The custom role of whoever opens it.
     #[schema(value_type = String)]
     role: Arc<str>,
-    /// `active`, `used_up` or `expired`.
-    #[schema(value_type = String, example = "active")]
+    /// What it does now.
+    #[schema(value_type = words::GrantState)]
     state: &'static str,
     /// Visitors that it may make; null for any number.
     max_uses: Option<u32>,

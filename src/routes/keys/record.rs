@@ -5,7 +5,10 @@ use rookery_domain::{Timestamp, id::KeyId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{idempotency::ShownOnce, reply::Created};
+use crate::{
+    http::{idempotency::ShownOnce, reply::Created},
+    openapi::ids,
+};
 
 /// What a key, or all keys of an agent, can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -33,7 +36,7 @@ impl From<KeyState> for StateView {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct KeyView {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::KeyId)]
     pub id: KeyId,
     /// The beginning of its secret, to tell it by.
     pub prefix: String,
@@ -65,7 +68,7 @@ impl KeyView {
 #[derive(Clone, Serialize, ToSchema)]
 pub struct NewKeyView {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::KeyId)]
     id: KeyId,
     /// The beginning of its secret, to tell it by.
     prefix: String,

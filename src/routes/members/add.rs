@@ -38,7 +38,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct NewMember {
     /// The address.
-    #[schema(example = "you@example.org")]
+    #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
     /// A custom role of the manifest. `role` is understood too.
     #[serde(alias = "role")]

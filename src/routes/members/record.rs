@@ -3,24 +3,30 @@
 use std::sync::Arc;
 
 use rookery_actors::directory::Human;
-use rookery_domain::{Result, Timestamp, app::AppRecord, id::HumanId, members::Member};
+use rookery_domain::{
+    Result, Timestamp, access::Tier, app::AppRecord, id::HumanId, members::Member,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::state::State;
+use crate::{
+    openapi::{ids, words::MemberRole},
+    state::State,
+};
 
 /// Somebody in an app.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct MemberBody {
     /// The human.
-    #[schema(value_type = String, example = "hum_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::HumanId)]
     human_id: HumanId,
     /// Its address.
+    #[schema(format = Email)]
     email: Option<String>,
     /// Its name, if it has given one.
     name: Option<String>,
     /// `owner` for the app's owner, `member` for everybody else.
-    #[schema(value_type = String, example = "member")]
+    #[schema(value_type = MemberRole)]
     role: &'static str,
     /// The custom role of the manifest that it has beside that.
     #[schema(value_type = Option<String>)]
@@ -47,7 +53,7 @@ impl MemberBody {
             human_id: member.human,
             email: human.and_then(|human| human.email.clone()),
             name: human.and_then(|human| human.name.clone()),
-            role: "member",
+            role: Tier::Member.as_str(),
             custom_role: member.custom_role.clone(),
             created_at: member.created_at,
         }
@@ -59,7 +65,7 @@ impl MemberBody {
     /// `unavailable`, while accounts are being loaded.
     pub fn of_owner(state: &State, app: &AppRecord) -> Result<Self> {
         let member = Member { human: app.owner, custom_role: None, created_at: app.created_at };
-        Ok(Self { role: "owner", ..Self::of(state, &member)? })
+        Ok(Self { role: Tier::Owner.as_str(), ..Self::of(state, &member)? })
     }
 }
 

@@ -29,7 +29,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct NewOrgMember {
     /// The verified address of an account.
-    #[schema(example = "you@example.org")]
+    #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
     /// What it will be: `member` when left out.
     #[serde(default, deserialize_with = "optional_word")]

@@ -5,15 +5,16 @@ use rookery_domain::{Timestamp, id::HumanId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{http::idempotency::ShownOnce, routes::orgs::record::OrgRoleBody};
+use crate::{http::idempotency::ShownOnce, openapi::ids, routes::orgs::record::OrgRoleBody};
 
 /// Somebody in an organization.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OrgMemberBody {
     /// The member.
-    #[schema(value_type = String, example = "hum_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::HumanId)]
     human_id: HumanId,
     /// Its address.
+    #[schema(format = Email)]
     email: Option<String>,
     /// Its name, as others are shown it.
     name: Option<String>,

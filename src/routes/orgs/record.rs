@@ -9,16 +9,19 @@ use rookery_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::{
-    body::{BodyBound, RequestBody},
-    idempotency::ShownOnce,
+use crate::{
+    http::{
+        body::{BodyBound, RequestBody},
+        idempotency::ShownOnce,
+    },
+    openapi::ids,
 };
 
 /// An organization, as one of its members sees it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OrgBody {
     /// Its id.
-    #[schema(value_type = String, example = "org_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::OrgId)]
     id: OrgId,
     /// Its name.
     name: String,
@@ -40,7 +43,7 @@ pub struct OrgBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct BillingAccount {
     /// The human.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::HumanId)]
     id: HumanId,
     /// Its name, as others are shown it.
     name: Option<String>,
@@ -62,6 +65,7 @@ pub enum OrgRoleBody {
 #[serde(deny_unknown_fields)]
 pub struct OrgNameBody {
     /// 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
     pub name: String,
 }
 

@@ -27,7 +27,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    openapi::shapes::PrincipalRecord,
+    openapi::{ids, shapes::PrincipalRecord},
     routes::sharing::Making,
     state::AppState,
 };
@@ -43,6 +43,7 @@ pub struct NewPreviewBody {
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The same in seconds from now.
+    #[schema(minimum = 1, maximum = 7_776_000)]
     expires_in_s: Option<u32>,
 }
 
@@ -54,7 +55,7 @@ impl RequestBody for NewPreviewBody {
 #[derive(Clone, Serialize, ToSchema)]
 pub struct PreviewBody {
     /// Its id.
-    #[schema(value_type = String, example = "pvt_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::PreviewId)]
     id: PreviewId,
     /// When it ends.
     #[schema(value_type = String, format = DateTime)]

@@ -43,6 +43,7 @@ pub struct NewPushSubscription {
     keys: PushKeys,
     /// When it ends by itself, in milliseconds since 1970. `expiration_time` is understood too.
     #[serde(rename = "expirationTime", alias = "expiration_time")]
+    #[schema(maximum = 253_402_300_799_999_i64)]
     expiration_time: Option<u64>,
 }
 

@@ -5,13 +5,16 @@ use rookery_domain::{Timestamp, id::AgentId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::routes::keys::record::{KeyView, StateView};
+use crate::{
+    openapi::ids,
+    routes::keys::record::{KeyView, StateView},
+};
 
 /// An agent of the human.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OwnAgent {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::AgentId)]
     id: AgentId,
     /// Its name.
     name: String,

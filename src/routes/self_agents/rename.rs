@@ -24,6 +24,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct Rename {
     /// The new name, 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
     name: String,
 }
 

@@ -19,6 +19,7 @@ use crate::{
         params::StrictQuery,
         reply::Page,
     },
+    openapi::ids,
     state::AppState,
 };
 
@@ -31,7 +32,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::Forbidden];
 #[into_params(parameter_in = Query)]
 pub struct OwnApps {
     /// The apps of this organization instead of the human's own; for its admins.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
     /// Apps on the page, 1 to 200; 50 when absent.
     #[param(minimum = 1, maximum = 200)]

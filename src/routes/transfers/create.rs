@@ -28,7 +28,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 #[serde(deny_unknown_fields)]
 pub struct NewTransfer {
     /// The address. Whoever proves it can take the app; it need not have an account yet.
-    #[schema(example = "you@example.org")]
+    #[schema(format = Email, max_length = 254, example = "you@example.org")]
     email: String,
 }
 

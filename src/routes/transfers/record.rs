@@ -10,13 +10,13 @@ use rookery_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{http::idempotency::ShownOnce, state::State};
+use crate::{http::idempotency::ShownOnce, openapi::ids, state::State};
 
 /// A pending offer of an app's ownership.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TransferBody {
     /// Its id.
-    #[schema(value_type = String, example = "trf_01jjyq5x3ne8h9v2m7c4k6r0st")]
+    #[schema(value_type = ids::TransferId)]
     pub id: TransferId,
     /// Always `pending`: an offer that was accepted, declined or withdrawn is gone.
     #[schema(value_type = String, example = "pending")]
@@ -24,6 +24,7 @@ pub struct TransferBody {
     /// The app.
     pub app: OfferedApp,
     /// The address that it is offered to.
+    #[schema(format = Email)]
     pub email: String,
     /// The account that offers it.
     pub offered_by: OfferedBy,
@@ -36,7 +37,7 @@ pub struct TransferBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OfferedApp {
     /// Its id.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::AppId)]
     pub id: AppId,
     /// Its slug.
     #[schema(value_type = String)]
@@ -49,7 +50,7 @@ pub struct OfferedApp {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct OfferedBy {
     /// The human.
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::HumanId)]
     pub id: HumanId,
     /// Its name, as others are shown it.
     pub name: Option<String>,

@@ -7,7 +7,11 @@ use rookery_domain::{ErrorCode, access::Abilities};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{error::ApiResult, http::auth::visitor::AnyVisitor};
+use crate::{
+    error::ApiResult,
+    http::auth::visitor::AnyVisitor,
+    openapi::words::{Ability, CreateAbility},
+};
 
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[];
@@ -25,19 +29,19 @@ pub struct AccessRecord {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CollectionAccess {
     /// Get, list and follow.
-    #[schema(value_type = String, example = "all")]
+    #[schema(value_type = Ability)]
     read: &'static str,
-    /// Create: `all` or `none`.
-    #[schema(value_type = String, example = "all")]
+    /// Create.
+    #[schema(value_type = CreateAbility)]
     write: &'static str,
     /// Update, as far as it also reads the row.
-    #[schema(value_type = String, example = "creator")]
+    #[schema(value_type = Ability)]
     update: &'static str,
     /// Delete, as far as it also reads the row.
-    #[schema(value_type = String, example = "creator")]
+    #[schema(value_type = Ability)]
     delete: &'static str,
     /// Count.
-    #[schema(value_type = String, example = "none")]
+    #[schema(value_type = Ability)]
     count: &'static str,
 }
 

@@ -28,6 +28,10 @@ use crate::{
         csrf, participant_cookie,
         reply::Created,
     },
+    openapi::{
+        ids,
+        words::{VisitorKind, VisitorRole},
+    },
     state::AppState,
 };
 
@@ -53,14 +57,14 @@ impl RequestBody for EnterApp {
 /// Who a visitor is in this app.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct SessionRecord {
-    /// `anonymous`, `human` or `grant`.
-    #[schema(value_type = String, example = "anonymous")]
+    /// What it comes as.
+    #[schema(value_type = VisitorKind)]
     kind: &'static str,
     /// As rows name it in `creator` and `editor`; null for nobody yet.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<ids::CallerId>)]
     id: Option<String>,
-    /// `owner`, `member` or `anyone`.
-    #[schema(value_type = String, example = "anyone")]
+    /// What it is to the app.
+    #[schema(value_type = VisitorRole)]
     role: &'static str,
     /// The custom role that it has beside that.
     #[schema(value_type = Option<String>)]
@@ -81,7 +85,7 @@ pub struct SessionRecord {
 /// The app of a session.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SessionApp {
-    #[schema(value_type = String)]
+    #[schema(value_type = ids::AppId)]
     id: AppId,
     slug: String,
 }
@@ -194,11 +198,7 @@ fn record(
     SessionRecord {
         kind: principal.map_or("anonymous", |principal| principal.kind.as_str()),
         id: principal.map(Principal::id_text),
-        role: match standing.tier {
-            Tier::Owner => "owner",
-            Tier::Member => "member",
-            Tier::Visitor => "anyone",
-        },
+        role: standing.tier.as_str(),
         custom_role: standing.role.clone(),
         app: SessionApp { id: app.id, slug: app.slug.to_string() },
         created_at: participant.map(|one| one.created_at),

@@ -13,7 +13,10 @@ use utoipa::ToSchema;
 
 use super::{Raw, RawAsset, SeedBody, json};
 use crate::{
-    openapi::shapes::{AnyObject, FileBytes},
+    openapi::{
+        ids,
+        shapes::{AnyObject, FileBytes},
+    },
     routes::apps::record::VisibilityBody,
     state::AppState,
 };
@@ -41,7 +44,7 @@ pub(in crate::routes::apps) struct DeployForm {
     #[schema(required = false)]
     timezone: String,
     /// The organization that a new app will belong to; the account must be an admin of it.
-    #[schema(required = false)]
+    #[schema(required = false, value_type = ids::OrgId)]
     org_id: String,
     /// The first rows of a new app, by collection.
     #[schema(required = false)]

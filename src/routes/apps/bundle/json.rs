@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::{InputData, Raw, RawAsset};
 use crate::{
     http::strict::{AsObject, optional_word},
-    openapi::shapes::AnyObject,
+    openapi::{ids, shapes::AnyObject},
     routes::apps::record::VisibilityBody,
 };
 
@@ -44,7 +44,7 @@ pub struct DeployBody {
     /// An IANA name; `UTC` when left out.
     timezone: Option<String>,
     /// The organization that a new app will belong to; the account must be an admin of it.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
     /// The first rows of a new app, by collection.
     #[schema(value_type = Option<BTreeMap<String, Vec<SeedBody>>>)]

@@ -32,6 +32,7 @@ use crate::{
         body::{self, BodyBound, sent_type},
         params,
     },
+    openapi::ids,
     pages::{assets, document, paths},
     state::AppState,
 };
@@ -72,7 +73,7 @@ pub struct DeployQuery {
     /// As the member `timezone`.
     timezone: Option<String>,
     /// As the member `org_id`. Only a new app takes it.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
     /// As the member `force`. A new app has nothing to be forced over: only a redeploy takes it.
     force: Option<bool>,
@@ -114,7 +115,9 @@ impl FromRequest<AppState> for Deploy {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let query: DeployQuery = params::query(parts.uri.query().unwrap_or_default())?;
+        let text = parts.uri.query().unwrap_or_default();
+        params::check_text(text)?;
+        let query: DeployQuery = params::query(text)?;
         let form = form_of(&parts.headers)?;
         let (bytes, mut share) = body::read(&parts, body, BodyBound::Deploy, state).await?;
         let raw = match &form {

@@ -1,0 +1,102 @@
+//! The headers of answers. What carries which follows from what an operation is: whether it may answer
+//! 304, makes a row, takes `Idempotency-Key`, or fails with what is worth another try.
+
+use rookery_domain::ErrorCode;
+use utoipa::openapi::{
+    ComponentsBuilder, Content, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
+    path::{Operation, ParameterIn},
+};
+
+const REQUEST_ID: &str = "X-Request-Id";
+const RETRY_AFTER: &str = "Retry-After";
+const RATE_LIMIT: &str = "RateLimit";
+const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
+const ETAG: &str = "ETag";
+const LOCATION: &str = "Location";
+const REPLAYED: &str = "Idempotent-Replayed";
+const ROW_EXISTED: &str = "Row-Existed";
+/// The schema of one row, whose answer has its version as entity tag.
+const ROW: &str = "RowRecord";
+
+/// The headers of any answer, to which answers refer by name.
+pub(super) fn components(components: ComponentsBuilder) -> ComponentsBuilder {
+    let text = |what| header(Type::String, what);
+    components
+        .header(REQUEST_ID, text("The request's id: that of the request, where it has a good one."))
+        .header(RETRY_AFTER, header(Type::Integer, "Seconds after which to try again."))
+        .header(RATE_LIMIT, text("What is left of the limit, and seconds until it is whole."))
+        .header(RATE_LIMIT_POLICY, text("How many requests the limit allows, in how many seconds."))
+}
+
+/// The headers of what is kept or made, which operators do not ask for.
+pub(super) fn api_components(components: ComponentsBuilder) -> ComponentsBuilder {
+    let text = |what| header(Type::String, what);
+    components
+        .header(ETAG, text("The entity tag; a row's is its version in quotes."))
+        .header(LOCATION, text("Where what was made is, or where to go on."))
+        .header(REPLAYED, text("`true` on an answer that was given before."))
+        .header(ROW_EXISTED, text("`true` where the key was taken: the row that was there."))
+}
+
+fn header(kind: Type, what: &str) -> Header {
+    let schema = ObjectBuilder::new().schema_type(kind);
+    HeaderBuilder::new().schema(Some(schema)).description(Some(what)).build()
+}
+
+/// The headers of an answer with these errors.
+pub(super) fn of_errors(codes: &[ErrorCode]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if codes.iter().any(|code| code.retryable()) {
+        names.push(RETRY_AFTER);
+    }
+    if codes.contains(&ErrorCode::RateLimited) {
+        names.extend([RATE_LIMIT, RATE_LIMIT_POLICY]);
+    }
+    names
+}
+
+/// Says on the answers of an operation what each carries.
+pub(super) fn complete(operation: &mut Operation) {
+    let replays = operation.parameters.iter().flatten().any(|parameter| {
+        matches!(parameter, RefOr::T(one)
+            if one.parameter_in == ParameterIn::Header && one.name == "Idempotency-Key")
+    });
+    let answers = &mut operation.responses.responses;
+    let is_tagged = answers.contains_key("304");
+    let makes_row = matches!(answers.get("201"), Some(RefOr::T(made)) if is_row(made));
+    for (status, answer) in answers {
+        let RefOr::T(answer) = answer else { continue };
+        let mut names = vec![REQUEST_ID];
+        if status.starts_with('2') && replays {
+            names.push(REPLAYED);
+        }
+        match status.as_str() {
+            "200" | "304" if is_tagged => names.push(ETAG),
+            "200" | "201" if is_row(answer) => names.push(ETAG),
+            _ => {}
+        }
+        match status.as_str() {
+            "201" | "303" => names.push(LOCATION),
+            "200" if makes_row => names.push(ROW_EXISTED),
+            _ => {}
+        }
+        add(answer, &names);
+    }
+}
+
+/// Has `answer` refer to the headers with these names.
+pub(super) fn add(answer: &mut Response, names: &[&str]) {
+    for name in names {
+        let header = Ref::new(format!("#/components/headers/{name}"));
+        answer.headers.insert((*name).to_owned(), RefOr::Ref(header));
+    }
+}
+
+/// Whether an answer is one row.
+fn is_row(answer: &Response) -> bool {
+    let row = Ref::from_schema_name(ROW).ref_location;
+    answer.content.values().any(|content| {
+        matches!(content, RefOr::T(Content { schema: Some(RefOr::Ref(schema)), .. })
+            if schema.ref_location == row)
+    })
+}

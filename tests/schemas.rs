@@ -1,0 +1,238 @@
+//! What the document says of single members: times, ids, words and bounds, as the rules have them;
+//! and of the headers of answers.
+
+use rookery::router;
+use rookery_domain::{
+    agent_name, credentials, email,
+    grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX},
+    id, if_match,
+    limits::Limits,
+    previews::PREVIEW_TTL_S_MAX,
+    retention::{MAX_AGE_DAYS_MAX, MAX_ROWS_MAX},
+    row_key,
+};
+use serde_json::{Value, json};
+
+fn document() -> Value {
+    serde_json::to_value(router::document()).expect("the document")
+}
+
+/// Every member of every schema, with its path.
+fn members(document: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    for (name, schema) in document["components"]["schemas"].as_object().expect("schemas") {
+        let parts = schema["allOf"].as_array().into_iter().flatten();
+        for part in parts.chain([schema]) {
+            for (member, schema) in part["properties"].as_object().into_iter().flatten() {
+                found.push((format!("{name}.{member}"), schema));
+            }
+        }
+    }
+    assert!(found.len() > 300, "only {} members", found.len());
+    found
+}
+
+/// The name of the schema that a member refers to, also where it may be null.
+fn named(schema: &Value) -> Option<&str> {
+    let one = schema["oneOf"].as_array().and_then(|either| either.first()).unwrap_or(schema);
+    one["$ref"].as_str()?.rsplit('/').next()
+}
+
+#[test]
+fn every_time_is_told_as_one() {
+    let document = document();
+    for (path, schema) in members(&document) {
+        let name = path.rsplit('.').next().expect("a name");
+        if name == "at" || name.ends_with("_at") {
+            assert_eq!(schema["format"], "date-time", "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_id_is_told_as_one() {
+    let document = document();
+    for (path, schema) in members(&document) {
+        let name = path.rsplit('.').next().expect("a name");
+        if (name == "id" || name.ends_with("_id")) && path != "ErrorBody.request_id" {
+            let kind = named(schema).unwrap_or_else(|| panic!("{path}: {schema}"));
+            assert!(kind.ends_with("Id"), "{path}: {kind}");
+        }
+    }
+    let fits = |kind: &str, text: &str| {
+        let schema = &document["components"]["schemas"][kind];
+        jsonschema::draft202012::new(schema).expect("a schema").is_valid(&json!(text))
+    };
+    for (kind, id) in [
+        ("AppId", id::AppId::new().to_string()),
+        ("AgentId", id::AgentId::new().to_string()),
+        ("HumanId", id::HumanId::new().to_string()),
+        ("OrgId", id::OrgId::new().to_string()),
+        ("CredentialId", id::CredentialId::new().to_string()),
+    ] {
+        assert!(fits(kind, &id) && fits("CallerId", &id), "{id}");
+        assert!(!fits(kind, &format!("{id}0")) && !fits(kind, &id.replace('_', "-")), "{id}");
+        assert_eq!(fits("AppName", &id), kind == "AppId", "{id}");
+    }
+    for slug in ["abc", "calm-maple-rook", &"x".repeat(63)] {
+        assert!(fits("AppName", slug), "{slug}");
+    }
+    for none in ["ab", "-ab", "ab-", "A-b", &"x".repeat(64)] {
+        assert!(!fits("AppName", none), "{none}");
+    }
+}
+
+#[test]
+fn every_id_in_a_path_has_its_kind() {
+    let document = document();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for operation in item.as_object().expect("a path").values() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let name = parameter["name"].as_str().expect("a name");
+                let is_id = name == "id" || name.ends_with("_id") || name.ends_with("Id");
+                if parameter["in"] == "path" && is_id {
+                    assert!(named(&parameter["schema"]).is_some(), "{path}: {name}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether a description is nothing but a list of words: `a`, `b` or `c`.
+fn lists_words(text: &str) -> bool {
+    let rest: Vec<_> = text.trim_end_matches('.').split('`').collect();
+    let between = rest.iter().step_by(2);
+    rest.len() > 3 && between.clone().all(|gap| ["", ", ", " or ", " and ", ", or "].contains(gap))
+}
+
+#[test]
+fn a_member_with_listed_words_is_an_enumeration() {
+    assert!(lists_words("`a`, `b` or `c`.") && !lists_words("`a`: it does. `b`: it does not."));
+    let document = document();
+    for (path, schema) in members(&document) {
+        let bare = named(schema).is_none() && schema["enum"].is_null();
+        let text = schema["description"].as_str().unwrap_or_default();
+        assert!(!(bare && lists_words(text)), "{path}: {text}");
+    }
+}
+
+#[test]
+fn bounds_are_those_of_the_rules() {
+    let document = document();
+    let rows_max = Limits::default().batch_rows_max;
+    for (path, keyword, bound) in [
+        ("OrgNameBody.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("OrgNameBody.name", "minLength", json!(1)),
+        ("Rename.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("Rename.name", "minLength", json!(1)),
+        ("Register.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("DeviceRequest.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("ProfilePatch.name", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("SignupSource.source", "maxLength", json!(agent_name::NAME_CHARS_MAX)),
+        ("SignupSource.source", "minLength", json!(1)),
+        ("NewCredentialBody.name", "maxLength", json!(credentials::NAME_CHARS_MAX)),
+        ("NewCredentialBody.name", "minLength", json!(1)),
+        ("Rotation.overlap_s", "maximum", json!(credentials::OVERLAP_S_MAX)),
+        ("Rotation.overlap_s", "minimum", json!(0)),
+        ("NewGrantBody.max_uses", "maximum", json!(GRANT_USES_MAX)),
+        ("NewGrantBody.max_uses", "minimum", json!(1)),
+        ("NewGrantBody.expires_in_s", "maximum", json!(GRANT_TTL_S_MAX)),
+        ("NewGrantBody.expires_in_s", "minimum", json!(1)),
+        ("NewPreviewBody.expires_in_s", "maximum", json!(PREVIEW_TTL_S_MAX)),
+        ("NewPreviewBody.expires_in_s", "minimum", json!(1)),
+        ("RetentionBody.max_age_days", "maximum", json!(MAX_AGE_DAYS_MAX)),
+        ("RetentionBody.max_rows", "maximum", json!(MAX_ROWS_MAX)),
+        ("BatchWriteBody.rows", "maxItems", json!(rows_max)),
+        ("BatchDeleteBody.keys", "maxItems", json!(rows_max)),
+        ("WriteBody.key", "maxLength", json!(row_key::CHARS_MAX)),
+        ("WriteBody.key", "minLength", json!(1)),
+        ("KeyedDelete.key", "maxLength", json!(row_key::CHARS_MAX)),
+        ("UpdateBody.if_match", "maximum", json!(if_match::VERSION_MAX)),
+        ("DeleteBody.if_match", "maximum", json!(if_match::VERSION_MAX)),
+        ("KeyedDelete.if_match", "maximum", json!(if_match::VERSION_MAX)),
+        ("NewMember.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
+        ("NewOrgMember.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
+        ("NewTransfer.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
+        ("LinkRequest.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
+    ] {
+        let (schema, member) = path.split_once('.').expect("a member");
+        let schema = &document["components"]["schemas"][schema]["properties"][member];
+        assert_eq!(schema[keyword], bound, "{path}: {schema}");
+    }
+    for (path, schema) in members(&document).iter().filter(|(path, _)| path.ends_with(".email")) {
+        assert_eq!(schema["format"], "email", "{path}");
+    }
+}
+
+#[test]
+fn the_second_name_of_a_member_is_listed_as_deprecated() {
+    let document = document();
+    let mut sources = vec![format!("{}/src/routes", env!("CARGO_MANIFEST_DIR")).into()];
+    let mut seen = 0;
+    while let Some(path) = sources.pop() {
+        let path: std::path::PathBuf = path;
+        if path.is_dir() {
+            let inside = std::fs::read_dir(&path).expect("a folder");
+            sources.extend(inside.map(|entry| entry.expect("an entry").path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a source");
+        for (at, _) in text.match_indices("alias = \"") {
+            let second = text[at..].split('"').nth(1).expect("a name");
+            let (_, above) = text[..at].rsplit_once("pub struct ").expect("a type");
+            let name = above.split([' ', '{']).next().expect("its name");
+            let schema = &document["components"]["schemas"][name];
+            assert_eq!(schema["properties"][second]["deprecated"], true, "{name}.{second}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 4);
+    let schema = &document["components"]["schemas"]["NewGrantBody"];
+    let validator = jsonschema::draft202012::new(schema).expect("a schema");
+    for (body, fits) in [
+        (json!({"role": "editor"}), true),
+        (json!({"custom_role": "editor"}), true),
+        (json!({"role": "editor", "custom_role": "editor"}), false),
+        (json!({"max_uses": 1}), false),
+    ] {
+        assert_eq!(validator.is_valid(&body), fits, "{body}");
+    }
+}
+
+#[test]
+fn every_answer_tells_its_headers() {
+    let document = document();
+    let mut answers = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (verb, operation) in item.as_object().expect("a path") {
+            for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
+                let has = |name: &str| {
+                    let header = &answer["headers"][name]["$ref"];
+                    header.as_str() == Some(&format!("#/components/headers/{name}"))
+                };
+                let place = format!("{verb} {path} {status}");
+                assert!(has("X-Request-Id"), "{place}");
+                let limited = status == "429";
+                assert_eq!(has("RateLimit") && has("RateLimit-Policy"), limited, "{place}");
+                assert!(has("Retry-After") || !["429", "503"].contains(&&**status), "{place}");
+                assert_eq!(has("Location"), ["201", "303"].contains(&&**status), "{place}");
+                answers += 1;
+            }
+        }
+    }
+    assert!(answers > 900, "only {answers} answers");
+    let row = "/v1/apps/{id}/collections/{name}";
+    let create = &document["paths"][row]["post"]["responses"];
+    for (status, name, there) in [
+        ("200", "Row-Existed", true),
+        ("201", "Row-Existed", false),
+        ("201", "ETag", true),
+        ("200", "Idempotent-Replayed", true),
+        ("409", "Idempotent-Replayed", false),
+    ] {
+        assert_eq!(create[status]["headers"][name].is_object(), there, "{status} {name}");
+    }
+    let list = &document["paths"][row]["get"]["responses"];
+    assert!(list["200"]["headers"]["ETag"].is_object());
+    assert!(list["304"]["headers"]["ETag"].is_object());
+}
