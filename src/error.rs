@@ -200,12 +200,12 @@ impl Envelope {
     /// The error as a member of a larger answer (a batch's item).
     #[must_use]
     pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
-        let Error { code, message, details, required, cause: _ } = error;
+        let Error { code, message, details, required, hint, cause: _ } = error;
         ErrorBody {
             code: code.as_str(),
             status: code.status(),
             message,
-            hint: code.hint(),
+            hint: hint.unwrap_or_else(|| code.hint()),
             retryable: code.retryable(),
             docs_url: self.docs_url(code),
             request_id: request_id.to_str().unwrap_or_default().to_owned(),

@@ -4,7 +4,13 @@
 //! credentials of the OpenAPI document come from the handler itself. What a route does is in
 //! `routes`.
 
-use axum::{Router, handler::Handler, routing};
+use axum::{
+    Router,
+    handler::Handler,
+    response::{IntoResponse as _, Redirect},
+    routing,
+};
+use http::{Method, Uri};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -59,6 +65,7 @@ pub fn site(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
         .get("/push-worker.js", pages::assets::push_worker)
         .post("/sign-out", pages::sign_out::submit)
         .get("/signed-out", pages::sign_out::page)
+        .get("/account-deleted", pages::sign_out::account_deleted)
         .get("/first-run", pages::first_run::page)
         .post("/first-run", pages::first_run::start)
         .get("/first-run/steps", pages::first_run::steps)
@@ -382,9 +389,14 @@ impl Routes {
     /// `name`.
     #[must_use]
     pub fn into_table(self, name: &'static str, state: &AppState) -> RouteTable {
+        let pages = self.known.pages();
+        let nothing_here = async move |method: Method, uri: Uri| match pages.meant(&method, &uri) {
+            Some(page) => Redirect::permanent(&page).into_response(),
+            None => ApiError::unknown_path().into_response(),
+        };
         let router = self
             .router
-            .fallback(|| async { ApiError::unknown_path() })
+            .fallback(nothing_here)
             .method_not_allowed_fallback(|| async { ApiError::unknown_verb() })
             .with_state(state.clone());
         RouteTable::new(name, router, self.known)

@@ -45,7 +45,7 @@ async fn no_secret_reaches_the_log_even_at_its_most_talkative() {
     let mail = text(&mail["items"][0]["text"]);
     let link = mail.split_once("token=").unwrap().1.split_whitespace().next().unwrap().to_owned();
     let spent = server.client.get(format!("{}/v1/auth/verify?token={link}", server.url));
-    Answer::of(spent).await.error(ErrorCode::Unauthorized);
+    Answer::of(spent).await.error_of_its_own(ErrorCode::Unauthorized);
     let user_code = text(&started["user_code"]);
     server.terminate();
 

@@ -26,6 +26,8 @@ pub struct Error {
     pub details: Option<Box<Value>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Vec<String>>,
+    /// What to do about it, where that is another thing than the table says of the code.
+    pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
     pub cause: Option<Box<str>>,
 }
@@ -34,7 +36,8 @@ impl Error {
     /// An error of `code` that says `message`.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: None, required: None, cause: None }
+        let message = message.into();
+        Self { code, message, details: None, required: None, hint: None, cause: None }
     }
 
     /// Adds the `details` member.
@@ -48,6 +51,13 @@ impl Error {
     #[must_use]
     pub fn with_required(mut self, required: Vec<String>) -> Self {
         self.required = Some(required);
+        self
+    }
+
+    /// Says what to do about this one, in place of what the table says of the code.
+    #[must_use]
+    pub const fn with_hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
         self
     }
 

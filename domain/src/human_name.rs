@@ -6,6 +6,18 @@ use crate::{Error, Result, agent_name::AgentName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanName(AgentName);
 
+/// Whether a mail program could take a part of `name` for an address and make a link of it.
+#[must_use]
+pub fn may_become_link(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let is_of_host = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let joins = |(at, dot): (usize, &str)| {
+        let (before, after) = (&lower[..at], &lower[at + dot.len()..]);
+        is_of_host(before.chars().next_back()) && is_of_host(after.chars().next())
+    };
+    lower.contains("://") || lower.contains("www.") || lower.match_indices('.').any(joins)
+}
+
 impl HumanName {
     /// Reads the member `member` of a request; `None` for one that is empty, which clears it.
     ///

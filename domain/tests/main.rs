@@ -9,6 +9,7 @@ mod domains;
 mod edge;
 mod error;
 mod fuzz;
+mod human_name;
 mod idempotency;
 mod ids;
 mod json;

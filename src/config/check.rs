@@ -92,6 +92,8 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     positive("rate_limit.burst", u64::from(config.rate_limit.burst))?;
     let links = u64::from(config.mail.sign_in_links_per_hour);
     at_most("mail.sign_in_links_per_hour", links, COUNT_MAX)?;
+    let notices = u64::from(config.mail.notices_per_hour);
+    at_most("mail.notices_per_hour", notices, COUNT_MAX)?;
     count("apps.mailbox_limit", config.apps.mailbox_limit as u64)?;
     within("apps.idle_after_s", config.apps.idle_after_s, DAYS_MAX * DAY_S.cast_unsigned())?;
     within("apps.memory_budget_bytes", config.apps.memory_budget_bytes, BYTES_MAX)?;

@@ -243,6 +243,8 @@ pub struct Mail {
     pub from: String,
     /// Sign-in links that one address is sent in an hour; 0 for any number.
     pub sign_in_links_per_hour: u32,
+    /// Invitations and offers that one address is sent in an hour; 0 for any number.
+    pub notices_per_hour: u32,
 }
 
 /// Custom domains, by an edge provider.

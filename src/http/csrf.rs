@@ -1,9 +1,12 @@
 //! Requests that a browser sends with a session cookie must come from the site itself when they
 //! change state. Apps live on sibling origins and are hostile to it, so "same site" is not enough.
 
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use rookery_domain::{Error, ErrorCode};
 use url::{Origin, Url};
+
+/// From where a browser was led to a request.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Refuses a state-changing request whose `Origin` (or, without one, `Referer`) is not the site.
 ///
@@ -15,6 +18,14 @@ pub fn check(method: &Method, headers: &HeaderMap, public_url: &str) -> Result<(
     }
     let message = format!("a request with a cookie must come from {public_url}");
     Err(Error::new(ErrorCode::CsrfOriginMismatch, message))
+}
+
+/// Whether a browser says that another origin led it here, an app's page among them. A program, and
+/// a browser that says nothing, are taken for somebody who followed the site's own link.
+#[must_use]
+pub fn is_led_from_elsewhere(headers: &HeaderMap) -> bool {
+    let own = |value: &HeaderValue| value == "same-origin" || value == "none";
+    !headers.get_all(SEC_FETCH_SITE).iter().all(own)
 }
 
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {

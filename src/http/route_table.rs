@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use http::Method;
+use http::{Method, Uri};
 use matchit::Router;
 use utoipa::openapi::{
     OpenApi, PathItem, RefOr,
@@ -50,6 +50,41 @@ impl KnownRoutes {
     /// Adds a page, which is no part of the document.
     pub fn add_page(&mut self, path: &str, method: &'static str) {
         self.0.entry(path.to_owned()).or_default().insert(method, None);
+    }
+
+    /// The pages among them.
+    #[must_use]
+    pub fn pages(&self) -> Pages {
+        let is_page = |methods: &Methods| methods.get("GET").is_some_and(Option::is_none);
+        let pages = self.0.iter().filter(|(path, methods)| {
+            // Programs ask there, and are told what is wrong with a path.
+            is_page(methods) && !path.starts_with("/v1/")
+        });
+        let mut router = Router::new();
+        for (path, _) in pages {
+            // As for the whole table.
+            let _ = router.insert(path.clone(), ());
+        }
+        Pages(Arc::new(router))
+    }
+}
+
+/// The paths of pages, for who types one with a slash behind it.
+#[derive(Debug, Clone)]
+pub struct Pages(Arc<Router<()>>);
+
+impl Pages {
+    /// The page that somebody means by an address at which nothing is: its own, without the slash at
+    /// the end.
+    #[must_use]
+    pub fn meant(&self, method: &Method, uri: &Uri) -> Option<String> {
+        let path = uri
+            .path()
+            .strip_suffix('/')
+            .filter(|_| matches!(*method, Method::GET | Method::HEAD))?;
+        self.0.at(path).ok()?;
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some(format!("{path}{query}"))
     }
 }
 

@@ -1,6 +1,8 @@
 //! What mails say: a subject, and the same words as text and as HTML.
 
 use askama::Template;
+use rookery_actors::directory::Human;
+use rookery_domain::human_name::may_become_link;
 
 /// A mail without its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,16 @@ struct TransferHtml<'a> {
     app: &'a str,
     by: &'a str,
     email: &'a str,
+}
+
+/// What a letter calls whoever it is about: the name, unless a mail program could make a link of it;
+/// that would be a stranger's link in a letter of this service. Then the address stands for it.
+#[must_use]
+pub fn sender(human: Option<&Human>) -> String {
+    let name = human.and_then(|human| human.name.clone());
+    let name = name.filter(|name| !may_become_link(name));
+    let name = name.or_else(|| human.and_then(|human| human.email.clone()));
+    name.unwrap_or_else(|| "Somebody".to_owned())
 }
 
 impl Letter {

@@ -14,7 +14,7 @@ use rookery_domain::{Error, ErrorCode, Result, email::Email, time::Clock};
 use secrecy::ExposeSecret as _;
 use tokio::{sync::mpsc::OwnedPermit, time::Instant};
 
-pub use letter::Letter;
+pub use letter::{Letter, sender};
 pub use mailbox::{Mailbox, StoredMail};
 pub use relay::problem;
 
@@ -31,9 +31,11 @@ pub struct Mailer {
     readable: bool,
     /// Sign-in links by address, where they are bounded.
     sign_in_links: Option<Arc<Rates>>,
+    /// Letters about what somebody else did, by address, where they are bounded.
+    notices: Option<Arc<Rates>>,
 }
 
-/// Counters of addresses that sign-in links were sent to.
+/// Counters of addresses that something was sent to, for each kind of it.
 const ADDRESS_COUNTERS: usize = 1 << 14;
 
 #[derive(Clone)]
@@ -75,13 +77,19 @@ impl Mailer {
                 );
             }
             let route = Route::Mailbox(Arc::new(Mailbox::new(clock)));
-            return Ok(Self { route, readable, sign_in_links: None });
+            return Ok(Self { route, readable, sign_in_links: None, notices: None });
         }
         let smtp = Smtp::start(&config.mail, public_url, clock)?;
-        let sign_in_links = NonZeroU32::new(config.mail.sign_in_links_per_hour).map(|most| {
-            Arc::new(Rates::new(Quota::per_hour(most), ADDRESS_COUNTERS, MonotonicClock))
-        });
-        Ok(Self { route: Route::Smtp(smtp), readable: false, sign_in_links })
+        let per_hour = |most| {
+            let most = NonZeroU32::new(most)?;
+            Some(Arc::new(Rates::new(Quota::per_hour(most), ADDRESS_COUNTERS, MonotonicClock)))
+        };
+        Ok(Self {
+            route: Route::Smtp(smtp),
+            readable: false,
+            sign_in_links: per_hour(config.mail.sign_in_links_per_hour),
+            notices: per_hour(config.mail.notices_per_hour),
+        })
     }
 
     /// Counts a sign-in link, which anybody may have sent to any address.
@@ -99,6 +107,19 @@ impl Mailer {
         );
         let error = Error::new(ErrorCode::RateLimited, message);
         Err(ApiError::from(error).retry_after(seconds))
+    }
+
+    /// Counts a letter about what somebody else did, and whether the address takes one more: it
+    /// cannot help what others do. What the letter would have told of is done all the same, so
+    /// nobody but the log hears of it.
+    #[must_use]
+    pub fn admits_notice(&self, to: &Email) -> bool {
+        let allowance = self.notices.as_ref().map(|rates| rates.count(to));
+        let admits = allowance.is_none_or(|allowance| allowance.retry_after_s.is_none());
+        if !admits {
+            tracing::warn!("a notice was not mailed: its address was sent enough of them lately");
+        }
+        admits
     }
 
     /// Sends a letter, off the request.

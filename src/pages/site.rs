@@ -66,14 +66,14 @@ pub struct ConfirmPage {
     pub shell: Shell,
     /// The token of the link.
     pub token: String,
-    /// Whom it signs in; none, where it is not good any more.
-    pub address: Option<String>,
+    /// Whom it signs in.
+    pub address: String,
 }
 
 impl ConfirmPage {
     /// Who is signed in already, where that is somebody else.
     fn another(&self) -> Option<&str> {
-        self.shell.signed_in_as.as_deref().filter(|who| Some(*who) != self.address.as_deref())
+        self.shell.signed_in_as.as_deref().filter(|who| *who != self.address)
     }
 }
 

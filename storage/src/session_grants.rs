@@ -50,8 +50,8 @@ pub async fn minted_by(db: &Db, hash: [u8; 32]) -> Result<Option<[u8; 32]>> {
     decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())
 }
 
-/// Spends a grant. `None` for unknown, used, expired, and for another app alike. A grant shown to
-/// another app is spent too: whoever holds it there should not have it.
+/// Spends a grant. `None` for unknown, used, expired, and for another app alike: shown to the wrong
+/// one, it stays good for its own.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -61,21 +61,21 @@ pub async fn consume(
     app: AppId,
     now: Timestamp,
 ) -> Result<Option<SessionGrant>> {
-    type Columns = (Vec<u8>, Vec<u8>, Option<Vec<u8>>, i64);
+    type Columns = (Vec<u8>, Option<Vec<u8>>, i64);
     let spent: Option<Columns> = db
         .returning(
-            "delete from session_grants where hash = $1
-             returning app_id, human, minted_by, expires_at",
-            args![hash],
+            "delete from session_grants where hash = $1 and app_id = $2
+             returning human, minted_by, expires_at",
+            args![hash, app],
         )
         .await?;
-    let Some((bound, human, minted_by, expires_at)) = spent else { return Ok(None) };
+    let Some((human, minted_by, expires_at)) = spent else { return Ok(None) };
     let grant = SessionGrant {
         hash,
-        app: decode::id("session_grants.app_id", &bound)?,
+        app,
         human: decode::id("session_grants.human", &human)?,
         minted_by: decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())?,
         expires_at: Timestamp(expires_at),
     };
-    Ok((grant.app == app && grant.expires_at > now).then_some(grant))
+    Ok((grant.expires_at > now).then_some(grant))
 }

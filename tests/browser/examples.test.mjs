@@ -74,12 +74,15 @@ test('board: a vote counts at once, moves the idea and can be taken back', () =>
     assert.equal(await page.getByRole('button', { name: /^Mark/ }).count(), 0);
   }));
 
-test('board: the owner decides, and the newest decision is shown', () => withPage(browser,
+const deciders = {
+  'the owner': { kind: 'human', id: 'hum_1', role: 'owner', custom_role: null },
+  'a moderator by a grant link': { kind: 'grant', id: 'ptc_1', role: 'anyone', custom_role: 'moderator' },
+};
+for (const [who, session] of Object.entries(deciders)) test(`board: ${who} decides, and the newest decision is shown`, () => withPage(browser,
   (service) => {
     example('board')(service);
     service.write('ideas', 'one', { title: 'Idea one' });
-    service.faults.push((r) => (r.path === 'session' && r.method === 'GET'
-      ? [200, { kind: 'human', id: 'hum_1', role: 'owner' }] : undefined));
+    service.faults.push((r) => (r.path === 'session' && r.method === 'GET' ? [200, session] : undefined));
     service.sessions.add(undefined);
   },
   async ({ page, service }) => {

@@ -56,7 +56,7 @@ before(async () => {
 });
 after(async () => { await browser.close(); });
 
-const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/sign-in/confirm?token=none', '/dev/mailbox'];
+const signedOut = ['/', '/nothing', '/sign-in', '/signed-out', '/account-deleted', '/sign-in/confirm?token=none', '/dev/mailbox'];
 const signedIn = () => {
   const app = `/apps/${world.app.id}`;
   return ['/', '/agents', '/usage', '/trash', '/account', '/transfers', '/device', '/apps/none', '/orgs', `/orgs/${world.org}`, app,

@@ -21,14 +21,26 @@ test('a fresh server leads a human to a claimed agent and a running app in under
     dispatchEvent(new PageTransitionEvent('pageshow'));
     setTimeout(() => button.click(), 20);
   });
-  await page.getByRole('button', { name: 'Open it' }).click();
-  await page.getByText('Your first app is running. Sign here').waitFor();
+  const [app] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('button', { name: 'Open it' }).click(),
+  ]);
+  await app.getByText('Your first app is running. Sign here').waitFor();
   assert.ok(Date.now() - began < 60_000);
-  assert.notEqual(new URL(page.url()).origin, SITE_URL, 'the app has an origin of its own');
+  assert.notEqual(new URL(app.url()).origin, SITE_URL, 'the app has an origin of its own');
+  assert.ok(await page.locator('#agent-key').isVisible(), 'the key is still there to be copied');
   await page.goto(`${SITE_URL}/agents`);
   await page.getByText('First agent', { exact: true }).waitFor();
   assert.equal(await page.getByText('First agent', { exact: true }).count(), 1);
   check();
+  await context.close();
+});
+
+test('without JavaScript there is no button that needs it', async () => {
+  const { context, page } = await visitor(browser, { javaScriptEnabled: false });
+  await signIn(page, 'plain@example.org');
+  await page.locator('#prompt').waitFor();
+  assert.equal(await page.locator('button[data-copy]:visible').count(), 0);
   await context.close();
 });
 

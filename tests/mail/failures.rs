@@ -58,6 +58,34 @@ async fn an_address_is_sent_so_many_links_and_no_more() {
 }
 
 #[tokio::test]
+async fn an_address_is_sent_so_many_invitations_and_offers_and_no_more() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().set("ROOKERY__MAIL__NOTICES_PER_HOUR", "2").start().await;
+    let ada = post.sign_in(&server, "ada@example.org").await;
+    let key = server.agent(&ada).await.key;
+    for _ in 0..2 {
+        let app = server.post("/v1/apps", &key, r#"{"html": "<p>hi"}"#).await.expect(201);
+        let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+        let body = r#"{"email": "new@example.org"}"#;
+        let member = server.post(&format!("{path}/members"), &key, body).await.expect(201);
+        let list = server.get_as(&key, &format!("{path}/members")).await.expect(200);
+        assert_eq!(list["items"][1], member);
+        // The second app is offered, as the first is; only nobody is told of it any more.
+        server.post(&format!("{path}/transfer"), &key, body).await.expect(201);
+        let offer = server.get_as(&key, &format!("{path}/transfer")).await.expect(200);
+        assert_eq!(offer["email"], "new@example.org");
+        // Nobody else is held up.
+        let bob = format!(r#"{{"email": "bob@{}.example.org"}}"#, app["slug"].as_str().unwrap());
+        server.post(&format!("{path}/members"), &key, &bob).await.expect(201);
+        post.next(&format!("bob@{}.example.org", app["slug"].as_str().unwrap())).await;
+    }
+    // Signing in is not held up either.
+    ask_for_link(&server, "new@example.org").await.expect(202);
+    server.stop().await;
+    assert_eq!(post.count("new@example.org").await, 3);
+}
+
+#[tokio::test]
 async fn a_recipient_that_is_refused_changes_nothing_for_who_asked_nor_for_others() {
     let Some(post) = Post::start().await else { return };
     let server = post.server().start().await;

@@ -117,7 +117,7 @@ async fn nobody_slips_a_header_or_another_recipient_into_a_mail() {
         Answer::of(request.json(&json!({"name": bad}))).await.error(ErrorCode::InvalidRequest);
     }
     // What looks like one stays where it stands.
-    let named = json!({"name": "Bcc: victim@example.org"});
+    let named = json!({"name": "Bcc: victim@localhost"});
     let request = server.by(&ada, Method::PATCH, "/v1/self/profile").json(&named);
     Answer::of(request).await.expect(200);
     let agent = server.agent(&ada).await;
@@ -127,6 +127,38 @@ async fn nobody_slips_a_header_or_another_recipient_into_a_mail() {
     let mail = post.next("bob@example.org").await;
     assert_eq!(mail["envelope"]["to"], json!(["bob@example.org"]));
     assert!(all(&mail, "bcc").is_empty(), "{mail}");
-    assert!(mail["text"].as_str().unwrap().starts_with("Bcc: victim@example.org has added you"));
-    assert_eq!(post.count("victim@example.org").await, 0);
+    assert!(mail["text"].as_str().unwrap().starts_with("Bcc: victim@localhost has added you"));
+    assert_eq!(post.count("victim@localhost").await, 0);
+}
+
+#[tokio::test]
+async fn a_name_that_could_become_a_link_is_not_in_a_letter() {
+    let Some(post) = Post::start().await else { return };
+    let server = post.server().start().await;
+    let ada = post.sign_in(&server, "ada@example.org").await;
+    let agent = server.agent(&ada).await;
+    let names = [
+        ("Win at evil.example", false),
+        ("https://evil", false),
+        ("WWW. evil", false),
+        ("Ada L. (the first)", true),
+    ];
+    for (n, (name, stays)) in names.into_iter().enumerate() {
+        let patch = server.by(&ada, Method::PATCH, "/v1/self/profile");
+        Answer::of(patch.json(&json!({"name": name}))).await.expect(200);
+        let app = server.post("/v1/apps", &agent.key, r#"{"html": "<p>hi"}"#).await.expect(201);
+        let path = format!("/v1/apps/{}", app["id"].as_str().expect("an id"));
+        for (below, to) in
+            [("members", format!("m{n}@example.org")), ("transfer", format!("t{n}@example.org"))]
+        {
+            let body = json!({"email": to}).to_string();
+            server.post(&format!("{path}/{below}"), &agent.key, &body).await.expect(201);
+            let mail = post.next(&to).await;
+            for part in ["text", "html"] {
+                let said = mail[part].as_str().expect("a body");
+                assert_eq!(said.contains(name), stays, "{said}");
+                assert_eq!(said.contains("ada@example.org"), !stays, "{said}");
+            }
+        }
+    }
 }

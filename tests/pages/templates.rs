@@ -57,7 +57,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
         ),
         (
             "confirm",
-            render(&ConfirmPage { shell: shell(), token: evil(), address: Some(evil()) }).unwrap(),
+            render(&ConfirmPage { shell: shell(), token: evil(), address: evil() }).unwrap(),
         ),
         ("device-enter", device(DeviceStep::Enter { user_code: evil(), error: Some(evil()) })),
         (
@@ -171,7 +171,8 @@ fn the_forms_say_what_the_routes_expect() {
         assert!(review.contains(part), "{part} in {review}");
     }
     let confirm =
-        render(&ConfirmPage { shell: Shell::default(), token: "t".into(), address: None }).unwrap();
+        render(&ConfirmPage { shell: Shell::default(), token: "t".into(), address: String::new() })
+            .unwrap();
     assert!(confirm.contains("<form method=\"get\" action=\"/v1/auth/verify\">"));
     assert!(confirm.contains("name=\"token\" value=\"t\""));
     assert_eq!(confirm.matches("<button").count(), 1);
@@ -230,7 +231,12 @@ fn everyday_pages_are_small_and_written_out_for_pictures() {
         ("sign-in-sent", render(&sent).unwrap()),
         (
             "confirm",
-            render(&ConfirmPage { shell: guest(), token: "abc".into(), address: None }).unwrap(),
+            render(&ConfirmPage {
+                shell: guest(),
+                token: "abc".into(),
+                address: "you@example.org".into(),
+            })
+            .unwrap(),
         ),
         ("device-enter", device(DeviceStep::Enter { user_code: String::new(), error: None })),
         (

@@ -214,7 +214,8 @@ async fn a_deleted_account_is_gone_at_once_and_its_apps_after_their_time() {
     server.get_as(&agent.key, "/v1/keys").await.error(ErrorCode::Unauthorized);
     let robot = server.unclaimed_agent().await;
     server.claim(&robot, &code).await.error(ErrorCode::NotFound);
-    server.get(&format!("/v1/auth/verify?token={link}")).await.error(ErrorCode::Unauthorized);
+    let late = server.get(&format!("/v1/auth/verify?token={link}")).await;
+    late.error_of_its_own(ErrorCode::Unauthorized);
     let page = server.request(Method::GET, "/").header("host", host(&server, "ada-app"));
     assert_eq!(Answer::of(page).await.status, 410);
 

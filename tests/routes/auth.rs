@@ -27,6 +27,14 @@ const BAD_PATHS: &[&str] = &[
     "/a\nb",
 ];
 
+/// Checks that a link signed nobody in, and that no key is advised, which would not help.
+#[track_caller]
+fn refuses_link(answer: &Answer) {
+    let error = answer.error_of_its_own(ErrorCode::Unauthorized);
+    let hint = error["hint"].as_str().expect("a hint");
+    assert!(hint.contains("/v1/auth/request-link") && !hint.contains("Bearer"), "{hint}");
+}
+
 #[tokio::test]
 async fn a_mailed_link_signs_in_and_leads_on() {
     let server = TestServer::start().await;
@@ -53,6 +61,37 @@ async fn a_mailed_link_signs_in_and_leads_on() {
     let agents =
         server.request(Method::GET, "/v1/self/agents").header("cookie", session_of(&answer));
     Answer::of(agents).await.expect(200);
+}
+
+#[tokio::test]
+async fn who_is_led_to_a_link_from_elsewhere_is_asked_first() {
+    let server = TestServer::start().await;
+    let token = server.link_token("eve@example.org", Some("/device")).await;
+    let path = format!("/v1/auth/verify?token={token}");
+    let led_from = |site: &'static str| {
+        let request = server.request(Method::GET, &path).header("sec-fetch-mode", "navigate");
+        Answer::of(request.header("sec-fetch-site", site))
+    };
+    for site in ["same-site", "cross-site"] {
+        let asked = led_from(site).await;
+        assert_eq!(asked.status, 303, "{site}: {}", asked.text);
+        assert!(!asked.headers.contains_key("set-cookie"), "{site} signs in");
+        let page = server.get(asked.header("location")).await;
+        assert_eq!(page.status, 200);
+        assert!(page.text.contains("eve@example.org"), "whom it signs in: {}", page.text);
+    }
+    // What is no token at all cannot lead anywhere else.
+    let strange = server.request(Method::GET, "/v1/auth/verify?token=%0d%0a%26x%23");
+    let strange = Answer::of(strange.header("sec-fetch-site", "cross-site")).await;
+    assert_eq!(strange.header("location"), "/sign-in/confirm?token=%0D%0A%26x%23");
+    // Nothing was spent, and the button of the page works.
+    let signed_in = led_from("same-origin").await;
+    assert_eq!((signed_in.status, signed_in.header("location")), (303, "/device"));
+    assert!(session_of(&signed_in).starts_with("service_session=rk_sess_"));
+    let token = server.link_token("ada@example.org", None).await;
+    let typed = server.request(Method::GET, &format!("/v1/auth/verify?token={token}"));
+    let typed = Answer::of(typed.header("sec-fetch-site", "none")).await;
+    assert!(typed.headers.contains_key("set-cookie"));
 }
 
 #[tokio::test]
@@ -125,14 +164,14 @@ async fn a_link_signs_in_once_however_many_click() {
         let won = answers.iter().filter(|answer| answer.status == 303).count();
         assert_eq!(won, 1);
         for late in answers.iter().filter(|answer| answer.status != 303) {
-            late.error(ErrorCode::Unauthorized);
+            refuses_link(late);
             assert!(!late.headers.contains_key("set-cookie"));
         }
     }
     let browser = server.request(Method::GET, &path).header("accept", "text/html");
     let page = Answer::of(browser).await;
     assert_eq!(page.status, 401);
-    assert!(page.text.contains("ask for another"), "{}", page.text);
+    assert!(page.text.contains("no longer works"), "{}", page.text);
 }
 
 #[tokio::test]
@@ -156,10 +195,10 @@ async fn a_link_ends_after_15_minutes() {
     let token = server.link_token("ada@example.org", None).await;
     server.state().clock.set(START.plus_seconds(900));
     let path = format!("/v1/auth/verify?token={token}");
-    server.get(&path).await.error(ErrorCode::Unauthorized);
+    refuses_link(&server.get(&path).await);
     for wrong in ["nonsense", &token[1..], &token[..token.len() - 1]] {
         let answer = server.get(&format!("/v1/auth/verify?token={wrong}")).await;
-        answer.error(ErrorCode::Unauthorized);
+        refuses_link(&answer);
     }
     server.get("/v1/auth/verify").await.error(ErrorCode::InvalidRequest);
 }

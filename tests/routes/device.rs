@@ -179,3 +179,18 @@ async fn right_codes_that_many_type_at_once_are_no_guesses() {
     statuses.sort_unstable();
     assert_eq!((statuses[0], statuses[1], statuses[RACERS - 1]), (200, 409, 409));
 }
+
+#[tokio::test]
+async fn the_page_shows_the_code_as_the_agent_does_however_it_was_typed() {
+    let server = TestServer::start().await;
+    let human = server.human("ada@example.org").await;
+    let started = start(&server).await;
+    let code = started["user_code"].as_str().unwrap();
+    let plain = code.replace('-', "");
+    for typed in [plain.to_lowercase(), format!("+{plain}+"), code.to_lowercase()] {
+        let page = server.by(&human, Method::GET, &format!("/device?user_code={typed}"));
+        let page = Answer::of(page).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        assert!(page.text.contains(&format!("<span class=\"big-code\">{code}</span>")), "{typed}");
+    }
+}

@@ -90,6 +90,9 @@ async fn an_unknown_address_is_invited_and_is_the_member_once_it_is_proven() {
     let id = text(&added.expect(201), "human_id");
     let listed = site.get("/members").await.expect(200);
     assert_eq!(listed["items"][1]["human_id"], json!(id));
+    // Everybody is called what others are shown, as in organizations.
+    assert_eq!(listed["items"][0]["name"], "owner");
+    assert_eq!(listed["items"][1]["name"], "new");
     let mails = world.server.mails("new@example.com").await;
     assert_eq!(mails.len(), 1);
     let mail = text(&mails[0], "text");

@@ -1,11 +1,11 @@
-//! Rotation of the share link.
+//! The share link: its rotation, and what it does not take from who is in already.
 
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use super::world::{World, text, token_of};
-use crate::harness::Answer;
+use super::world::{Site, World, text, token_of};
+use crate::harness::{Answer, Human};
 
 #[tokio::test]
 async fn another_link_opens_the_app_and_the_old_one_shows_everybody_out() {
@@ -37,4 +37,53 @@ async fn only_an_app_with_a_link_has_one_to_rotate() {
     let odd = site.post("/share-link/rotate", json!({"again": true})).await;
     let error = odd.error(ErrorCode::InvalidRequest);
     assert!(error["message"].as_str().expect("text").contains("again"), "{error}");
+}
+
+/// A visitor's way through the app's own addresses, as a browser with one cookie goes it.
+async fn follow(site: &Site<'_>, token: &str, path: &str) -> Answer {
+    let cookie = format!("service_participant={token}");
+    Answer::of(site.visit(Method::GET, path).header("cookie", cookie)).await
+}
+
+#[tokio::test]
+async fn who_came_by_a_grant_link_keeps_the_role_behind_the_share_link() {
+    let world = World::start().await;
+    let site = world.site("link").await;
+    let share = site.below(&text(&site.get("").await.expect(200), "share_url"));
+    let (grant, holder) = site.holder("editor").await;
+    let opened = follow(&site, &holder, &share).await;
+    assert_eq!((opened.status, opened.header("location")), (303, "/"));
+    assert!(!opened.headers.contains_key("set-cookie"), "it stays who it is");
+    assert_eq!(site.see(&holder, "/s/session").await.expect(200)["custom_role"], "editor");
+    // Once its own link has ended, the share link lets it in as anybody.
+    assert_eq!(site.delete(&format!("/grants/{grant}")).await.status, 204);
+    let anybody = token_of(&follow(&site, &holder, &share).await);
+    let me = site.see(&anybody, "/s/session").await.expect(200);
+    assert_eq!((&me["kind"], &me["custom_role"]), (&json!("anonymous"), &Value::Null));
+}
+
+#[tokio::test]
+async fn signing_in_with_an_account_that_is_not_let_in_takes_nothing_from_who_came_by_a_link() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let callback = async |human: &Human| {
+        let path = format!("/authorize?app={}&return_to=/notes", site.app.slug);
+        let led = Answer::of(world.server.by(human, Method::GET, &path)).await;
+        site.below(led.header("location"))
+    };
+    let stranger = world.server.human("stranger@example.org").await;
+    let (_, holder) = site.holder("editor").await;
+    let (_, looker) = site.looker().await;
+    for visitor in [&holder, &looker] {
+        let back = follow(&site, visitor, &callback(&stranger).await).await;
+        assert_eq!((back.status, back.header("location")), (303, "/notes"));
+        assert!(!back.headers.contains_key("set-cookie"), "it stays who it is");
+        site.see(visitor, "/s/session").await.expect(200);
+    }
+    // An account that is let in is what it becomes, and one that has nothing to lose is told so.
+    let (member, id, _) = site.member("member@example.org", None).await;
+    let entered = token_of(&follow(&site, &holder, &callback(&member).await).await);
+    assert_eq!(site.see(&entered, "/s/session").await.expect(200)["id"], json!(id));
+    let outside = token_of(&follow(&site, &entered, &callback(&stranger).await).await);
+    site.see(&outside, "/s/session").await.error(ErrorCode::Unauthorized);
 }

@@ -87,6 +87,10 @@ async fn leaving_for_good_asks_for_the_address() {
     refused.says("<details class=\"confirm\" open>").says("value=\"eve@example.org\"");
     assert_eq!(server.see(&ada, "/account").await.status, 200);
     let right = [("action", "close"), ("confirm_email", "ada@example.org")];
-    assert_eq!(server.submit(&ada, "/account", &right).await.led_to(), "/signed-out");
+    let closed = server.submit(&ada, "/account", &right).await;
+    assert_eq!(closed.led_to(), "/account-deleted");
+    assert!(closed.header("set-cookie").contains("Max-Age=0"));
+    let said = server.get(closed.led_to()).await;
+    said.says("Your account is deleted").says("Your apps are closed").hides("You are signed out<");
     assert_eq!(Answer::of(server.by(&ada, GET, "/account")).await.status, 303);
 }

@@ -1,5 +1,7 @@
 //! A fresh server leads a human from nothing to a claimed agent and a running app.
 
+use futures::future::join_all;
+
 use super::{GET, POST};
 use crate::harness::{Answer, TestServer, encoded};
 
@@ -31,6 +33,8 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
         .says("hx-get=\"/first-run/steps\"");
     let made = server.submit(&ada, "/first-run", &[]).await;
     assert_eq!(made.status, 200, "{}", made.text);
+    // The key is shown this once, so nothing on the page leads away from it.
+    made.says("target=\"_blank\" rel=\"noopener\"><button class=\"button\" type=\"submit\" name=\"action\" value=\"open\">Open it");
     let key = made.between("id=\"agent-key\">", "<");
     let url = made.between("<a href=\"http://", "/\"");
     let (host, _) = url.split_once(':').expect("an app's origin");
@@ -69,4 +73,25 @@ async fn a_server_without_registration_says_so() {
     let refused = server.submit(&ada, "/first-run", &[]).await;
     assert_eq!(refused.status, 403);
     refused.says("role=\"alert\"").says("From nothing to a running app");
+}
+
+#[tokio::test]
+async fn the_button_pressed_many_times_at_once_makes_one_agent_and_one_app() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    let home = server.see(&ada, "/").await;
+    let form = home.between("action=\"/first-run\"", "</form>");
+    let (_, form) = form.split_once("name=\"form\" value=\"").expect("the form's token");
+    let fields = [("form", form.split('"').next().expect("a token"))];
+    let answers = join_all((0..8).map(|_| server.submit(&ada, "/first-run", &fields))).await;
+    let shown = answers.iter().filter(|answer| answer.status == 200).count();
+    assert_eq!(shown, 1, "one of them shows the key");
+    for other in answers.iter().filter(|answer| answer.status != 200) {
+        assert_eq!(other.led_to(), "/?done=first-agent-there#notice");
+    }
+    for list in ["agents", "apps"] {
+        let list = server.by(&ada, GET, &format!("/v1/self/{list}"));
+        let items = Answer::of(list).await.expect(200)["items"].clone();
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{items}");
+    }
 }

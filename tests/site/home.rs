@@ -44,7 +44,9 @@ async fn an_app_goes_to_the_trash_and_comes_back_or_is_destroyed() {
     server.see(&ada, "/trash").await.says("Nothing here");
     let deleted = server.submit(&ada, &page, &[("action", "delete")]).await;
     assert_eq!(deleted.led_to(), "/trash?done=app-deleted#notice");
-    server.see(&ada, deleted.led_to()).await.says("calm-garden").says("The app is in the trash");
+    let trash = server.see(&ada, deleted.led_to()).await;
+    trash.says("calm-garden").says("The app is in the trash");
+    trash.says("<span>will be destroyed on <time");
     server.see(&ada, "/").await.hides("calm-garden");
     let restored = server.submit(&ada, &page, &[("action", "restore")]).await;
     assert_eq!(restored.led_to(), format!("{page}?done=app-restored#notice"));

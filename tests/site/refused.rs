@@ -74,3 +74,25 @@ async fn a_crowded_network_is_told_so_in_words() {
     assert!(crowded.header("retry-after").parse::<u64>().expect("seconds") > 0);
     assert!(crowded.header("ratelimit").starts_with("\"default\""));
 }
+
+#[tokio::test]
+async fn a_slash_behind_the_address_of_a_page_leads_to_the_page() {
+    let server = TestServer::start().await;
+    for (typed, page) in [
+        ("/agents/", "/agents"),
+        ("/sign-in/?redirect_to=%2Fagents", "/sign-in?redirect_to=%2Fagents"),
+        ("/apps/app_1/data/entries/", "/apps/app_1/data/entries"),
+        ("/docs/", "/docs"),
+        ("//", "/"),
+    ] {
+        for method in [GET, Method::HEAD] {
+            let answer = load(&server, method, typed).await;
+            assert_eq!((answer.status, answer.header("location")), (308, page), "{typed}");
+        }
+    }
+    // What is no page stays an error, and nothing leads to another host.
+    for path in ["/nothing/", "/agents//", "//evil.example/", "/v1/openapi.json/", "/v1/apps/"] {
+        server.get(path).await.error(ErrorCode::NotFound);
+    }
+    Answer::of(server.request(POST, "/agents/")).await.error(ErrorCode::NotFound);
+}

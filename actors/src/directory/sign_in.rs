@@ -22,6 +22,9 @@ use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
 pub(super) const SESSION_TTL_S: i64 = 30 * DAY_S;
 /// Seconds that a mailed link is good for.
 const LINK_TTL_S: i64 = 900;
+/// What to do about a link that is not good: no key helps, which the table says of the code.
+const DEAD_LINK_HINT: &str =
+    "Ask for another link with POST /v1/auth/request-link, or on the page /sign-in.";
 /// Seconds after which a browser is given its cookie again.
 const COOKIE_EVERY_S: i64 = DAY_S;
 
@@ -109,7 +112,7 @@ impl Directory {
     pub async fn verify_link(&self, token: &str) -> Result<SignedIn> {
         let refused = || {
             let message = "this sign-in link was used, has expired, or never was: ask for another";
-            Error::new(ErrorCode::Unauthorized, message)
+            Error::new(ErrorCode::Unauthorized, message).with_hint(DEAD_LINK_HINT)
         };
         let link = Secret::parse(SecretKind::Link, token).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {

@@ -36,7 +36,7 @@ impl RequestBody for SetUnrestricted {
 /// It lifts the limits on what the page fetches, shows and frames, and nothing else: scripts still
 /// come from the app itself or the public CDNs. Only the owner in person decides it, for a private
 /// app without live grant links; while it is on, publishing the app and making grant links are
-/// `conflict`. Setting what is set already changes nothing.
+/// `conflict`. A new owner of the app finds it off. Setting what is set already changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/unrestricted", tag = "Apps", request_body = SetUnrestricted,
     params(("id" = String, Path, description = "The app's id or slug")),

@@ -13,6 +13,7 @@ use crate::{
     error::ApiResult,
     http::{
         auth::permission::Door,
+        csrf,
         looking::{Looking, untouched},
         params::StrictQuery,
         session_cookie,
@@ -35,12 +36,15 @@ pub struct Verify {
 
 /// Signs in by a mailed link.
 ///
-/// The link is spent by the first GET. HEAD and a browser's prefetch spend nothing.
+/// The link is spent by the first GET. HEAD and a browser's prefetch spend nothing, nor does a browser
+/// that another origin led here (`Sec-Fetch-Site`): nobody is to be signed in to an account that
+/// somebody else chose, so it is asked first.
 #[utoipa::path(
     get, path = "/v1/auth/verify", tag = "Sign-in", params(Verify),
     responses(
         (status = 204, description = "A prefetch: nothing was spent"),
-        (status = 303, description = "Signed in; `Set-Cookie` holds the session"),
+        (status = 303, description = "Signed in; `Set-Cookie` holds the session. Led here by another \
+                                      origin: to `/sign-in/confirm`, not signed in"),
     ),
 )]
 pub async fn verify(
@@ -53,10 +57,13 @@ pub async fn verify(
     if looking {
         return Ok(untouched());
     }
+    if csrf::is_led_from_elsewhere(&headers) {
+        return Ok(site::confirm::ask(&query.token)?);
+    }
     let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
         Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
-            return Ok(site::sign_in::link_refused(&state, &headers, &error.message)?);
+            return Ok(site::sign_in::link_refused(&state, &headers)?);
         }
         Err(error) => return Err(error.into()),
     };

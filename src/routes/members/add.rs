@@ -24,7 +24,7 @@ use crate::{
         idempotency::{IdempotencyKey, again},
         reply::Created,
     },
-    mail::Letter,
+    mail::{Letter, sender},
     push::{Addressee, Notice},
     routes::sharing::Making,
     state::{AppState, State as Shared},
@@ -51,7 +51,8 @@ impl RequestBody for NewMember {
 
 /// Adds a member.
 ///
-/// An address that nobody has proven yet gets an invitation by mail; who it will be is listed at
+/// An address that nobody has proven yet gets an invitation by mail, unless it was sent enough of them
+/// lately; who it will be is listed at
 /// once, and whoever proves the address is them. Somebody who is a member already, and the owner,
 /// are `conflict`. An app has 20,000 members at most.
 #[utoipa::path(
@@ -115,12 +116,13 @@ pub async fn add(
 /// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this
 /// site, whatever the request says.
 fn tell(state: &Shared, invited: &Invited, email: &Email, app: &AppRecord) -> Result<()> {
-    let by = state.rooms.directory.human(app.owner)?;
-    let by = by.and_then(|human| human.name.clone().or_else(|| human.email.clone()));
-    let by = by.unwrap_or_else(|| "Somebody".to_owned());
+    let by = sender(state.rooms.directory.human(app.owner)?.as_deref());
     if invited.has_account {
         let notice = Notice::shared(&app.slug, &by);
         state.push.tell(Addressee::Human(invited.human.id), notice);
+        return Ok(());
+    }
+    if !state.mailer.admits_notice(email) {
         return Ok(());
     }
     let link = format!("{}/authorize?app={}", state.public_url, app.slug);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rookery_actors::directory::Human;
+use rookery_actors::{Directory, directory::Human};
 use rookery_domain::{
     Result, Timestamp, access::Tier, app::AppRecord, id::HumanId, members::Member,
 };
@@ -23,7 +23,7 @@ pub struct MemberBody {
     /// Its address.
     #[schema(format = Email)]
     email: Option<String>,
-    /// Its name, if it has given one.
+    /// Its name, as others are shown it.
     name: Option<String>,
     /// `owner` for the app's owner, `member` for everybody else.
     #[schema(value_type = MemberRole)]
@@ -52,7 +52,7 @@ impl MemberBody {
         Self {
             human_id: member.human,
             email: human.and_then(|human| human.email.clone()),
-            name: human.and_then(|human| human.name.clone()),
+            name: human.map(Directory::display_name),
             role: Tier::Member.as_str(),
             custom_role: member.custom_role.clone(),
             created_at: member.created_at,

@@ -28,7 +28,7 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Takes an app that is offered to the human's verified address.
 ///
 /// From the answer on the human is its owner: it and its rows count for the human's account, which
-/// must have room for them. Of any number of acceptances and a withdrawal at once, one wins.
+/// must have room for them. `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The offer's id")),

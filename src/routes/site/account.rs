@@ -116,19 +116,19 @@ async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
         }
         "end-all" => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
-            signed_out(desk)
+            signed_out(desk, "/signed-out")
         }
         "close" => {
             let confirmation = json!({"confirm_email": fields.one("confirm_email")});
             api.send::<Value>(Method::DELETE, "/v1/self", &confirmation).await?;
-            signed_out(desk)
+            signed_out(desk, "/account-deleted")
         }
         _ => Err(unknown_action().into()),
     }
 }
 
-fn signed_out(desk: &Desk) -> ApiResult<Response> {
-    let mut response = see_other("/signed-out")?;
+fn signed_out(desk: &Desk, to: &str) -> ApiResult<Response> {
+    let mut response = see_other(to)?;
     session_cookie::clear(response.headers_mut(), desk.state.is_https());
     Ok(response)
 }

@@ -1,11 +1,14 @@
 //! `/sign-in/confirm`: where a mailed link opens. Says whom it signs in, and has one
-//! button, so that opening it spends nothing.
+//! button, so that opening it spends nothing. A link that is not good has no button: its page offers
+//! another one.
 
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use rookery_domain::Result;
 use serde::Deserialize;
 
-use super::{frame, show, visitor};
+use super::{frame, see_other, show, sign_in, visitor};
 use crate::{error::ApiResult, http::params::PageQuery, pages::site::ConfirmPage, state::AppState};
 
 /// What a mailed link brings.
@@ -23,8 +26,15 @@ pub async fn page(
     headers: HeaderMap,
     PageQuery(query): PageQuery<Confirm>,
 ) -> ApiResult<Response> {
-    let address = state.rooms.directory.link_address(&query.token).await?;
+    let Some(address) = state.rooms.directory.link_address(&query.token).await? else {
+        return Ok(sign_in::dead_link(&state, &headers)?);
+    };
     let shell = frame(&state, visitor(&state, &headers)?)?;
     let page = ConfirmPage { shell, token: query.token, address };
     Ok(show(&state, StatusCode::OK, &page)?)
+}
+
+/// Leads to the page, for who has to be asked first.
+pub(in crate::routes) fn ask(token: &str) -> Result<Response> {
+    see_other(&format!("/sign-in/confirm?token={}", utf8_percent_encode(token, NON_ALPHANUMERIC)))
 }

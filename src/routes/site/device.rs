@@ -4,7 +4,7 @@ use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::directory::{Device, DeviceState, SessionHolder};
-use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
+use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath, secret::UserCode};
 use serde::Deserialize;
 
 use super::{FORM_BYTES_MAX, form, frame, see_other, show, sign_in, visitor, words::At};
@@ -88,7 +88,12 @@ fn found_or_asked_again(
     found: Result<Device>,
 ) -> Result<Response> {
     match found {
-        Ok(device) => answer(state, visitor, StatusCode::OK, step_of(user_code, device)),
+        Ok(device) => {
+            // As the agent shows it, not as it was typed: a human compares the two.
+            let shown = UserCode::parse(&user_code).map(|code| code.expose());
+            let step = step_of(shown.unwrap_or(user_code), device);
+            answer(state, visitor, StatusCode::OK, step)
+        }
         Err(error) => {
             let why = explain(&error).ok_or_else(|| error.clone())?;
             let status = crate::error::status(error.code);

@@ -3,16 +3,19 @@
 //! is claimed with the human's code, deploys the example.
 
 use askama::Template;
-use axum::response::Response;
+use axum::{body::Body, response::Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    FORM_BYTES_MAX,
+    api::Made,
     desk::Desk,
     frame::{Frame, Section},
     home::{self, Any},
     notice::{Notice, or_again},
+    once::FormToken,
     records::{App, List},
     see_other,
 };
@@ -53,7 +56,16 @@ struct Secret {
 
 #[derive(Deserialize)]
 struct Code {
+    /// Left out where it was made before.
+    #[serde(default)]
     code: String,
+}
+
+/// What the button sends.
+#[derive(Deserialize)]
+struct Start {
+    #[serde(default)]
+    form: FormToken,
 }
 
 #[derive(Deserialize)]
@@ -88,22 +100,28 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Makes the first agent and lets it deploy the example.
-pub async fn start(desk: Desk) -> Response {
+pub async fn start(desk: Desk, body: Body) -> Response {
     // A server that takes no registrations, an account that is full: said where the steps are.
     let again = |status, error| home::view(&desk, status, Some(Notice::refused(&error)));
-    desk.answer(or_again(run(&desk).await, again).await)
+    desk.answer(or_again(run(&desk, body).await, again).await)
 }
 
-async fn run(desk: &Desk) -> ApiResult<Response> {
+async fn run(desk: &Desk, body: Body) -> ApiResult<Response> {
+    let Start { form } = desk.form(body, FORM_BYTES_MAX).await?;
+    let there = || desk.go("/", "first-agent-there");
     let api = &desk.api;
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
-        return Ok(desk.go("/", "first-agent-there")?);
+        return Ok(there()?);
     }
+    // Of forms that are sent at once, the one that makes the code goes on.
+    let code = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {
+        Made::Now(Code { code }) => code,
+        Made::Before(_) => return Ok(there()?),
+    };
     let name = json!({"name": AGENT_NAME});
     let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;
-    let Code { code } = api.send(Method::POST, "/v1/self/claim-codes", &json!({})).await?;
     let secret = registered.key.secret;
     let agent = api.with_key(&secret)?;
     agent.send::<Value>(Method::POST, "/v1/agents/claim", &json!({"code": code})).await?;

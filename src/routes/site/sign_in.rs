@@ -16,6 +16,10 @@ use crate::{
     state::{AppState, State as Shared},
 };
 
+/// What is said of a mailed link that is not good.
+const DEAD_LINK: &str = "This sign-in link no longer works: it was used, has expired, or never was. \
+                         Ask for a new one here.";
+
 /// Where to go afterwards.
 #[derive(Deserialize)]
 pub struct SignIn {
@@ -146,14 +150,17 @@ pub(in crate::routes) fn refused(
     ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), &ReturnPath::default(), why)
 }
 
-/// The same for a mailed link. Whoever is signed in has come back to a page that it was used on.
-pub(in crate::routes) fn link_refused(
-    state: &Shared,
-    headers: &HeaderMap,
-    why: &str,
-) -> Result<Response> {
+/// The page of a mailed link that is not good, where another one can be asked for. It is the same
+/// whether the link was used, has expired or never was.
+pub(super) fn dead_link(state: &Shared, headers: &HeaderMap) -> Result<Response> {
+    refused(state, headers, DEAD_LINK)
+}
+
+/// The same once such a link was followed. Whoever is signed in has come back to a page that it was
+/// used on.
+pub(in crate::routes) fn link_refused(state: &Shared, headers: &HeaderMap) -> Result<Response> {
     match visitor(state, headers)? {
         Some(_) => see_other("/"),
-        None => refused(state, headers, why),
+        None => dead_link(state, headers),
     }
 }

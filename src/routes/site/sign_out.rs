@@ -1,4 +1,5 @@
-//! `/sign-out`: ends the session, and `/signed-out`: says that it has.
+//! `/sign-out`: ends the session; `/signed-out` says that it has, and `/account-deleted` that the
+//! account has ended too.
 
 use askama::Template;
 use axum::{
@@ -18,6 +19,12 @@ use crate::{
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 struct SignedOutPage {
+    shell: Shell,
+}
+
+#[derive(Template)]
+#[template(path = "account_deleted.html")]
+struct AccountDeletedPage {
     shell: Shell,
 }
 
@@ -41,4 +48,12 @@ pub async fn submit(State(state): State<AppState>, request: Request) -> ApiResul
 /// `internal`.
 pub async fn page(State(state): State<AppState>) -> ApiResult<Response> {
     Ok(show(&state, StatusCode::OK, &SignedOutPage { shell: frame(&state, None)? })?)
+}
+
+/// The page after an account was deleted. It tells nobody whose, so whoever opens it may see it.
+///
+/// # Errors
+/// `internal`.
+pub async fn account_deleted(State(state): State<AppState>) -> ApiResult<Response> {
+    Ok(show(&state, StatusCode::OK, &AccountDeletedPage { shell: frame(&state, None)? })?)
 }

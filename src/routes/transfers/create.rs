@@ -15,7 +15,7 @@ use crate::{
         idempotency::{Creation, IdempotencyKey},
         reply::Created,
     },
-    mail::Letter,
+    mail::{Letter, sender},
     push::{Addressee, Notice},
     state::AppState,
 };
@@ -38,11 +38,12 @@ impl RequestBody for NewTransfer {
 
 /// Offers an app's ownership to an e-mail address.
 ///
-/// The addressee is told by mail. Nothing changes before the offer is accepted; it stands until
+/// The addressee is told by mail, unless the address was sent enough of them lately. Nothing changes before the offer is accepted; it stands until
 /// then, or until it is declined or withdrawn. An app has one pending offer at most: `conflict`.
 /// With the acceptance everything of the app goes over at once: it counts for the new account,
-/// leaves its organization, and the former owner is a stranger to it. Its members, links and
-/// credentials stay, for the new owner to look through.
+/// leaves its organization, and the former owner is a stranger to it. `unrestricted` is turned off:
+/// it was the former owner's word. Its members, links and credentials stay, for the new owner to look
+/// through.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/transfer", tag = "Transfers", request_body = NewTransfer,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
@@ -73,8 +74,7 @@ pub async fn create(
         if holder.is_some_and(|human| human.proven_email() == Some(email.as_str())) {
             return Err(Error::new(ErrorCode::Conflict, "`email` is the app's owner's already"));
         }
-        let by_name = offers.and_then(|human| human.name.clone().or_else(|| human.email.clone()));
-        let by_name = by_name.unwrap_or_else(|| "Somebody".to_owned());
+        let by_name = sender(offers.as_deref());
         let slug = app.record().slug.clone();
         // This site's, whatever the request says.
         let (site, link) = (&shared.public_url, format!("{}/transfers", shared.public_url));
@@ -82,7 +82,9 @@ pub async fn create(
         // An offer that nobody hears of is none, so mail has its place before there is one.
         let place = shared.mailer.reserve()?;
         let offer = shared.rooms.control().offer(&app, by, &email, keep).await?;
-        place.send(&email, letter);
+        if shared.mailer.admits_notice(&email) {
+            place.send(&email, letter);
+        }
         shared.push.tell(Addressee::Holder(email), Notice::offered(&slug, &by_name));
         Ok(offer)
     };

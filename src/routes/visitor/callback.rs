@@ -3,15 +3,15 @@
 
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
-use rookery_actors::directory::ParticipantKind;
+use rookery_actors::directory::{Participant, ParticipantKind};
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 
-use super::{replaced, welcome};
+use super::{replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::Following,
+        auth::visitor::{Arriving, Following},
         client::RequestContext,
         looking::{Looking, untouched},
         params::StrictQuery,
@@ -31,7 +31,8 @@ pub struct Callback {
     return_to: Option<String>,
 }
 
-/// Signs in to the app and goes on to the return path.
+/// Signs in to the app and goes on to the return path. Whoever is in by a link of its own, and whose
+/// account is not let in, stays who it was: signing in shuts nobody out.
 ///
 /// # Errors
 /// `grant_invalid` for a missing, unknown, used or expired grant and for one of another app (to a
@@ -65,8 +66,22 @@ pub async fn callback(
         }
         Err(error) => return Err(error.into()),
     };
-    replaced(&arriving, &state).await;
     let slug = &arriving.app.record().slug;
     let location = state.origins.app_path(slug, &return_to.unwrap_or_default());
+    if stays_in_by_its_link(&arriving, &visit.participant).await {
+        directory.revoke_participant(&visit.participant).await?;
+        return Ok(see_other(&location)?);
+    }
+    replaced(&arriving, &state).await;
     Ok(welcome(&arriving, &state, &visit, &location)?)
+}
+
+/// Whether the app is open to the visitor that the browser was before, by a link that it came by, and
+/// is not to the human that it signed in as.
+async fn stays_in_by_its_link(arriving: &Arriving, human: &Participant) -> bool {
+    let before = arriving.participant().filter(|one| one.kind != ParticipantKind::Human);
+    let Some(before) = before else { return false };
+    let standing = async |one| arriving.app.standing(&arriving.caller_of(one)).await;
+    let shut_out = |error: &Error| error.code == ErrorCode::Unauthorized;
+    standing(human).await.is_err_and(|error| shut_out(&error)) && standing(before).await.is_ok()
 }

@@ -18,7 +18,7 @@ use super::{come_in, see_other, shown, welcome};
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::Following,
+        auth::visitor::{Arriving, Following},
         client::RequestContext,
         looking::{Looking, untouched},
     },
@@ -27,7 +27,8 @@ use crate::{
     state::AppState,
 };
 
-/// Lets whoever has the link in, and goes on to the start of the app.
+/// Lets whoever has the link in, and goes on to the start of the app. Whoever is in by a right of its
+/// own, or by a grant link, stays who it is.
 ///
 /// # Errors
 /// `unauthorized` for a token that is not the one in force; `soft_deleted`, `app_closed` (to a browser
@@ -75,7 +76,18 @@ pub async fn share(
     {
         return Ok(welcome(&arriving, &state, &visit, &base)?);
     }
+    if keeps_its_own_way(&arriving).await {
+        return Ok(see_other(&base)?);
+    }
     come_in(&arriving, &state, Arrival::Share(link), &base).await
+}
+
+/// Whether the visitor came in another way that still lets it in, with no less than the share link
+/// would give: a grant link's role is not lost by following that.
+async fn keeps_its_own_way(arriving: &Arriving) -> bool {
+    let Some(visitor) = arriving.participant() else { return false };
+    let standing = arriving.app.standing(&arriving.caller_of(visitor)).await;
+    standing.is_ok_and(|standing| !standing.read_only)
 }
 
 /// The hash of `token`, if it is the share token in force. Hashes are compared, in constant time.

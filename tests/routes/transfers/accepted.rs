@@ -243,3 +243,28 @@ async fn rows_count_for_the_new_account_and_must_have_room_there() {
         row(&server, who, app).await.error(ErrorCode::AccountQuotaExceeded);
     }
 }
+
+#[tokio::test]
+async fn unrestricted_does_not_go_over_with_the_app() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 0).await;
+    let set = format!("{app}/unrestricted");
+    let on = server.ask(&ada, POST, &set, json!({"on": true})).await.expect(200);
+    assert_eq!(on["unrestricted"], true);
+    let feed = format!("{app}/feed");
+    let cursor = server.tell(&ada, GET, &feed, Value::Null).await.expect(200)["cursor"].clone();
+    let offer = server.offer(&ada, &app, &bob).await;
+    assert_eq!(server.decide(&bob, &offer, "accept").await.expect(200)["unrestricted"], false);
+    let page = format!("{feed}?wait=0&since={}", cursor.as_str().unwrap());
+    let told = server.tell(&bob, GET, &page, Value::Null).await.expect(200);
+    assert_eq!(told["events"][0]["data"]["unrestricted"], false);
+    let server = server.restart().await;
+    let record = server.tell(&bob, GET, &app, Value::Null).await.expect(200);
+    assert_eq!(record["unrestricted"], false);
+    // What it kept the app from is free again; the new owner may turn it on for itself.
+    server.tell(&bob, PATCH, &app, json!({"visibility": "public"})).await.expect(200);
+    server.tell(&bob, PATCH, &app, json!({"visibility": "private"})).await.expect(200);
+    let on = server.ask(&bob, POST, &set, json!({"on": true})).await.expect(200);
+    assert_eq!(on["unrestricted"], true);
+}

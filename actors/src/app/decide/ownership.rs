@@ -30,7 +30,8 @@ impl Decision<'_> {
     }
 
     /// Gives the app to a new owner: account, record and offer change together or not at all. It
-    /// leaves its organization, whose admins would go on as owners of somebody else's app.
+    /// leaves its organization, whose admins would go on as owners of somebody else's app, and is kept
+    /// to what its manifest names.
     pub(super) fn hand_over(&mut self, acceptance: Acceptance) -> Result<Reply> {
         if *self.caller != Caller::System {
             // Owners offer; only whoever has checked the addressee may complete it.
@@ -44,13 +45,20 @@ impl Decision<'_> {
         if before.owner == to {
             return Err(Error::new(ErrorCode::Conflict, "the app is this account's already"));
         }
-        let record = AppRecord { owner: to, org: None, ..AppRecord::clone(before) };
+        let restricts = before.unrestricted;
+        // Who takes the app has not said that its page may talk to anybody.
+        let (org, unrestricted) = (None, false);
+        let record = AppRecord { owner: to, org, unrestricted, ..AppRecord::clone(before) };
         let rows_max = self.env.limits.max_rows_per_account;
         let former = self.working.counted.move_to(account, rows_max)?;
         self.working.open.journal.push(Undo::Account(former));
         let by = Caller::Human { human: to, share: None }.principal();
         let at = self.working.next_time(self.now);
-        let data = json!({"owner": to, "org_id": null}).to_string().into();
+        let mut data = json!({"owner": to, "org_id": null});
+        if restricts {
+            data["unrestricted"] = false.into();
+        }
+        let data = data.to_string().into();
         let stamp = Stamp { by, at, silent: false };
         self.working.emit(EventType::AppUpdated, stamp, Some(data));
         // An owner is no member of its own app: it has every right that a member can have.

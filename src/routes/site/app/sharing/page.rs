@@ -47,6 +47,14 @@ struct SharingPage {
     operations: &'static [(&'static str, &'static str)],
 }
 
+impl SharingPage {
+    /// What people are shown of the role of this name.
+    fn role_label<'a>(&'a self, name: &'a str) -> &'a str {
+        let role = self.roles.iter().find(|role| role.name == name);
+        role.map_or(name, Role::label)
+    }
+}
+
 /// What an action has to say.
 #[derive(Default)]
 pub(super) struct Said {

@@ -23,7 +23,8 @@ impl Member {
     /// What to call them.
     #[must_use]
     pub fn label(&self) -> &str {
-        self.name.as_deref().or(self.email.as_deref()).unwrap_or("Without a name")
+        let name = self.name.as_deref().filter(|name| !name.is_empty());
+        name.or(self.email.as_deref()).unwrap_or("Without a name")
     }
 }
 
