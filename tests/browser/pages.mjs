@@ -12,6 +12,8 @@ after(async () => { await browser.close(); });
 
 // The id of the element that has the focus, which has to be in sight.
 const focused = async (page) => {
+  // A browser gives it once a page stands, which may be later than its text does.
+  await page.locator('[id]:focus').waitFor();
   const { id, seen } = await page.evaluate(() => {
     const { top, bottom } = document.activeElement.getBoundingClientRect();
     return { id: document.activeElement.id, seen: top >= 0 && bottom <= innerHeight };
