@@ -19,9 +19,12 @@ async fn detached_rows_are_kept_and_come_back() {
         assert_eq!(notes["name"], "notes", "{record}");
         (notes["row_count"].as_u64().unwrap(), notes["detached"].as_u64().unwrap())
     };
-    let all = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
-    let keys = all["items"].as_array().unwrap().iter();
-    let keys: Vec<_> = keys.map(|row| row["key"].as_str().unwrap().to_owned()).collect();
+    let listed = async || {
+        let all = server.get_as(&owner, &app.path("/collections/notes")).await.expect(200);
+        let rows = all["items"].as_array().unwrap().iter();
+        rows.map(|row| row["key"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let keys = listed().await;
     // A narrowed collection keeps what fits.
     let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
     let narrowed = redeploy(&server, &owner, &app, force(private_notes(Some(small)))).await;
@@ -43,6 +46,7 @@ async fn detached_rows_are_kept_and_come_back() {
     }
     let wide = redeploy(&server, &owner, &app, json!({"manifest": private_notes(None)})).await;
     assert_eq!(count(&wide.expect(201)), (3, 0));
+    assert_eq!(listed().await, keys, "each in its place among those that stayed");
     let path = app.path(&format!("/feed?wait=0&since={since}"));
     let events = server.get_as(&owner, &path).await.expect(200)["events"].clone();
     let back: Vec<_> = events.as_array().unwrap().iter().filter(|e| e["version"] == 3).collect();
@@ -55,6 +59,7 @@ async fn detached_rows_are_kept_and_come_back() {
     let again = again.expect(201);
     assert_eq!(count(&again), (3, 0));
     assert_eq!(again["rows_reattached"], 3);
+    assert_eq!(listed().await, keys);
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!(count(&shown), (3, 0));
 }
