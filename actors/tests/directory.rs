@@ -1,6 +1,6 @@
 //! The directory: what holds after a crash, after a caller left, and for visitors of apps.
 
-use std::{net::Ipv4Addr, pin::pin, sync::Arc};
+use std::{net::Ipv4Addr, pin::pin, sync::Arc, time::Duration};
 
 use futures::{future::join_all, poll};
 use rookery_actors::{
@@ -23,6 +23,7 @@ use rookery_domain::{
 use rookery_storage::{Db, StorageOptions, Writer, WriterOptions, faults, idempotency::Keep};
 use rookery_testkit::until;
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 const START: Timestamp = Timestamp(1_769_860_800_000_000);
 
@@ -85,6 +86,19 @@ async fn a_crash_is_followed_by_a_reload_and_nothing_is_read_in_between() {
     let told = house.runtime.apps().crashes(None, 10);
     assert_eq!(told.len(), 3);
     assert!(told.iter().all(|crash| crash.subject == "directory"), "{told:?}");
+}
+
+#[tokio::test]
+async fn visitors_who_wait_look_again_after_a_reload() {
+    let house = house().await;
+    let directory = &house.directory;
+    let visit = directory.create_participant(AppId::new(), Arrival::Anonymous).await.unwrap();
+    let watch = directory.watch_visitor(&visit.participant).unwrap();
+    let mut ended = pin!(watch.ended());
+    assert!(poll!(&mut ended).is_pending());
+    directory.crash().await.unwrap_err();
+    timeout(Duration::from_secs(30), ended).await.expect("it is told");
+    assert!(directory.is_here(&visit.participant).await.unwrap());
 }
 
 #[tokio::test]
