@@ -7,7 +7,6 @@
 
 mod check;
 mod pick;
-mod whole;
 
 use std::borrow::Cow;
 
@@ -40,8 +39,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value> {
 pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let text = utf8(bytes)?;
     check::check(text).map_err(malformed)?;
-    let read = serde_json::from_str(text).or_else(|_| whole::from_str(text));
-    read.map_err(|_| mistyped::<T>(text))
+    serde_json::from_str(text).map_err(|_| mistyped::<T>(text))
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {
@@ -60,8 +58,7 @@ fn malformed(error: serde_json::Error) -> Error {
 /// with an eye on where the reader is; only a refusal pays for that.
 fn mistyped<T: DeserializeOwned>(text: &str) -> Error {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let Err(error) = serde_path_to_error::deserialize::<_, T>(whole::Whole(&mut deserializer))
-    else {
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
         return Error::invalid("the body does not have the expected shape");
     };
     let words = error.inner().to_string();

@@ -148,39 +148,6 @@ fn a_value_that_its_type_refuses_is_told_by_its_member() {
     }
 }
 
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Counted {
-    count: Option<u32>,
-    #[serde(default)]
-    offsets: Vec<i64>,
-    data: RawObject,
-}
-
-#[test]
-fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
-    let read = |text: &str| json::from_slice::<Counted>(text.as_bytes());
-    let body =
-        read("{\"count\":5.0,\"offsets\":[-2.0,1e3,7],\"data\":{\"n\":5.0}}").expect("valid");
-    assert_eq!((body.count, &body.offsets[..]), (Some(5), &[-2, 1_000, 7][..]));
-    assert_eq!(body.data.0.text(), "{\"n\":5.0}", "row data stays as it was sent");
-    for (text, message) in [
-        ("{\"count\":5.5,\"data\":{}}", "`count`: expected a whole number, not negative"),
-        ("{\"count\":-1.0,\"data\":{}}", "`count`: expected a whole number, not negative"),
-        ("{\"count\":1e18,\"data\":{}}", "`count`: expected a whole number, not negative"),
-        ("{\"count\":\"5.0\",\"data\":{}}", "`count`: expected a whole number, not negative"),
-        // What is wrong beside it is what is told.
-        ("{\"count\":5.0,\"data\":[]}", "`data`: expected an object"),
-        (
-            "{\"count\":5.0,\"data\":{},\"x\":1}",
-            "unknown field `x`, expected one of `count`, `offsets`, `data`",
-        ),
-    ] {
-        let error = read(text).expect_err(text);
-        assert_eq!(error.message, message, "{text}");
-    }
-}
-
 #[test]
 fn a_refused_body_never_quotes_a_value() {
     let message = body_refusal("{\"rows\":\"rk_agent_secret, expected nothing\"}");

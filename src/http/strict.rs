@@ -1,13 +1,21 @@
 //! How members of bodies are read where serde's derived readers know less than the document, or take
-//! more: null apart from absence, an object that is no array of its members, a word that is text.
+//! more: null apart from absence, a whole number that is written with a fraction, an object that is
+//! no array of its members, a word that is text.
 
 use std::{fmt, marker::PhantomData};
 
 use rookery_domain::if_match::VERSION_MAX;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, IntoDeserializer as _, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, Error, IntoDeserializer as _, MapAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
 };
+use serde_json::Value;
+
+/// Up to here each whole number is one of its own among those that may have a fraction.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
 /// is absent and `Some(None)` is `null`.
@@ -20,16 +28,59 @@ pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer).map(Some)
 }
 
-/// The version of a row that a request has seen, within what the document's integers hold; with
+/// A whole number, which may be written with a fraction of zero: to JSON Schema `5.0` is an integer.
+/// `T` is the number's type or an option of it; with `#[serde(default)]` it may be absent.
+///
+/// # Errors
+/// Those of `T`.
+pub fn whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let mut value = Value::deserialize(deserializer)?;
+    if value.is_f64()
+        && let Some(number) = value.as_f64()
+        && number.fract() == 0.0
+        && number.abs() <= EXACT_MAX
+    {
+        // It has no fraction and is within the bounds of the type.
+        value = (number as i64).into();
+    }
+    T::deserialize(value).map_err(D::Error::custom)
+}
+
+/// A [`whole`] number whose absence and whose `null` mean different things, as for [`nullable`].
+///
+/// # Errors
+/// As [`whole`].
+pub fn nullable_whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    whole(deserializer).map(Some)
+}
+
+/// The version of a row that a body has seen, within what the document's integers hold; with
 /// `#[serde(default)]` it may be absent.
 ///
 /// # Errors
 /// For what is no such number.
 pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let version = Option::<u64>::deserialize(deserializer)?;
+    within_bounds(whole(deserializer)?)
+}
+
+/// As [`version`], in a query.
+///
+/// # Errors
+/// For what is no such number.
+pub fn version_in_query<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
+    within_bounds(Option::deserialize(deserializer)?)
+}
+
+fn within_bounds<E: Error>(version: Option<u64>) -> Result<Option<u64>, E> {
     match version {
         Some(beyond) if beyond > VERSION_MAX => {
-            Err(D::Error::custom(format_args!("must be at most {VERSION_MAX}")))
+            Err(E::custom(format_args!("must be at most {VERSION_MAX}")))
         }
         version => Ok(version),
     }

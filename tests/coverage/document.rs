@@ -32,6 +32,8 @@ pub struct Operation {
     pub headers: BTreeMap<u16, Vec<String>>,
     /// Whether it takes a body.
     pub takes_body: bool,
+    /// The whole numbers among the members of its body, and of the entries of its lists (`keys[].if_match`).
+    pub integers: Vec<String>,
     /// The parameters of its query.
     pub query: Vec<String>,
 }
@@ -89,6 +91,12 @@ impl Operation {
             shapes,
             headers,
             takes_body: !operation["requestBody"].is_null(),
+            integers: {
+                let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+                let mut found = Vec::new();
+                integers(body, "", document, &mut found);
+                found
+            },
         }
     }
 
@@ -149,6 +157,29 @@ impl Operation {
             .map(|error| format!("{error} at {}", error.instance_path()))
             .collect();
         (!errors.is_empty()).then(|| format!("{status}: {}: {body}", errors.join("; ")))
+    }
+}
+
+/// The whole numbers that a schema describes, by the names that lead to them.
+fn integers(schema: &Value, name: &str, document: &Value, found: &mut Vec<String>) {
+    if let Some(target) = schema["$ref"].as_str() {
+        let target = document.pointer(target.trim_start_matches('#')).expect("a schema");
+        return integers(target, name, document, found);
+    }
+    let kinds = &schema["type"];
+    if kinds == "integer" || kinds.as_array().is_some_and(|all| all.contains(&json!("integer"))) {
+        found.push(name.to_owned());
+    }
+    for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let dot = if name.is_empty() { "" } else { "." };
+        integers(schema, &format!("{name}{dot}{member}"), document, found);
+    }
+    for one in ["oneOf", "anyOf", "allOf"].iter().filter_map(|all| schema[all].as_array()).flatten()
+    {
+        integers(one, name, document, found);
+    }
+    if schema["items"].is_object() {
+        integers(&schema["items"], &format!("{name}[]"), document, found);
     }
 }
 

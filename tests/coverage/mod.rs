@@ -137,6 +137,42 @@ async fn every_body_is_read_strictly() {
     }
 }
 
+/// To JSON Schema `5.0` is an integer, and so it is to the document.
+#[tokio::test]
+async fn every_integer_of_a_body_may_be_written_with_a_fraction_of_zero() {
+    let server = TestServer::start().await;
+    let (_, operations) = document::read(&server).await;
+    let house = House::build(&server, "here").await;
+    let elsewhere = Elsewhere::of(&server, &house).await;
+    let mut asked = 0;
+    for operation in &operations {
+        for name in &operation.integers {
+            let path = house.path(operation, false);
+            let send = async |number: f64| {
+                let mut body = body_of(operation);
+                match name.split_once("[].") {
+                    Some((list, member)) => body[list] = json!([{"key": "none", member: number}]),
+                    None => body[name] = json!(number),
+                }
+                let request = ask(insider(operation), &house, &elsewhere, &operation.method, &path);
+                Answer::of(request.json(&body)).await
+            };
+            let member = name.rsplit('.').next().expect("a name");
+            let what = format!("{} {path}: {name}", operation.method);
+            assert!(!send(5.0).await.text.contains(&format!("{member}`:")), "{what}");
+            let said = send(5.5).await;
+            assert!(
+                said.text.contains(&format!("{member}`: expected a whole number")),
+                "{what}: {}",
+                said.text
+            );
+            said.error(ErrorCode::InvalidRequest);
+            asked += 1;
+        }
+    }
+    assert!(asked > 15, "only {asked} asked");
+}
+
 #[tokio::test]
 async fn a_malformed_id_answers_like_an_unknown_one() {
     let server = TestServer::start().await;

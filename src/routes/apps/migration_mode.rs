@@ -14,6 +14,7 @@ use crate::{
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
+        strict::whole,
     },
     state::AppState,
 };
@@ -33,6 +34,7 @@ pub struct SetMigrationMode {
     /// On or off.
     on: bool,
     /// With `on`: minutes until it turns itself off, 60 when left out. Without, it says nothing.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 1440)]
     ttl_minutes: Option<u32>,
 }

@@ -17,7 +17,7 @@ use crate::{
         conditional::IfMatchHeader,
         idempotency::IdempotencyKey,
         params::{self, optional_header},
-        strict::version,
+        strict::version_in_query,
     },
     state::AppState,
 };
@@ -108,7 +108,7 @@ pub(crate) struct GetParams {
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionParams {
     /// The row's version; as good as `If-Match`.
-    #[serde(default, deserialize_with = "version")]
+    #[serde(default, deserialize_with = "version_in_query")]
     #[param(maximum = 9_223_372_036_854_775_807_i64)]
     pub(crate) if_match: Option<u64>,
 }

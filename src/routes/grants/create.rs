@@ -28,6 +28,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         idempotency::{IdempotencyKey, again},
         reply::Created,
+        strict::whole,
     },
     routes::sharing::Making,
     state::AppState,
@@ -44,12 +45,14 @@ pub struct NewGrantBody {
     #[serde(alias = "custom_role")]
     role: String,
     /// Visitors that it may make, 1 to 1,000,000; any number when left out.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_uses: Option<u32>,
     /// When it ends, a year from now at most; never when left out.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The same in seconds from now.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 31_536_000)]
     expires_in_s: Option<u32>,
 }

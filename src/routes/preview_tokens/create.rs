@@ -26,6 +26,7 @@ use crate::{
         body::{BodyBound, OptionalJson, RequestBody},
         idempotency::{IdempotencyKey, again},
         reply::Created,
+        strict::whole,
     },
     openapi::{ids, shapes::PrincipalRecord},
     routes::sharing::Making,
@@ -43,6 +44,7 @@ pub struct NewPreviewBody {
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The same in seconds from now.
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 7_776_000)]
     expires_in_s: Option<u32>,
 }

@@ -20,6 +20,7 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         idempotency::{IdempotencyKey, again},
         reply::{self, Created},
+        strict::whole,
     },
     push::{Subscription, subscription::hash},
     state::AppState,
@@ -42,7 +43,8 @@ pub struct NewPushSubscription {
     /// What messages for it are encrypted with.
     keys: PushKeys,
     /// When it ends by itself, in milliseconds since 1970. `expiration_time` is understood too.
-    #[serde(rename = "expirationTime", alias = "expiration_time")]
+    #[serde(rename = "expirationTime", alias = "expiration_time", default)]
+    #[serde(deserialize_with = "whole")]
     #[schema(maximum = 253_402_300_799_999_i64)]
     expiration_time: Option<u64>,
 }
