@@ -132,7 +132,7 @@ impl Rooms {
     /// `app_not_found`; `unavailable` when it was not done for sure.
     pub async fn close_app(&self, id_or_slug: &str) -> rookery_domain::Result<Arc<AppRecord>> {
         let app = self.apps().find(id_or_slug).await?;
-        app.apply(Caller::System, Op::App(AppOp::Close), None, 0).await?;
+        app.apply(Caller::System, Op::App(AppOp::Close)).await?;
         Ok(app.record())
     }
 

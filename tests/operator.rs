@@ -50,7 +50,7 @@ async fn write(app: &AppHandle, caller: &Caller, n: u32) {
         data: Object::parse(&json!({"n": n}).to_string()).unwrap(),
     };
     let op = Op::Create { collection: "entries".into(), item, challenge: None };
-    app.apply(caller.clone(), op, None, 0).await.expect("written");
+    app.apply(caller.clone(), op).await.expect("written");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -77,7 +77,7 @@ async fn requests_that_wait_in_an_app_keep_no_place_that_others_need() {
     bench.store.hold();
     let send = |app: &AppHandle, op: Op| {
         let (app, caller) = (app.clone(), bench.caller.clone());
-        tokio::spawn(async move { app.apply(caller, op, None, 0).await })
+        tokio::spawn(async move { app.apply(caller, op).await })
     };
     // It has a group to itself, so whatever comes behind it waits in the actor.
     let alone = send(&stuck, Op::App(AppOp::Delete));
@@ -119,7 +119,7 @@ async fn a_slow_batch_leaves_the_thread_to_others_and_ends_in_time() {
     });
     let caller = bench.caller.clone();
     let sent =
-        tokio::spawn(async move { app.apply(caller, batch(), None, ROWS * ITEMS * 2).await });
+        tokio::spawn(async move { app.apply_body(caller, batch(), None, ROWS * ITEMS * 2).await });
     let reply = sent.await.expect("no panic").expect("an answer for each");
     over.store(true, Ordering::Relaxed);
     beside.await.expect("no panic");

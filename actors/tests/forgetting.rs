@@ -21,7 +21,7 @@ fn purge(key: &str) -> Op {
 }
 
 async fn write(app: &AppHandle, bench: &Bench, op: Op) -> RowReply {
-    row(app.apply(bench.caller.clone(), op, None, 0).await).unwrap()
+    row(app.apply(bench.caller.clone(), op).await).unwrap()
 }
 
 async fn resident(app: &AppHandle) -> u64 {
@@ -38,7 +38,7 @@ fn purged_keys_are_folded_into_one_number_and_versions_go_on_behind_them() {
         assert_eq!(bench.create(&app, "k0").await.unwrap().row.version, 8);
         for key in ["x", "y"] {
             bench.create(&app, key).await.unwrap();
-            app.apply(bench.caller.clone(), purge(key), None, 0).await.unwrap();
+            app.apply(bench.caller.clone(), purge(key)).await.unwrap();
         }
         assert!(resident(&app).await < remembering - 64 * PURGED_MAX as u64 / 2);
         // Of the folded ones nobody knows any more which version each had.
@@ -61,7 +61,7 @@ fn a_key_that_an_uncommitted_step_speaks_of_is_not_folded() {
         bench.store.hold();
         let spawn = |op: Op| {
             let (app, caller) = (app.clone(), bench.caller.clone());
-            tokio::spawn(async move { app.apply(caller, op, None, 0).await })
+            tokio::spawn(async move { app.apply(caller, op).await })
         };
         let first = spawn(purge("x"));
         while bench.store.held() == 0 {
@@ -115,7 +115,7 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
     for key in ["a", "b", "c"] {
         let visitor =
             Caller::Anonymous { participant: ParticipantId::new(), network: 1 << 50, share: None };
-        refused.extend(app.apply(visitor, create(key, "{}"), None, 0).await.err());
+        refused.extend(app.apply(visitor, create(key, "{}")).await.err());
         while app.state() == SlotState::Live {
             app.rest();
             tokio::task::yield_now().await;

@@ -27,7 +27,7 @@ fn payloads_fill_a_group_as_rows_do() {
         for _ in 0..EVENTS {
             let (app, caller) = (app.clone(), bench.caller.clone());
             let op = Op::Emit { kind: "said".into(), data: data.clone() };
-            sent.push(tokio::spawn(async move { app.apply(caller, op, None, 0).await }));
+            sent.push(tokio::spawn(async move { app.apply(caller, op).await }));
         }
         let mut written = 0;
         while sent.iter().any(|one| !one.is_finished()) {

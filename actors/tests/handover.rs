@@ -19,7 +19,7 @@ async fn accept(bench: &Bench, app: &rookery_actors::AppHandle, to: HumanId) -> 
     let account = bench.rig.account(to).await.expect("the store answers");
     let acceptance =
         Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
-    app.apply(Caller::System, Op::App(AppOp::HandOver(acceptance)), None, 0).await
+    app.apply(Caller::System, Op::App(AppOp::HandOver(acceptance))).await
 }
 
 /// Waits until a group is with the writer.
@@ -154,13 +154,13 @@ fn what_is_refused_moves_nothing() {
             to,
             account: account.clone(),
         };
-        let refused = app.apply(Caller::System, Op::App(AppOp::HandOver(foreign)), None, 0).await;
+        let refused = app.apply(Caller::System, Op::App(AppOp::HandOver(foreign))).await;
         assert_eq!(refused.expect_err("no offer").code, ErrorCode::NotFound);
         // Not even the owner gives an app away without an offer.
         let direct =
             Acceptance { transfer: TransferId::new(), offered_by: bench.owner, to, account };
         let op = Op::App(AppOp::HandOver(direct));
-        let refused = app.apply(bench.caller.clone(), op, None, 0).await;
+        let refused = app.apply(bench.caller.clone(), op).await;
         assert_eq!(refused.expect_err("no acceptance").code, ErrorCode::Forbidden);
         assert_eq!(counted(&bench, to).await, (1, 0));
         assert_eq!(app.record().owner, bench.owner);

@@ -18,7 +18,7 @@ fn a_hammered_app_that_is_put_to_rest_all_the_time_loses_nothing() {
             let writes = futures::future::join_all(chunk.iter().map(|key| async {
                 bench.create(&app, key).await.expect("no request is lost to a rest");
                 if round % 2 == 0 {
-                    let reply = app.apply(bench.caller.clone(), delete(key), None, 0).await;
+                    let reply = app.apply(bench.caller.clone(), delete(key)).await;
                     reply.expect("nor is the next one");
                 }
             }));

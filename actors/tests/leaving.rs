@@ -145,7 +145,7 @@ impl<'a> Guest<'a> {
             expiry: None,
         };
         let op = Op::App(AppOp::Access(AccessOp::MintGrant(new)));
-        app.apply(house.caller.clone(), op, None, 0).await.unwrap();
+        app.apply(house.caller.clone(), op).await.unwrap();
         Self { house, directory, app, link }
     }
 

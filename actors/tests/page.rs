@@ -16,7 +16,7 @@ fn a_long_page_is_pieces_of_bounded_length_and_a_short_one_is_one() {
         let data = format!("{{\"text\":\"{}\"}}", "x".repeat(3_000));
         for n in 0..100 {
             let op = create(&format!("k{n:02}"), &data);
-            app.apply(bench.caller.clone(), op, None, 0).await.unwrap();
+            app.apply(bench.caller.clone(), op).await.unwrap();
         }
         for (limit, pieces_expected) in [(100, 5), (20, 1)] {
             let query = ListQuery {

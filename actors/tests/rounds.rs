@@ -61,8 +61,8 @@ async fn apps_whose_trash_stays_full_keep_no_other_from_being_trimmed() {
     let app = house.app("notes").await;
     for key in ["a", "b"] {
         let long = create(key, r#"{"text":"20 characters, or so"}"#);
-        app.apply(house.caller.clone(), long, None, 0).await.unwrap();
-        app.apply(house.caller.clone(), delete(key), None, 0).await.unwrap();
+        app.apply(house.caller.clone(), long).await.unwrap();
+        app.apply(house.caller.clone(), delete(key)).await.unwrap();
     }
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, true));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (1, false));

@@ -46,7 +46,7 @@ async fn trash_of(bench: &Bench, keys: &[&str]) -> AppHandle {
     let app = bench.app().await;
     for key in keys {
         bench.create(&app, key).await.unwrap();
-        app.apply(bench.caller.clone(), delete(key), None, 0).await.unwrap();
+        app.apply(bench.caller.clone(), delete(key)).await.unwrap();
     }
     app
 }
@@ -60,7 +60,7 @@ fn a_row_that_is_deleted_while_a_list_reads_the_trash_is_there_once() {
         let gate = bench.store.gate_trash();
         let listing = list(&app, &bench.caller);
         reads_begun(&bench, 1).await;
-        app.apply(bench.caller.clone(), delete("a"), None, 0).await.unwrap();
+        app.apply(bench.caller.clone(), delete("a")).await.unwrap();
         gate.add_permits(9);
         let (items, etag) = listing.await.unwrap();
         assert_eq!(items, [("a".to_owned(), true)]);
@@ -95,7 +95,7 @@ fn an_app_that_changes_at_each_look_is_listed_all_the_same_without_a_row_twice()
         let listing = list(&app, &bench.caller);
         for (key, looks) in [("a", 1), ("b", 2), ("c", 3)] {
             reads_begun(&bench, looks).await;
-            app.apply(bench.caller.clone(), delete(key), None, 0).await.unwrap();
+            app.apply(bench.caller.clone(), delete(key)).await.unwrap();
             gate.add_permits(1);
         }
         let (items, etag) = listing.await.unwrap();

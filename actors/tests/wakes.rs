@@ -177,7 +177,7 @@ fn whoever_finds_an_app_after_a_lost_outcome_finds_what_it_turned_out_to_be() {
                 let op = AppOp::Settings { visibility, share, timezone: None, org: None };
                 bench.store.hold();
                 let (unknown, ()) =
-                    tokio::join!(app.apply(bench.caller.clone(), Op::App(op), None, 0), async {
+                    tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {
                         until("a commit to end", || bench.store.end(fate)).await;
                     });
                 assert!(unknown.is_err());

@@ -115,7 +115,7 @@ async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
     house.create(&early, "a").await.unwrap();
     let trash = |app: &rookery_actors::AppHandle| {
         let (app, caller) = (app.clone(), house.caller.clone());
-        async move { app.apply(caller, Op::App(AppOp::Delete), None, 0).await }
+        async move { app.apply(caller, Op::App(AppOp::Delete)).await }
     };
     trash(&early).await.unwrap();
     house.clock.set(NOW.plus_seconds(10 * DAY_S));
@@ -126,7 +126,7 @@ async fn a_due_app_is_destroyed_and_one_that_is_not_due_stays() {
     assert_eq!(gone.code, ErrorCode::AppNotFound);
     assert_eq!(house.account_rows().await, 0);
     assert_eq!(house.app("early").await.record().slug.as_ref(), "early");
-    late.apply(house.caller.clone(), Op::App(AppOp::Restore), None, 0).await.unwrap();
+    late.apply(house.caller.clone(), Op::App(AppOp::Restore)).await.unwrap();
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
     house.close().await;
 }
@@ -144,7 +144,7 @@ async fn the_rows_of_a_destroyed_app_are_given_back_to_its_account_once() {
         house.create(&gone, "a").await.unwrap();
         house.create(&gone, "b").await.unwrap();
         assert_eq!(counted().await, 5);
-        gone.apply(house.caller.clone(), Op::App(AppOp::Delete), None, 0).await.unwrap();
+        gone.apply(house.caller.clone(), Op::App(AppOp::Delete)).await.unwrap();
         if by_sweeper {
             house.clock.set(NOW.plus_seconds(31 * DAY_S));
             assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
@@ -162,7 +162,7 @@ async fn a_purge_that_was_cut_short_is_finished() {
     let app = house.app("notes").await;
     house.create(&app, "a").await.unwrap();
     for op in [AppOp::Delete, AppOp::Destroy] {
-        app.apply(house.caller.clone(), Op::App(op), None, 0).await.unwrap();
+        app.apply(house.caller.clone(), Op::App(op)).await.unwrap();
     }
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);
     house.app("notes").await;
@@ -176,9 +176,9 @@ async fn rows_leave_the_trash_after_their_time_also_of_a_collection_that_is_gone
     for key in ["old", "young", "kept"] {
         house.create(&app, key).await.unwrap();
     }
-    app.apply(house.caller.clone(), delete("old"), None, 0).await.unwrap();
+    app.apply(house.caller.clone(), delete("old")).await.unwrap();
     house.clock.set(NOW.plus_seconds(20 * DAY_S));
-    app.apply(house.caller.clone(), delete("young"), None, 0).await.unwrap();
+    app.apply(house.caller.clone(), delete("young")).await.unwrap();
     let without = crate::support::MANIFEST.replace("\"entries\"", "\"others\"");
     house.deploy(&app, &without).await;
     house.clock.set(NOW.plus_seconds(31 * DAY_S));
@@ -200,7 +200,7 @@ async fn an_app_that_cannot_be_loaded_keeps_nobody_elses_trash() {
     let app = house.app("notes").await;
     house.create(&app, "a").await.unwrap();
     house.clock.set(NOW.plus_seconds(1));
-    app.apply(house.caller.clone(), delete("a"), None, 0).await.unwrap();
+    app.apply(house.caller.clone(), delete("a")).await.unwrap();
     house.clock.set(NOW.plus_seconds(31 * DAY_S));
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 0);
     assert_eq!(house.runtime.workers().run(WorkerKind::Sweeper).await.unwrap(), 1);

@@ -99,7 +99,7 @@ async fn a_batch_is_one_commit_and_one_root() {
     let answers = futures::future::join_all((0..100).map(|i| {
         let (app, caller) = (app.clone(), house.caller.clone());
         let op = create(&format!("k{i}"), "{}");
-        async move { app.apply(caller, op, None, 0).await }
+        async move { app.apply(caller, op).await }
     }));
     for answer in answers.await {
         assert!(matches!(answer, Ok(Reply::Row(_))), "{answer:?}");

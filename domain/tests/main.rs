@@ -5,6 +5,7 @@ mod advisory;
 mod budget;
 mod challenge;
 mod compat;
+mod cpu;
 mod domains;
 mod edge;
 mod error;

@@ -97,7 +97,7 @@ impl Making {
         let once = self.once(body);
         let Self { app, caller, .. } = self;
         let Some(once) = once else {
-            return app.apply(caller, op, None, 0).await.map(Answered::First);
+            return app.apply(caller, op).await.map(Answered::First);
         };
         // Of a reply that nobody asked for the first caller is told `internal`, too.
         let none = KeptAnswer { status: 500, location: None, body: String::new() };

@@ -156,7 +156,7 @@ async fn close(site: &Site<'_>) {
     use rookery_actors::app::message::{AppOp, Op};
     let handle = site.handle().await;
     let owner = Caller::Human { human: handle.record().owner, share: None };
-    handle.apply(owner, Op::App(AppOp::Close), None, 0).await.expect("closed");
+    handle.apply(owner, Op::App(AppOp::Close)).await.expect("closed");
 }
 
 /// Refusals of who asks and of how it asks.

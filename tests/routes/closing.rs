@@ -131,7 +131,7 @@ async fn an_app_that_was_accepted_just_before_is_not_taken_down_with_the_account
     // What closing the account has on its list from before.
     let handle = server.state().rooms.apps().find(app.rsplit('/').next().unwrap()).await.unwrap();
     let op = Op::App(AppOp::Abandon { account: ada.id.parse().unwrap() });
-    handle.apply(Caller::System, op, None, 0).await.unwrap();
+    handle.apply(Caller::System, op).await.unwrap();
     let shown = server.tell(&bob, Method::GET, &app, Value::Null).await.expect(200);
     assert_eq!((&shown["status"], &shown["purge_at"]), (&json!("live"), &Value::Null));
 }

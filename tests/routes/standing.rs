@@ -25,7 +25,7 @@ impl Rows {
 
     /// Does something to the app itself, as its owner.
     async fn change(&self, op: AppOp) {
-        self.handle().await.apply(self.owner(), Op::App(op), None, 0).await.expect("changed");
+        self.handle().await.apply(self.owner(), Op::App(op)).await.expect("changed");
     }
 
     /// Deploys the manifest with other permissions of a collection.
@@ -141,7 +141,7 @@ async fn what_retention_prunes_in_migration_mode_is_not_silent() {
     }
     let since = rows.now().await;
     let app = rows.handle().await;
-    app.apply(Caller::System, Op::App(AppOp::Prune), None, 0).await.expect("pruned");
+    app.apply(Caller::System, Op::App(AppOp::Prune)).await.expect("pruned");
     let events = rows.events(&since).await;
     assert_eq!((&events[0]["type"], &events[0]["key"]), (&json!("row.deleted"), &json!("a")));
     assert!(events[0].get("silent").is_none(), "{events:?}");

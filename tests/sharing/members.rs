@@ -243,7 +243,7 @@ async fn a_crash_behind_the_end_of_a_membership_leaves_none_of_its_visits() {
     let op = AccessOp::RemoveMember { human: id.parse().expect("an id") };
     // All that the route does besides is left undone.
     let op = Op::App(AppOp::Access(op));
-    site.handle().await.apply(Caller::System, op, None, 0).await.expect("removed");
+    site.handle().await.apply(Caller::System, op).await.expect("removed");
     let app = site.app.clone();
     let World { server, owner, agent } = world;
     let world = World { server: server.restart().await, owner, agent };

@@ -169,7 +169,7 @@ impl Site<'_> {
     /// An operation on the app by its owner.
     pub async fn as_owner(&self, op: AppOp) {
         let caller = Caller::Human { human: self.app.record().owner, share: None };
-        self.app.apply(caller, Op::App(op), None, 0).await.expect("the owner may");
+        self.app.apply(caller, Op::App(op)).await.expect("the owner may");
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use arc_swap::ArcSwap;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rookery_domain::{
     Error, Result, app::AppStatus, idempotency::KeptAnswer, meters::Flow, principal::Caller,
@@ -22,16 +23,14 @@ use super::{
     message::{Ask, Message, OnceInApp, Reply, ReplyPort, Request},
     private::PURGED_MAX,
     render,
+    root::Root,
     working::{Undo, Working},
 };
 use crate::{
     control::{account_closed, too_many_apps},
     env::Env,
     observe::lifecycle::StopCause,
-    registry::{
-        counting::end_span,
-        slot::{Live, Slot},
-    },
+    registry::{counting::end_span, slot::Slot},
 };
 
 /// The behaviour; all state is in [`App`].
@@ -43,8 +42,8 @@ pub(crate) struct Birth {
     pub(crate) slot: Arc<Slot>,
     pub(crate) working: Working,
     pub(crate) incarnation: u64,
-    /// Filled in by the starter once the actor has an address.
-    pub(crate) live: tokio::sync::oneshot::Receiver<Arc<Live>>,
+    /// What everybody reads; the actor alone replaces it.
+    pub(crate) published: Arc<ArcSwap<Root>>,
 }
 
 /// The state of an incarnation.
@@ -53,8 +52,7 @@ pub(crate) struct App {
     slot: Arc<Slot>,
     working: Working,
     incarnation: u64,
-    live: Option<Arc<Live>>,
-    waiting_live: Option<tokio::sync::oneshot::Receiver<Arc<Live>>>,
+    published: Arc<ArcSwap<Root>>,
     in_flight: Option<InFlight>,
     groups: u64,
     seal_asked: bool,
@@ -82,8 +80,7 @@ impl Actor for AppActor {
             slot: birth.slot,
             working: birth.working,
             incarnation: birth.incarnation,
-            live: None,
-            waiting_live: Some(birth.live),
+            published: birth.published,
             in_flight: None,
             groups: 0,
             seal_asked: false,
@@ -92,17 +89,6 @@ impl Actor for AppActor {
             leaving: false,
             retired: false,
         })
-    }
-
-    async fn post_start(
-        &self,
-        _: ActorRef<Message>,
-        app: &mut App,
-    ) -> Result<(), ActorProcessingErr> {
-        if let Some(live) = app.waiting_live.take() {
-            app.live = Some(live.await?);
-        }
-        Ok(())
     }
 
     async fn handle(
@@ -254,15 +240,11 @@ impl App {
         self.working.root.settle();
         let root = Arc::new(self.working.root.clone());
         let open = std::mem::take(&mut self.working.open);
-        let prev = self.published_seq();
+        let prev = self.published.load().seq;
         let (group, in_flight) = seal(self.slot.id, self.groups, prev, root, open, myself.clone());
         self.in_flight = Some(in_flight);
         self.slot.doubt(self.incarnation);
         self.env.store.submit(group);
-    }
-
-    fn published_seq(&self) -> u64 {
-        self.live.as_ref().map_or(0, |live| live.root.load().seq)
     }
 
     fn settled(&mut self, myself: &ActorRef<Message>, group: u64, outcome: Outcome) {
@@ -304,10 +286,8 @@ impl App {
             self.slot.record.store(root.record.clone());
         }
         let destroyed = root.record.status == AppStatus::Purging;
-        if let Some(live) = &self.live {
-            let before = live.root.swap(root);
-            self.env.observer.published(self.slot.id, Some(&before), Some(&live.root.load()));
-        }
+        let before = self.published.swap(root);
+        self.env.observer.published(self.slot.id, Some(&before), Some(&self.published.load()));
         self.slot.clear_doubt();
         self.count_writes(&replies);
         release(replies);
@@ -340,9 +320,7 @@ impl App {
         let open = std::mem::take(&mut self.working.open);
         self.working.undo(open.journal);
         self.working.undo(in_flight.journal);
-        if let Some(live) = &self.live {
-            self.working.root = (**live.root.load()).clone();
-        }
+        self.working.root = (**self.published.load()).clone();
         self.working.private.zone =
             Zone::parse(&self.working.root.record.timezone).unwrap_or(Zone::UTC);
         // What is durable can be looked up in storage; what is not must not raise the floor.

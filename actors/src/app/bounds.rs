@@ -56,7 +56,7 @@ impl AppHandle {
         patch: RetentionPatch,
     ) -> Result<RetentionState> {
         let op = Op::App(AppOp::Retention { collection: collection.into(), patch });
-        self.apply(caller.clone(), op, None, 0).await?;
+        self.apply(caller.clone(), op).await?;
         self.retention(caller, collection, RetentionPatch::default()).await
     }
 }

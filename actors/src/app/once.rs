@@ -61,7 +61,7 @@ impl AppHandle {
                 LookedUp::First(answer) => return Ok(Reply::Replayed(answer)),
                 LookedUp::New(asked) => asked,
             };
-            match self.apply(caller.clone(), op, Some(asked), bytes).await? {
+            match self.apply_body(caller.clone(), op, Some(asked), bytes).await? {
                 Reply::LookAgain(back) => op = *back,
                 reply => return Ok(reply),
             }

@@ -98,7 +98,7 @@ impl Control {
 
     async fn change(&self, app: AppId, op: AppOp) -> Result<()> {
         let app = self.apps.by_id(app).await?;
-        app.apply(Caller::System, Op::App(op), None, 0).await?;
+        app.apply(Caller::System, Op::App(op)).await?;
         Ok(())
     }
 }

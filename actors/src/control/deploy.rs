@@ -10,7 +10,6 @@ use rookery_domain::{
     Error, ErrorCode, Result,
     advisory::Difference,
     app::AppRecord,
-    compat::Break,
     id::AppId,
     idempotency::Answered,
     manifest::{Collection, Manifest, Visibility, Warning},
@@ -53,18 +52,10 @@ pub struct Redeploy {
 pub struct Deployed {
     /// The app's record after it (before it, for a dry run).
     pub record: Arc<AppRecord>,
-    /// The version's number.
-    pub version: u32,
     /// Who reaches the app after it.
     pub visibility: Visibility,
-    /// What it breaks.
-    pub breaks: Vec<Break>,
-    /// Rows that are not served any more.
-    pub detached: u64,
-    /// Rows that are served again.
-    pub reattached: u64,
-    /// What it accepts and may not do what was meant.
-    pub warnings: Vec<Warning>,
+    /// What it did to versions and rows.
+    pub report: DeployReport,
     /// For a dry run: what it changes in who can see and do what.
     pub exposure: Option<Difference>,
 }
@@ -74,11 +65,7 @@ impl Deployed {
         Self {
             visibility: plan.visibility.unwrap_or(record.visibility),
             record,
-            version: report.version,
-            breaks: report.breaks,
-            detached: report.detached,
-            reattached: report.reattached,
-            warnings: report.warnings,
+            report,
             exposure: None,
         }
     }
@@ -118,7 +105,7 @@ impl Control {
             let base = plan.base_version;
             let bytes = plan.html.len() + plan.manifest_text.len();
             let op = Op::App(AppOp::Deploy(plan.clone()));
-            match app.apply(request.caller.clone(), op, asked, bytes).await {
+            match app.apply_body(request.caller.clone(), op, asked, bytes).await {
                 Ok(Reply::Deployed(report)) => {
                     return Ok(Answered::First(Deployed::new(app.record(), &plan, *report)));
                 }

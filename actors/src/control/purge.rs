@@ -18,7 +18,7 @@ impl Control {
     pub async fn purge(&self, app: &AppHandle, caller: Caller) -> Result<()> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move {
-            app.apply(caller, Op::App(AppOp::Destroy), None, 0).await?;
+            app.apply(caller, Op::App(AppOp::Destroy)).await?;
             control.finish_purge(app.id()).await
         })
         .await

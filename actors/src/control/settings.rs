@@ -44,7 +44,7 @@ impl Control {
             self.pending_offer(app).await?;
         }
         let op = Op::App(AppOp::Settings { visibility, share, timezone, org });
-        match app.apply(caller, op, None, 0).await? {
+        match app.apply(caller, op).await? {
             Reply::App(record) => Ok(record),
             other => Err(other.unexpected()),
         }

@@ -79,14 +79,6 @@ impl Control {
         Op::App(AppOp::RotateShare(hash, sealed))
     }
 
-    /// Whether this human is a member now.
-    ///
-    /// # Errors
-    /// `unavailable`, `app_not_found`.
-    pub async fn is_member(&self, app: &AppHandle, human: HumanId) -> Result<bool> {
-        Ok(app.root().await?.access.member(human).is_some())
-    }
-
     /// Removes a member; a second time changes nothing.
     ///
     /// # Errors
@@ -164,7 +156,7 @@ async fn end(
     op: AccessOp,
     known: impl Future<Output = std::result::Result<bool, StorageError>>,
 ) -> Result<()> {
-    match app.apply(caller, Op::App(AppOp::Access(op)), None, 0).await {
+    match app.apply(caller, Op::App(AppOp::Access(op))).await {
         Ok(Reply::Access(AccessReply::Gone)) => Ok(()),
         Ok(other) => Err(other.unexpected()),
         Err(refused) if refused.code == ErrorCode::NotFound => {

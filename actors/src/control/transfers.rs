@@ -154,7 +154,7 @@ impl Control {
             let acceptance =
                 Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
             let op = Op::App(AppOp::HandOver(acceptance));
-            match app.apply(Caller::System, op, None, 0).await? {
+            match app.apply(Caller::System, op).await? {
                 Reply::HandedOver(_) => Ok(app),
                 other => Err(other.unexpected()),
             }

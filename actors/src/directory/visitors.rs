@@ -207,7 +207,7 @@ impl Directory {
             let arrival = Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at };
             // The visitor first, and the link decides whether anybody gets its token.
             let visit = core.create_participant(app.id(), arrival).await?;
-            match app.apply(by, Op::RedeemGrant { token: token.0, visitor }, None, 0).await {
+            match app.apply(by, Op::RedeemGrant { token: token.0, visitor }).await {
                 Ok(_) => Ok(visit),
                 Err(refused) => {
                     // A visitor that stays without a link is nobody, and ends by itself.

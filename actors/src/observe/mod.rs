@@ -8,6 +8,7 @@ pub mod activity;
 pub mod counters;
 pub mod histogram;
 pub mod hot;
+mod intervention;
 pub mod lifecycle;
 pub mod view;
 

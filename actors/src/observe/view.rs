@@ -1,11 +1,10 @@
 //! What the registry answers operators: totals, the hottest apps, crashes, the tree in pages, one
-//! app; and what operators may do to an app.
+//! app. What operators may do to an app is `intervention`'s.
 
-use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
-use rookery_domain::{Error, ErrorCode, Result, Timestamp};
+use rookery_domain::Timestamp;
 use serde::Serialize;
-use tokio::time::timeout;
 
 use super::{
     RuntimeTotals,
@@ -13,15 +12,10 @@ use super::{
     hot::{HOT_MAX, Measure, Rates, Window},
     lifecycle::Crash,
 };
-use crate::{
-    app::message::Message,
-    registry::{AppHandle, Apps, Observation, shards::shard_of},
-};
+use crate::registry::{AppHandle, Apps, Observation, shards::shard_of};
 
 /// Apps in one page of the tree.
 pub const TREE_PAGE_MAX: usize = 200;
-/// How long an operator waits for an actor to leave.
-const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 /// A hot app.
 #[derive(Debug, Clone)]
@@ -144,46 +138,5 @@ impl AppHandle {
             last_wake_us: Some(activity.wake_us.load(Relaxed)).filter(|us| *us > 0),
             watched,
         }
-    }
-
-    /// Asks the app's actor to rest and waits until it has left.
-    ///
-    /// # Errors
-    /// `conflict` while something is pending, or somebody follows the feed.
-    pub async fn hibernate(&self) -> Result<()> {
-        self.leave(|live| drop(live.actor.send_message(Message::Rest))).await
-    }
-
-    /// Has the app's actor finish what is begun and leave, then starts it again. What is queued
-    /// goes to the new incarnation.
-    ///
-    /// # Errors
-    /// Those of a wake; `conflict` when the actor did not leave in time.
-    pub async fn restart(&self) -> Result<()> {
-        self.leave(|live| drop(live.actor.send_message(Message::Restart))).await?;
-        self.live().await.map(drop)
-    }
-
-    /// Ends the app's actor at once, whatever it is doing. What was begun is answered as after a
-    /// crash, but it does not count as one.
-    ///
-    /// # Errors
-    /// `conflict` when the actor did not end in time.
-    pub async fn kill(&self) -> Result<()> {
-        self.leave(|live| live.actor.kill()).await
-    }
-
-    async fn leave(&self, ask: impl FnOnce(&Arc<crate::registry::slot::Live>)) -> Result<()> {
-        let Some(live) = self.slot.live() else { return Ok(()) };
-        ask(&live);
-        let gone = self.slot.gone(live.incarnation);
-        timeout(LEAVE_MAX, gone).await.map_err(|_| {
-            let queued = self.slot.queued();
-            let message = format!(
-                "the app stays: something is pending ({queued} messages wait in it), or somebody \
-                 follows its feed"
-            );
-            Error::new(ErrorCode::Conflict, message)
-        })
     }
 }

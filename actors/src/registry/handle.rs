@@ -116,15 +116,22 @@ impl AppHandle {
         Ok(started)
     }
 
-    /// Asks the app's actor for `op` and waits until the answer is durable.
-    ///
-    /// `bytes` is what the request's body weighs. Once begun, it runs to its end whatever becomes
-    /// of this future.
+    /// Asks the app's actor for `op` and waits until the answer is durable. Once begun, it runs to
+    /// its end whatever becomes of this future.
     ///
     /// # Errors
     /// What the app's rules answer; `unavailable` when it was certainly not applied (too many
     /// requests, no space, restarts); `internal` with `details.outcome` when nobody can tell.
-    pub async fn apply(
+    pub async fn apply(&self, caller: Caller, op: Op) -> Result<Reply> {
+        self.apply_body(caller, op, None, 0).await
+    }
+
+    /// As [`AppHandle::apply`], for a request whose body weighs so many `bytes`, and whose answer may be
+    /// kept for its repetition.
+    ///
+    /// # Errors
+    /// Those of [`AppHandle::apply`].
+    pub async fn apply_body(
         &self,
         caller: Caller,
         op: Op,

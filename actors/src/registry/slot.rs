@@ -40,7 +40,8 @@ use crate::{
 pub(crate) struct Live {
     pub(crate) incarnation: u64,
     pub(crate) actor: ActorRef<Message>,
-    pub(crate) root: ArcSwap<Root>,
+    /// What its actor published last.
+    pub(crate) root: Arc<ArcSwap<Root>>,
     /// Its rows in its account.
     pub(crate) counted: Arc<CountedRows>,
 }

@@ -121,25 +121,28 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     } else {
         birth::working(env, loaded, counted.clone())?
     };
-    let root = Arc::new(working.root.clone());
-    slot.record.store(root.record.clone());
+    let root = Arc::new(ArcSwap::from_pointee(working.root.clone()));
+    slot.record.store(working.root.record.clone());
     slot.clear_doubt();
 
     let incarnation = apps.next_incarnation();
-    let (tell, live) = tokio::sync::oneshot::channel();
-    let birth = Birth { env: env.clone(), slot: slot.clone(), working, incarnation, live };
+    let birth = Birth {
+        env: env.clone(),
+        slot: slot.clone(),
+        working,
+        incarnation,
+        published: root.clone(),
+    };
     let actor = inner.shards.spawn(slot.id, AppActor, birth).await.map_err(|error| {
         tracing::error!(app.id = %slot.id, %error, "an app's actor did not start");
         Error::unavailable("the app could not be started")
     })?;
-    let root = ArcSwap::new(root);
+    // Nobody has the actor's address before this.
     let live = Arc::new(Live { incarnation, actor: actor.clone(), root, counted });
     if !slot.woke(live.clone()) {
         actor.stop(None);
         return Err(Error::app_not_found());
     }
     inner.shards.watch(apps, slot, &live);
-    // The actor waits for this before it takes its first message.
-    let _ = tell.send(live.clone());
     Ok(live)
 }

@@ -147,7 +147,7 @@ async fn prune(context: &Context, app: AppId) -> u64 {
 
 async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
-    match app.apply(Caller::System, Op::App(AppOp::Prune), None, 0).await? {
+    match app.apply(Caller::System, Op::App(AppOp::Prune)).await? {
         Reply::Count(rows) => Ok(rows),
         other => Err(other.unexpected()),
     }

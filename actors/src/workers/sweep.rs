@@ -163,7 +163,7 @@ async fn overfull_trash(context: &Context) -> Result<Round> {
 /// How many rows the app's actor destroyed.
 async fn decide(context: &Context, app: AppId, op: AppOp) -> Result<u64> {
     let app = context.apps.by_id(app).await?;
-    match app.apply(Caller::System, Op::App(op), None, 0).await? {
+    match app.apply(Caller::System, Op::App(op)).await? {
         Reply::Count(count) => Ok(count),
         other => Err(other.unexpected()),
     }

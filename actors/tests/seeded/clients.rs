@@ -131,7 +131,7 @@ impl Client {
     }
 
     async fn ask(&self, op: Op, idempotency: Option<Unanswered>) -> Result<Reply> {
-        self.app.apply(self.caller.clone(), op, idempotency, 0).await
+        self.app.apply_body(self.caller.clone(), op, idempotency, 0).await
     }
 
     /// Sends a request and checks its answer.

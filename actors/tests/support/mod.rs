@@ -96,7 +96,7 @@ impl Bench {
 
     /// Creates a row in `entries`.
     pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
-        row(app.apply(self.caller.clone(), create(key, "{}"), None, 0).await)
+        row(app.apply(self.caller.clone(), create(key, "{}")).await)
     }
 }
 

@@ -210,7 +210,7 @@ impl House {
 
     /// Creates a row in `entries`.
     pub(crate) async fn create(&self, app: &AppHandle, key: &str) -> Result<RowReply> {
-        row(app.apply(self.caller.clone(), super::create(key, "{}"), None, 0).await)
+        row(app.apply(self.caller.clone(), super::create(key, "{}")).await)
     }
 
     /// Keys of the live rows in storage.

@@ -27,6 +27,6 @@ pub async fn delete(
     owner: AppOwner<AnyState>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    owner.app.apply(owner.caller, Op::App(AppOp::Delete), None, 0).await?;
+    owner.app.apply(owner.caller, Op::App(AppOp::Delete)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

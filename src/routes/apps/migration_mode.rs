@@ -69,6 +69,6 @@ pub async fn migration_mode(
     StrictJson(body): StrictJson<SetMigrationMode>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
-    app.apply(caller, Op::App(AppOp::Migration(body.ttl()?)), None, 0).await?;
+    app.apply(caller, Op::App(AppOp::Migration(body.ttl()?))).await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

@@ -52,15 +52,16 @@ impl Rehearsal {
     /// What deploying a version would do.
     #[must_use]
     pub fn of_version(deployed: Deployed) -> Self {
+        let Deployed { visibility, report, exposure, .. } = deployed;
         Self {
             dry_run: true,
-            version: deployed.version,
-            visibility: deployed.visibility.into(),
-            breaks: deployed.breaks,
-            warnings: record::warnings(deployed.warnings),
-            exposure: deployed.exposure.unwrap_or_default(),
-            rows_detached: deployed.detached,
-            rows_reattached: deployed.reattached,
+            version: report.version,
+            visibility: visibility.into(),
+            breaks: report.breaks,
+            warnings: record::warnings(report.warnings),
+            exposure: exposure.unwrap_or_default(),
+            rows_detached: report.detached,
+            rows_reattached: report.reattached,
         }
     }
 }

@@ -31,6 +31,6 @@ pub async fn restore(
     State(state): State<AppState>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<AppRecordBody>> {
-    owner.app.apply(owner.caller, Op::App(AppOp::Restore), None, 0).await?;
+    owner.app.apply(owner.caller, Op::App(AppOp::Restore)).await?;
     Ok(Json(AppRecordBody::of(&state, &owner.app).await?))
 }

@@ -49,6 +49,6 @@ pub async fn unrestricted(
 ) -> ApiResult<Json<AppRecordBody>> {
     let HumanOwner { app, human, .. } = owner;
     let caller = Caller::Human { human, share: None };
-    app.apply(caller, Op::App(AppOp::Unrestricted(body.on)), None, 0).await?;
+    app.apply(caller, Op::App(AppOp::Unrestricted(body.on))).await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

@@ -61,6 +61,18 @@ pub struct DeployedVersion {
     pub rows_reattached: u64,
 }
 
+impl DeployedVersion {
+    fn new(app: AppRecordBody, report: DeployReport) -> Self {
+        Self {
+            app,
+            warnings: record::warnings(report.warnings),
+            breaks: report.breaks,
+            rows_detached: report.detached,
+            rows_reattached: report.reattached,
+        }
+    }
+}
+
 /// Deploys a new version.
 ///
 /// A manifest or assets that the body leaves out carry over, and so does the visibility, unless the
@@ -122,13 +134,7 @@ pub async fn deploy(
     }
     let detail = control.detail(&app).await?;
     let location = format!("/v1/apps/{}", app.id());
-    let record = DeployedVersion {
-        app: AppRecordBody::new(&state, detail, named),
-        warnings: record::warnings(deployed.warnings),
-        breaks: deployed.breaks,
-        rows_detached: deployed.detached,
-        rows_reattached: deployed.reattached,
-    };
+    let record = DeployedVersion::new(AppRecordBody::new(&state, detail, named), deployed.report);
     Ok(Created { location, record }.into_response())
 }
 
@@ -141,13 +147,8 @@ fn kept(state: &AppState, owner: &OwnerBody) -> Renderer {
             Reply::Deployed(report) => DeployReport::clone(report),
             _ => DeployReport::default(),
         };
-        let record = DeployedVersion {
-            app: AppRecordBody::without_secrets(&state, detail, owner.clone()),
-            warnings: record::warnings(report.warnings),
-            breaks: report.breaks,
-            rows_detached: report.detached,
-            rows_reattached: report.reattached,
-        };
+        let app = AppRecordBody::without_secrets(&state, detail, owner.clone());
+        let record = DeployedVersion::new(app, report);
         KeptAnswer {
             status: 201,
             location: Some(format!("/v1/apps/{}", root.record.id)),

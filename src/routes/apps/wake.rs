@@ -47,7 +47,7 @@ pub async fn wake(
     if owner.app.wake().await? {
         let micros = began.elapsed().as_micros().max(1);
         woke_in_ms = u64::try_from(micros.div_ceil(1_000)).unwrap_or(u64::MAX);
-        owner.app.apply(owner.caller, Op::App(AppOp::Woken), None, 0).await?;
+        owner.app.apply(owner.caller, Op::App(AppOp::Woken)).await?;
     }
     Ok(Json(Woken { status: StatusBody::Live, woke_in_ms }))
 }

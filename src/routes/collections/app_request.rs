@@ -139,7 +139,9 @@ impl AppRequest {
     /// What the app answers; `conflict` when the key came with another body.
     pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
         let (caller, bytes) = (self.caller.clone(), write.body.len());
-        let Some(key) = write.key else { return self.app.apply(caller, op, None, bytes).await };
+        let Some(key) = write.key else {
+            return self.app.apply_body(caller, op, None, bytes).await;
+        };
         let (principal, id) = (self.caller.principal(), self.app.id().to_string());
         let place = match self.surface {
             Surface::Api => "api",

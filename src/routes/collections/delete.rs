@@ -74,7 +74,7 @@ pub(crate) async fn delete(
         collection: path.collection.into(),
         target: DeleteRow { key: path.key.into(), if_match },
     };
-    match request.app.apply(request.caller.clone(), op, None, 0).await? {
+    match request.app.apply(request.caller.clone(), op).await? {
         Reply::Row(reply) => Ok(answer::row(&reply)),
         other => Err(other.unexpected().into()),
     }

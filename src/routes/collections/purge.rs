@@ -76,7 +76,7 @@ pub(crate) async fn purge(
         collection: path.collection.into(),
         target: DeleteRow { key: path.key.into(), if_match },
     };
-    match request.app.apply(request.caller.clone(), op, None, 0).await? {
+    match request.app.apply(request.caller.clone(), op).await? {
         Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::purged_row(&left))),
         other => Err(other.unexpected().into()),
     }

@@ -138,7 +138,7 @@ pub async fn change(
     id: CredentialId,
     op: AccessOp,
 ) -> Result<CredentialBody> {
-    match app.apply(caller, Op::App(AppOp::Access(op)), None, 0).await {
+    match app.apply(caller, Op::App(AppOp::Access(op))).await {
         Ok(Reply::Access(AccessReply::Credential(credential))) => {
             Ok(CredentialBody::of(&credential))
         }

@@ -41,7 +41,7 @@ pub async fn remove(
     // What is begun is done to its end, though whoever asked does not wait for the answer.
     to_the_end(async move {
         let (control, directory) = (state.rooms.control(), &state.rooms.directory);
-        if control.is_member(&app, human).await? {
+        if directory.is_member(&app, human).await? {
             // First, so that whoever hears of it, by a poll that ends, has no session any more.
             directory.end_visits(app.id(), human).await?;
         }

@@ -58,7 +58,7 @@ pub async fn update(
     let AppOwner { app, caller, .. } = owner;
     let custom_role = body.custom_role.map(Into::into);
     let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
-    match app.apply(caller, op, None, 0).await? {
+    match app.apply(caller, op).await? {
         Reply::Access(AccessReply::Member(member)) => Ok(Json(MemberBody::of(&state, &member)?)),
         other => Err(other.unexpected().into()),
     }

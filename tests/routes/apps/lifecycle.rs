@@ -99,7 +99,7 @@ async fn an_app_comes_back_only_where_its_account_has_room() {
     let taken_down =
         server.state().rooms.apps().by_id(small.id.parse().expect("an id")).await.expect("an app");
     let close = Op::App(AppOp::Close);
-    taken_down.apply(Caller::System, close, None, 0).await.expect("closed");
+    taken_down.apply(Caller::System, close).await.expect("closed");
     assert_eq!(used(&server).await, (json!(4), json!(4)));
     let server = server.restart().await;
     assert_eq!(used(&server).await, (json!(4), json!(4)));

@@ -191,9 +191,9 @@ impl Rehearsal {
                 V::Public => "public",
             });
         Self {
-            breaks: deployed.breaks,
-            detached: deployed.detached,
-            reattached: deployed.reattached,
+            breaks: deployed.report.breaks,
+            detached: deployed.report.detached,
+            reattached: deployed.report.reattached,
             visibility: becomes,
             opened: exposure.added,
             closed: exposure.removed,

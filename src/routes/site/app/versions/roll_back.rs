@@ -50,7 +50,7 @@ async fn roll_back(
         Err(failed) if failed.code.status() == 404 => Err(failed.into()),
         rolled_back => {
             let answered = rolled_back.and_then(|deployed| {
-                desk.go(&format!("/apps/{id}/versions/{}", deployed.version), "rolled-back")
+                desk.go(&format!("/apps/{id}/versions/{}", deployed.report.version), "rolled-back")
             });
             let again =
                 |status, error| one::view(desk, id, number, status, Some(Notice::refused(&error)));

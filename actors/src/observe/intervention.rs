@@ -1,0 +1,57 @@
+//! What operators may do to a running app: let it rest, start it anew, end it.
+
+use std::{sync::Arc, time::Duration};
+
+use rookery_domain::{Error, ErrorCode, Result};
+use tokio::time::timeout;
+
+use crate::{
+    app::message::Message,
+    registry::{AppHandle, slot::Live},
+};
+
+/// How long an operator waits for an actor to leave.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
+
+impl AppHandle {
+    /// Asks the app's actor to rest and waits until it has left.
+    ///
+    /// # Errors
+    /// `conflict` while something is pending, or somebody follows the feed.
+    pub async fn hibernate(&self) -> Result<()> {
+        self.leave(|live| drop(live.actor.send_message(Message::Rest))).await
+    }
+
+    /// Has the app's actor finish what is begun and leave, then starts it again. What is queued
+    /// goes to the new incarnation.
+    ///
+    /// # Errors
+    /// Those of a wake; `conflict` when the actor did not leave in time.
+    pub async fn restart(&self) -> Result<()> {
+        self.leave(|live| drop(live.actor.send_message(Message::Restart))).await?;
+        self.live().await.map(drop)
+    }
+
+    /// Ends the app's actor at once, whatever it is doing. What was begun is answered as after a
+    /// crash, but it does not count as one.
+    ///
+    /// # Errors
+    /// `conflict` when the actor did not end in time.
+    pub async fn kill(&self) -> Result<()> {
+        self.leave(|live| live.actor.kill()).await
+    }
+
+    async fn leave(&self, ask: impl FnOnce(&Arc<Live>)) -> Result<()> {
+        let Some(live) = self.slot.live() else { return Ok(()) };
+        ask(&live);
+        let gone = self.slot.gone(live.incarnation);
+        timeout(LEAVE_MAX, gone).await.map_err(|_| {
+            let queued = self.slot.queued();
+            let message = format!(
+                "the app stays: something is pending ({queued} messages wait in it), or somebody \
+                 follows its feed"
+            );
+            Error::new(ErrorCode::Conflict, message)
+        })
+    }
+}
