@@ -22,6 +22,9 @@ use crate::{
 pub trait LiveRows {
     /// Live rows of a collection of the old manifest.
     fn count(&self, collection: &str) -> u64;
+    /// These, and those that an earlier deploy set aside: they come back under the lists that are in
+    /// force then.
+    fn kept(&self, collection: &str) -> u64;
     /// How many of them do not validate against `schema`. Asked only when the schema changed.
     fn failing(&self, collection: &str, schema: &SchemaSource) -> u64;
 }
@@ -38,7 +41,8 @@ pub struct Break {
     pub path: String,
     /// What changed, in words.
     pub message: String,
-    /// Live rows that it concerns: those of the collection, or those that fail its new schema.
+    /// Rows that it concerns: the live ones of the collection, or those that fail its new schema. What
+    /// is disclosed includes the rows that are set aside.
     pub rows_affected: u64,
 }
 
@@ -95,6 +99,16 @@ pub fn refusal(breaks: &[Break]) -> Error {
     .with_details(json!({"breaks": breaks}))
 }
 
+/// A refusal that no force overrides, of a rehearsal that would have told `breaks`: it tells them
+/// too, in `details.breaks`.
+#[must_use]
+pub fn refused_beside(mut error: Error, breaks: &[Break]) -> Error {
+    if let Some(details) = error.details.as_mut().filter(|_| !breaks.is_empty()) {
+        details["breaks"] = json!(breaks);
+    }
+    error
+}
+
 fn collection(
     before: &Collection,
     after: &Collection,
@@ -127,7 +141,7 @@ fn collection(
         let known = list(&before.permissions);
         for subject in list(&after.permissions).iter().filter(|new| !is_implied(known, new)) {
             let message = format!("{subject} may now {verb} {name:?}");
-            let count = if member == "write" { 0 } else { rows.count(name) };
+            let count = if member == "write" { 0 } else { rows.kept(name) };
             let member = format!("permissions/{member}");
             breaks.push(found(BreakKind::DisclosureWidened, &member, message, count));
         }

@@ -86,7 +86,10 @@ fn in_json(expected: &str) -> &str {
     match expected {
         "a sequence" => "an array",
         "a map" => "an object",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, not negative",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         _ if expected.starts_with("struct ") => "an object",

@@ -98,12 +98,15 @@ impl Serialize for Timestamp {
     }
 }
 
+/// What a member wants that holds a time.
+const EXPECTED: &str = "expected a time as RFC 3339 has it, such as 2027-01-31T12:00:00Z";
+
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         match text.parse::<jiff::Timestamp>() {
             Ok(instant) => Ok(Self(instant.as_microsecond())),
-            Err(error) => on_the_last_day(&text).ok_or_else(|| serde::de::Error::custom(error)),
+            Err(_) => on_the_last_day(&text).ok_or_else(|| serde::de::Error::custom(EXPECTED)),
         }
     }
 }

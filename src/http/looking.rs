@@ -34,6 +34,20 @@ fn is_ahead(headers: &HeaderMap) -> bool {
     PURPOSES.iter().any(|name| headers.get(*name).is_some_and(is_ahead))
 }
 
+/// Whether a program asks that draws a preview of a link in a chat, or indexes pages, and says so in its
+/// `User-Agent`. It follows a link for nobody.
+#[must_use]
+pub fn is_link_preview(headers: &HeaderMap) -> bool {
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    let agent = agent.unwrap_or_default().to_ascii_lowercase();
+    // `Slackbot-LinkExpanding`, `TelegramBot (like TwitterBot)`, `Googlebot/2.1`; not the phone `CUBOT`.
+    let words = agent.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_bot = words.clone().any(|word| word.ends_with("bot") && word != "cubot");
+    let others =
+        ["facebookexternalhit", "whatsapp", "skypeuripreview", "iframely", "crawler", "spider"];
+    is_bot || words.into_iter().any(|word| others.contains(&word))
+}
+
 /// What a request that only looks is answered: nothing was spent or made.
 #[must_use]
 pub fn untouched() -> Response {

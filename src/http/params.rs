@@ -109,11 +109,26 @@ pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
         let cause = error.into_inner().to_string();
+        let cause = in_words(&cause);
         match path.as_str() {
             "." | "?" => Error::invalid(format!("query: {cause}")),
             path => Error::invalid(format!("query parameter {path}: {cause}")),
         }
     })
+}
+
+/// What the readers of numbers and booleans say, in the words of everything else.
+fn in_words(cause: &str) -> &str {
+    match cause {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "must be a whole number"
+        }
+        "number too large to fit in target type" | "number too small to fit in target type" => {
+            "is a number out of bounds"
+        }
+        "provided string was not `true` or `false`" => "must be true or false",
+        cause => cause,
+    }
 }
 
 /// Checks that the values of a query string are text: reading them replaces what is not.

@@ -101,7 +101,10 @@ pub enum Target {
     Document,
     /// The asset stored under this path.
     Asset(String),
-    /// Neither: the 404 page.
+    /// A folder with a document of its own, asked for without its slash: files beside that document
+    /// would not be found.
+    Folder,
+    /// None of these: the 404 page.
     NotFound,
 }
 
@@ -120,6 +123,8 @@ pub fn resolve(path: &str, navigation: bool, exists: impl Fn(&str) -> bool) -> T
         }
     } else if exists(path) {
         return Target::Asset(path.to_owned());
+    } else if navigation && exists(&format!("{path}/{INDEX}")) {
+        return Target::Folder;
     }
     let mut parts = path.trim_end_matches('/').split('/');
     let reserved = parts.next() == Some(RESERVED_DIR);

@@ -111,8 +111,9 @@ impl<'a> PagePolicy<'a> {
         let mut csp = Csp::default();
         csp.add("default-src", [own]);
         // Authors write single files, so inline script and style are theirs to use; the origin
-        // is what protects the others from them. No eval.
-        csp.add("script-src", [own, "'unsafe-inline'"].into_iter().chain(loaded()));
+        // is what protects the others from them. WebAssembly is script as well; no eval.
+        let script = [own, "'unsafe-inline'", "'wasm-unsafe-eval'"];
+        csp.add("script-src", script.into_iter().chain(loaded()));
         csp.add("style-src", [own, "'unsafe-inline'"].into_iter().chain(loaded()));
         csp.add("font-src", [own, "data:"].into_iter().chain(cdn.iter().copied()));
         if self.unrestricted {

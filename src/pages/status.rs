@@ -133,6 +133,15 @@ impl StatusPage {
         Self::new(shell, StatusCode::UNAUTHORIZED, "This link does not work", text)
     }
 
+    /// Another page led a visitor here to be signed in as somebody else: `go_on` does it.
+    #[must_use]
+    pub fn another_account(shell: Shell, go_on: String) -> Self {
+        let text = "You are signed in to this app, and a link led you here to use it with another account. \
+                    Go on only if you have just signed in with that account yourself.";
+        let page = Self::new(shell, StatusCode::OK, "Change to another account?", text);
+        page.with_action("Change accounts", go_on)
+    }
+
     /// A one-time link of a sign-in does not work any more.
     #[must_use]
     pub fn spent_link(shell: Shell, sign_in: String) -> Self {

@@ -50,6 +50,16 @@ pub async fn minted_by(db: &Db, hash: [u8; 32]) -> Result<Option<[u8; 32]>> {
     decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())
 }
 
+/// Whom a grant signs in that nobody has spent.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn human(db: &Db, hash: [u8; 32]) -> Result<Option<HumanId>> {
+    let sql = "select human from session_grants where hash = $1";
+    let grant: Option<(Vec<u8>,)> = db.optional(sql, args![hash]).await?;
+    grant.map(|(human,)| decode::id("session_grants.human", &human)).transpose()
+}
+
 /// Spends a grant. `None` for unknown, used, expired, and for another app alike: shown to the wrong
 /// one, it stays good for its own.
 ///

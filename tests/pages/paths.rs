@@ -120,6 +120,8 @@ fn a_path_asks_for_the_document_an_asset_or_nothing() {
         ("a.css", true, asset("a.css")),
         ("LICENSE", true, asset("LICENSE")),
         ("docs/", true, asset("docs/index.html")),
+        ("docs", true, Target::Folder),
+        ("docs", false, Target::NotFound),
         ("items/7", true, Target::Document),
         ("items/7/", true, Target::Document),
         ("items/7", false, Target::NotFound),

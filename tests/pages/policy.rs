@@ -19,7 +19,7 @@ fn an_app_that_declares_nothing_reaches_nothing_but_itself() {
     let csp = csp(&Manifest::default(), false);
     for (name, wanted) in [
         ("default-src", "'self'"),
-        ("script-src", "'self' 'unsafe-inline'"),
+        ("script-src", "'self' 'unsafe-inline' 'wasm-unsafe-eval'"),
         ("style-src", "'self' 'unsafe-inline'"),
         ("connect-src", "'self'"),
         ("img-src", "'self' data: blob:"),
@@ -48,7 +48,10 @@ fn hosts_embeds_and_cdn_go_where_they_belong() {
     assert_eq!(directive(&csp, "img-src"), format!("'self' data: blob: {hosts}"));
     assert_eq!(directive(&csp, "frame-src"), "https://video.example");
     let cdns = CDN_SOURCES.join(" ");
-    assert_eq!(directive(&csp, "script-src"), format!("'self' 'unsafe-inline' {cdns}"));
+    assert_eq!(
+        directive(&csp, "script-src"),
+        format!("'self' 'unsafe-inline' 'wasm-unsafe-eval' {cdns}")
+    );
     assert_eq!(directive(&csp, "style-src"), format!("'self' 'unsafe-inline' {cdns}"));
     assert_eq!(directive(&csp, "default-src"), "'self'");
 }
@@ -59,7 +62,7 @@ fn unrestricted_lifts_connections_images_and_frames_and_nothing_else() {
     for name in ["connect-src", "img-src", "frame-src"] {
         assert_eq!(directive(&csp, name), "* data: blob:");
     }
-    assert_eq!(directive(&csp, "script-src"), "'self' 'unsafe-inline'");
+    assert_eq!(directive(&csp, "script-src"), "'self' 'unsafe-inline' 'wasm-unsafe-eval'");
     assert_eq!(directive(&csp, "frame-ancestors"), "'none'");
 }
 

@@ -136,7 +136,9 @@ async fn looking_ahead_uses_nothing_up_and_what_is_no_link_opens_nothing() {
     let (_, path) = site.grant(json!({"role": "editor", "max_uses": 1})).await;
     let head = Answer::of(site.visit(Method::HEAD, &path)).await;
     let ahead = site.visit(Method::GET, &path).header("sec-purpose", "prefetch");
-    for answer in [head, Answer::of(ahead).await] {
+    let bot = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)";
+    let bot = Answer::of(site.visit(Method::GET, &path).header("user-agent", bot)).await;
+    for answer in [head, Answer::of(ahead).await, bot] {
         assert!(answer.status < 300 && !answer.headers.contains_key("set-cookie"));
     }
     let forged = forged(&path);

@@ -62,6 +62,19 @@ async fn rows_are_listed_filtered_and_sorted() {
 }
 
 #[tokio::test]
+async fn a_column_that_no_sort_names_has_a_plain_heading() {
+    let owned = Owned::with(json!({"collections": {"free": {"permissions": {
+        "read": ["owner"], "write": ["owner"], "delete": ["owner"]}}}}))
+    .await;
+    let data = json!({"": 1, "a.b": 2, "-z": 3, "version": 4, "plain": 5});
+    owned.agent(POST, "/collections/free", json!({"data": data})).await.expect(201);
+    let list = owned.see("/data/free").await;
+    list.says("<th scope=\"col\">&#34;&#34;</th>").says("<th scope=\"col\">a.b</th>");
+    list.says("<th scope=\"col\">-z</th>").says("<th scope=\"col\">version</th>");
+    list.says(">plain</a></th>");
+}
+
+#[tokio::test]
 async fn what_nobody_sees_and_what_turns_text_around_is_shown_by_its_number() {
     let owned = Owned::with(guestbook()).await;
     for key in [" ", "\u{202e}dcba"] {

@@ -212,3 +212,54 @@ async fn a_stranger_that_signs_in_is_still_outside_of_a_private_app() {
         page.hides("stranger@example.com");
     }
 }
+
+#[tokio::test]
+async fn nobody_is_led_into_another_account_without_being_asked() {
+    let world = World::start().await;
+    let site = world.public("open", json!({})).await;
+    let (bob, carol) = (
+        world.server.human("bob@example.com").await,
+        world.server.human("carol@example.com").await,
+    );
+    let cookie = cookie_of(&callback(&site, &grant(&world, &bob, "open").await).await);
+    let led = async |human: &Human, from: &str| {
+        let path = format!("/s/callback?grant={}", grant(&world, human, "open").await);
+        let request = site.request(Method::GET, &path).header("cookie", &cookie);
+        (Answer::of(request.header("sec-fetch-site", from)).await, path)
+    };
+    let (asked, path) = led(&carol, "cross-site").await;
+    assert_eq!((asked.status, asked.headers.contains_key("set-cookie")), (200, false));
+    asked.says("Change to another account?").says(&path);
+    // Going on, or coming as oneself, is no longer led.
+    let request = site.request(Method::GET, &path).header("cookie", &cookie);
+    let changed = Answer::of(request.header("sec-fetch-site", "same-origin")).await;
+    let me = site.get_with("/s/session", &cookie_of(&changed)).await.expect(200);
+    assert_eq!(me["id"], json!(world.id_of(&carol)));
+    let cookie = cookie_of(&callback(&site, &grant(&world, &bob, "open").await).await);
+    let path = format!("/s/callback?grant={}", grant(&world, &bob, "open").await);
+    let request = site.request(Method::GET, &path).header("cookie", &cookie);
+    let same = Answer::of(request.header("sec-fetch-site", "cross-site")).await;
+    assert_eq!(same.status, 303);
+}
+
+#[tokio::test]
+async fn signing_in_takes_no_role_away_that_a_link_gave() {
+    let world = World::start().await;
+    let site = world.public("open", json!({"roles": {"vip": {}}})).await;
+    let path = format!("/v1/apps/{}/grants", site.app.id());
+    let made = world.server.by(&world.owner, Method::POST, &path).json(&json!({"role": "vip"}));
+    let url = Answer::of(made).await.expect(201)["url"].as_str().expect("an address").to_owned();
+    let path = url.strip_prefix(&site.origin()).expect("the app's origin");
+    let cookie = cookie_of(&site.get(path).await);
+    let back = async |human: &Human| {
+        let grant = grant(&world, human, "open").await;
+        site.get_with(&format!("/s/callback?grant={grant}"), &cookie).await
+    };
+    let somebody = world.server.human("somebody@example.com").await;
+    let stays = back(&somebody).await;
+    assert_eq!((stays.status, stays.headers.contains_key("set-cookie")), (303, false));
+    assert_eq!(site.get_with("/s/session", &cookie).await.expect(200)["custom_role"], "vip");
+    // Whoever has a right of its own is itself.
+    let owner = cookie_of(&back(&world.owner).await);
+    assert_eq!(site.get_with("/s/session", &owner).await.expect(200)["role"], "owner");
+}

@@ -35,6 +35,8 @@ pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
 const BATCH_MAX: Duration = Duration::from_secs(2);
 /// How long the rows of an app may be checked for one deployment.
 const DEPLOY_MAX: Duration = Duration::from_secs(5);
+/// How long the rows of a collection may be read for one page of a list.
+const SCAN_MAX: Duration = Duration::from_secs(2);
 
 /// Whether deciding `op`, whose request weighs `bytes`, may take long.
 pub(crate) fn may_take_long(op: &Op, bytes: usize) -> bool {
@@ -68,26 +70,39 @@ pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
     }
 }
 
-/// When the time ends in which one request's rows may be checked.
+/// When the time ends in which one request's rows may be looked at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     ends: Instant,
     allowed: Duration,
+    work: Work,
+}
+
+/// What is done to rows.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Check,
+    Scan,
 }
 
 impl Limit {
     /// That of a batch which begins now.
     pub(crate) fn of_batch() -> Self {
-        Self::from_now(BATCH_MAX)
+        Self::from_now(BATCH_MAX, Work::Check)
     }
 
     /// That of a deployment which begins now.
     pub(crate) fn of_deploy() -> Self {
-        Self::from_now(DEPLOY_MAX)
+        Self::from_now(DEPLOY_MAX, Work::Check)
     }
 
-    fn from_now(allowed: Duration) -> Self {
-        Self { ends: Instant::now() + allowed, allowed }
+    /// That of a page of a list, which begins now.
+    pub(crate) fn of_scan() -> Self {
+        Self::from_now(SCAN_MAX, Work::Scan)
+    }
+
+    fn from_now(allowed: Duration, work: Work) -> Self {
+        Self { ends: Instant::now() + allowed, allowed, work }
     }
 
     /// To be asked before each row.
@@ -98,11 +113,16 @@ impl Limit {
         if Instant::now() < self.ends {
             return Ok(());
         }
-        let message = format!(
-            "checking these rows against their schema takes more than {} seconds: send fewer, or \
-             declare a simpler schema",
-            self.allowed.as_secs()
-        );
-        Err(Error::unavailable(message))
+        let seconds = self.allowed.as_secs();
+        Err(Error::unavailable(match self.work {
+            Work::Check => format!(
+                "checking these rows against their schema takes more than {seconds} seconds: send \
+                 fewer, or declare a simpler schema"
+            ),
+            Work::Scan => format!(
+                "reading this collection for the list takes more than {seconds} seconds: ask for \
+                 fewer tests in its filter"
+            ),
+        }))
     }
 }

@@ -99,6 +99,11 @@ impl LiveRows for RowsToday<'_> {
         self.root.live_rows(collection).unwrap_or_else(coming_back)
     }
 
+    fn kept(&self, collection: &str) -> u64 {
+        self.root.live_rows(collection).unwrap_or_default()
+            + self.root.withheld(collection).detached
+    }
+
     fn failing(&self, collection: &str, _: &SchemaSource) -> u64 {
         self.unfit.get(collection).map_or(0, HashSet::len) as u64
     }
@@ -106,13 +111,15 @@ impl LiveRows for RowsToday<'_> {
 
 /// What deploying `plan` over `root` would do, without doing it, and the rows that it would serve.
 ///
-/// # Errors What `force` does not help against: `conflict`, `unique_backfill_conflict`,
-/// `unavailable` when it takes too long.
+/// # Errors
+/// What `force` does not help against: `conflict`, `unique_backfill_conflict` (with the breaks beside
+/// it), `unavailable` when it takes too long.
 pub(crate) fn dry_run(root: &Root, plan: &DeployPlan) -> Result<(DeployReport, Vec<Shelf>)> {
     let limit = Limit::of_deploy();
     let unfit = unfit_rows(root, plan, limit)?;
     let breaks = breaks_of(root, plan, &unfit)?;
-    let carried = carry_over(root, plan, &unfit, limit, |_, _| true)?;
+    let carried = carry_over(root, plan, &unfit, limit, |_, _| true)
+        .map_err(|error| compat::refused_beside(error, &breaks))?;
     Ok((report(root, plan, &carried, breaks), carried.shelves))
 }
 

@@ -276,9 +276,9 @@ impl AppHandle {
         };
         let (rows, more) = if scan.is_long() {
             let env = self.env();
-            env.beside(&env.scanning, move || scan.run()).await?
+            env.beside(&env.scanning, move || scan.run()).await??
         } else {
-            scan.run()
+            scan.run()?
         };
         let feed = cursor.map_or_else(|| view.feed_cursor(view.root.seq), |cursor| cursor.feed);
         let next = rows.last().filter(|_| more).and_then(|last| {

@@ -5,18 +5,20 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use rookery_domain::{
-    Timestamp,
+    Result, Timestamp,
     access::{Authorship, RowScope},
     query::{RowQuery, SortKey},
     row::Row,
 };
 
-use super::{read::SeenRow, root::Shelf};
+use super::{aside::Limit, read::SeenRow, root::Shelf};
 
 /// Rows above which a scan leaves the request's own thread.
 const INLINE_SCAN_ROWS_MAX: usize = 2_000;
 /// Bytes of the app's rows above which it does.
 const INLINE_SCAN_BYTES_MAX: u64 = 256 << 10;
+/// These bytes, each as often as the filter has tests and values, above which it does.
+const INLINE_SCAN_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// One walk over a collection.
 pub(super) struct Scan {
@@ -38,18 +40,25 @@ impl Scan {
             || self.scope != RowScope::All
             || !self.trash.is_empty();
         let rows = self.shelf.rows.len() + self.trash.len();
-        whole && (rows > INLINE_SCAN_ROWS_MAX || self.bytes > INLINE_SCAN_BYTES_MAX)
+        let read = self.bytes.saturating_mul(self.query.filter_nodes() as u64);
+        let many = rows > INLINE_SCAN_ROWS_MAX
+            || self.bytes > INLINE_SCAN_BYTES_MAX
+            || read > INLINE_SCAN_READ_BYTES_MAX;
+        whole && many
     }
 
     /// The rows of the page, and whether there are more behind it.
-    pub(super) fn run(self) -> (Vec<SeenRow>, bool) {
+    ///
+    /// # Errors
+    /// `unavailable` when it takes too long.
+    pub(super) fn run(self) -> Result<(Vec<SeenRow>, bool)> {
         match self.query.creation_order() {
             Some(newest_first) if self.trash.is_empty() => self.in_creation_order(newest_first),
             _ => self.sorted(),
         }
     }
 
-    fn in_creation_order(&self, newest_first: bool) -> (Vec<SeenRow>, bool) {
+    fn in_creation_order(&self, newest_first: bool) -> Result<(Vec<SeenRow>, bool)> {
         let rows = &self.shelf.rows;
         let after =
             self.after.as_ref().and_then(|after| Some((after.first_integer()?, after.key())));
@@ -61,39 +70,48 @@ impl Scan {
         }
     }
 
-    fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> (Vec<SeenRow>, bool) {
-        let mut matching = rows
-            .filter(|row| self.scope.admits(Authorship::from(&***row)) && self.query.matches(row));
-        let page: Vec<_> = matching
-            .by_ref()
-            .take(self.limit)
-            .map(|row| SeenRow { row: row.clone(), deleted_at: None })
-            .collect();
-        let more = page.len() == self.limit && matching.next().is_some();
-        (page, more)
+    fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> Result<(Vec<SeenRow>, bool)> {
+        // Without a filter there is nothing to do for a row.
+        let time = self.query.has_filter().then(Limit::of_scan);
+        let mut page = Vec::with_capacity(self.limit.min(self.shelf.rows.len()));
+        for row in rows.filter(|row| self.admits(row)) {
+            if let Some(time) = time {
+                time.check()?;
+            }
+            if !self.query.matches(row) {
+                continue;
+            }
+            if page.len() == self.limit {
+                return Ok((page, true));
+            }
+            page.push(SeenRow { row: row.clone(), deleted_at: None });
+        }
+        Ok((page, false))
     }
 
-    fn sorted(self) -> (Vec<SeenRow>, bool) {
-        let live = self
-            .shelf
-            .rows
-            .iter()
-            .filter(|row| self.scope.admits(Authorship::from(&***row)))
-            .map(|row| SeenRow { row: row.clone(), deleted_at: None });
-        let mut places: Vec<(SortKey, SeenRow)> = live
-            .chain(self.trash)
-            .filter_map(|seen| Some((self.query.place(&seen.row)?, seen)))
-            .filter(|(place, _)| {
-                let behind = |after| self.query.compare(place, after) == Ordering::Greater;
-                self.after.as_ref().is_none_or(behind)
-            })
-            .collect();
+    fn sorted(self) -> Result<(Vec<SeenRow>, bool)> {
+        let time = Limit::of_scan();
+        let live = self.shelf.rows.iter().filter(|row| self.admits(row));
+        let live = live.map(|row| SeenRow { row: row.clone(), deleted_at: None });
+        let mut places: Vec<(SortKey, SeenRow)> = Vec::new();
+        for seen in live.chain(self.trash.iter().cloned()) {
+            time.check()?;
+            let Some(place) = self.query.place(&seen.row) else { continue };
+            let behind = |after| self.query.compare(&place, after) == Ordering::Greater;
+            if self.after.as_ref().is_none_or(behind) {
+                places.push((place, seen));
+            }
+        }
         let more = places.len() > self.limit;
         if more {
             places.select_nth_unstable_by(self.limit, |a, b| self.query.compare(&a.0, &b.0));
             places.truncate(self.limit);
         }
         places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
-        (places.into_iter().map(|(_, seen)| seen).collect(), more)
+        Ok((places.into_iter().map(|(_, seen)| seen).collect(), more))
+    }
+
+    fn admits(&self, row: &Row) -> bool {
+        self.scope.admits(Authorship::from(row))
     }
 }

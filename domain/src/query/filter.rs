@@ -18,6 +18,7 @@ use crate::{Error, Result, Timestamp, json};
 pub(super) struct Filter {
     root: Node,
     text: String,
+    nodes: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ impl Filter {
         let value = json::parse(text.as_bytes()).map_err(|error| invalid(error.message))?;
         let mut compiler = Compiler { projection, nodes: 0 };
         let root = compiler.group(&value, 0)?;
-        Ok(Self { root, text: value.to_string() })
+        Ok(Self { root, text: value.to_string(), nodes: compiler.nodes })
     }
 
     pub(super) fn matches(&self, view: &View<'_>) -> bool {
@@ -59,6 +60,11 @@ impl Filter {
 
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// How many tests, combinators and values it has.
+    pub(super) const fn nodes(&self) -> usize {
+        self.nodes
     }
 }
 

@@ -33,6 +33,13 @@ pub const PATH_BYTES_MAX: usize = 256;
 /// Bytes of a text that sorting looks at; what is equal up to there is ordered by key.
 pub const SORT_TEXT_BYTES_MAX: usize = 256;
 
+/// Whether a list can be sorted by the member of a row's data that has just this name: names with
+/// dots, of members of the record, and the like mean something else in a sort.
+#[must_use]
+pub fn sorts_by_member(name: &str) -> bool {
+    Sort::names_member(name)
+}
+
 /// A compiled filter and sort.
 #[derive(Debug, Clone)]
 pub struct RowQuery {
@@ -89,6 +96,12 @@ impl RowQuery {
     #[must_use]
     pub const fn has_filter(&self) -> bool {
         self.filter.is_some()
+    }
+
+    /// How many tests, combinators and values its filter has: how often a row may be read for it.
+    #[must_use]
+    pub fn filter_nodes(&self) -> usize {
+        self.filter.as_ref().map_or(0, Filter::nodes)
     }
 
     /// When the order is that of creation: whether it runs from the newest. The app keeps that

@@ -37,6 +37,14 @@ impl Sort {
         Ok(Self { fields, text: text.to_owned() })
     }
 
+    /// Whether a list can be sorted by the member of `data` that has just this name.
+    pub(super) fn names_member(name: &str) -> bool {
+        let sort = Self::parse(name, &mut Projection::default());
+        let fields = sort.as_ref().map(|sort| &sort.fields[..]);
+        let Ok([(Field::Data { rest, .. }, false)]) = fields else { return false };
+        rest.is_empty() && !name.is_empty()
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }

@@ -148,6 +148,12 @@ async fn find(
             let content_type = assets::content_type(&info.path, Some(&info.content_type));
             (sent, content_type.starts_with(HTML_TYPE))
         }
+        Target::Folder => {
+            let path = uri.path().trim_start_matches('/');
+            let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+            let base = state.origins.app_base_path(slug);
+            return Ok(Redirect::temporary(&format!("{base}{path}/{query}")).into_response());
+        }
         Target::NotFound if path == ICON && !paths::is_navigation(headers) => {
             (no_icon(state, &record, &pages), false)
         }
@@ -180,7 +186,7 @@ pub async fn show(
         Target::Asset(path) => {
             asset(state, app, &pages, pages.asset(&path)?, method, headers).await.ok()
         }
-        Target::NotFound => None,
+        Target::Folder | Target::NotFound => None,
     }
 }
 

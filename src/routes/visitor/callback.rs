@@ -4,7 +4,7 @@
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Uri};
 use rookery_actors::directory::{Participant, ParticipantKind};
-use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
+use rookery_domain::{Error, ErrorCode, access::Tier, redirect::ReturnPath};
 use serde::Deserialize;
 
 use super::{replaced, see_other, welcome};
@@ -13,6 +13,7 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
+        csrf,
         looking::{Looking, untouched},
         params::StrictQuery,
     },
@@ -32,7 +33,9 @@ pub struct Callback {
 }
 
 /// Signs in to the app and goes on to the return path. Whoever is in by a link of its own, and whose
-/// account is not let in, stays who it was: signing in shuts nobody out.
+/// account is not let in or has less than a grant link gave, stays who it was: signing in shuts nobody
+/// out, and takes no role away. A browser that is signed in as somebody else, and that another origin
+/// led here (`Sec-Fetch-Site`), is asked first.
 ///
 /// # Errors
 /// `grant_invalid` for a missing, unknown, used or expired grant and for one of another app (to a
@@ -52,9 +55,18 @@ pub async fn callback(
         return Ok(untouched());
     }
     let before = arriving.participant();
+    let directory = &state.rooms.directory;
+    // Nobody is to be made to use the app as somebody else by a page that it looks at.
+    if csrf::is_led_from_elsewhere(&headers)
+        && let Some(before) = before
+        && let (Some(human), Some(grant)) = (before.human, query.grant.as_deref())
+        && directory.is_grant_of_another(grant, human).await?
+        && arriving.app.standing(&arriving.caller_of(before)).await.is_ok()
+    {
+        return Ok(status_page(&state, &context, &uri, Refusal::AnotherAccount));
+    }
     // Whoever came by the share link keeps what it opened.
     let share = before.filter(|one| one.kind == ParticipantKind::Share).and_then(|one| one.via);
-    let directory = &state.rooms.directory;
     let redeemed = match query.grant.as_deref() {
         Some(grant) => directory.redeem_session_grant(arriving.app.id(), grant, share).await,
         None => Err(Error::new(ErrorCode::GrantInvalid, "query parameter grant: is missing")),
@@ -77,11 +89,14 @@ pub async fn callback(
 }
 
 /// Whether the app is open to the visitor that the browser was before, by a link that it came by, and
-/// is not to the human that it signed in as.
+/// is not to the human that it signed in as, or not by a right of its own where the link gave a role.
 async fn stays_in_by_its_link(arriving: &Arriving, human: &Participant) -> bool {
     let before = arriving.participant().filter(|one| one.kind != ParticipantKind::Human);
     let Some(before) = before else { return false };
     let standing = async |one| arriving.app.standing(&arriving.caller_of(one)).await;
-    let shut_out = |error: &Error| error.code == ErrorCode::Unauthorized;
-    standing(human).await.is_err_and(|error| shut_out(&error)) && standing(before).await.is_ok()
+    let loses = match standing(human).await {
+        Ok(human) => before.kind == ParticipantKind::Grant && human.tier == Tier::Visitor,
+        Err(error) => error.code == ErrorCode::Unauthorized,
+    };
+    loses && standing(before).await.is_ok()
 }

@@ -18,13 +18,13 @@ use crate::{
     http::{
         auth::visitor::{Arriving, Following},
         client::RequestContext,
-        looking::{Looking, untouched},
+        looking::{Looking, is_link_preview, untouched},
     },
     state::AppState,
 };
 
 /// Lets whoever has the link in, with its role, and goes on to the start of the app. Whoever came
-/// by it before stays who they are, and uses nothing up.
+/// by it before stays who they are, and uses nothing up; nor does a program that previews links.
 ///
 /// # Errors
 /// `grant_invalid` for a link that is unknown, used up, expired, revoked, or of another app (to a
@@ -43,7 +43,7 @@ pub async fn grant(
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);
     }
-    if looking {
+    if looking || is_link_preview(&headers) {
         return Ok(untouched());
     }
     let base = state.origins.app_base_path(&record.slug);

@@ -87,13 +87,15 @@ async fn json_form_and_zip_make_the_same_app() {
     ];
     let query = "?timezone=Europe/Berlin&visibility=public";
     let by_zip = send_zip(&server, &owner, query, zip(&files)).await.expect(201);
-    // Many tools zip the folder itself, and macOS leaves its litter there.
+    // Many tools zip the folder itself, with macOS's litter and what a project hides.
     let folder: Vec<(String, &[u8])> =
         files.iter().map(|(name, bytes)| (format!("site/{name}"), *bytes)).collect();
     let mut folder: Vec<(&str, &[u8])> =
         folder.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
     folder.push(("__MACOSX/site/._index.html", b"x"));
     folder.push(("site/css/.DS_Store", b"x"));
+    folder.push(("site/.env", b"SECRET=1"));
+    folder.push(("site/.git/config", b"x"));
     let by_folder = send_zip(&server, &owner, query, zip(&folder)).await.expect(201);
 
     let first = stored(&server, &by_json).await;

@@ -104,6 +104,24 @@ async fn a_collection_that_comes_back_with_rows_is_held_against_what_it_was() {
 }
 
 #[tokio::test]
+async fn rows_that_are_set_aside_count_when_a_list_widens() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let narrow = private_notes(Some(small));
+    let set_aside =
+        redeploy(&server, &owner, &app, json!({"manifest": narrow, "force": true})).await;
+    assert_eq!(set_aside.expect(201)["rows_detached"], 2);
+    // They come back under these lists with any manifest that they fit.
+    let open = with(narrow, "/collections/notes/permissions/read", json!(["anyone"]));
+    let refused = redeploy(&server, &owner, &app, json!({"manifest": open})).await;
+    let error = refused.error(ErrorCode::ManifestIncompatibleRedeploy);
+    assert_eq!(error["details"]["breaks"][0]["kind"], "disclosure_widened");
+    assert_eq!(error["details"]["breaks"][0]["rows_affected"], 3);
+}
+
+#[tokio::test]
 async fn the_trash_of_a_removed_collection_is_still_told_of() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -109,7 +109,7 @@ async fn the_pages_policy_opens_and_closes_with_it() {
     set(&server, &owner, &app, true).await.expect(200);
     let open = page().await;
     assert!(open.contains("connect-src * data: blob:") && open.contains("frame-src * data:"));
-    assert!(open.contains("script-src 'self' 'unsafe-inline';"), "{open}");
+    assert!(open.contains("script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval';"), "{open}");
     set(&server, &owner, &app, false).await.expect(200);
     assert_eq!(page().await, closed);
 }

@@ -238,6 +238,11 @@ async fn a_unique_field_that_live_rows_break_is_refused_even_with_force() {
         let error = answer.error(ErrorCode::UniqueBackfillConflict);
         assert_eq!(error["details"], json!({"collection": "notes", "field": "tag"}));
     }
+    // What a rehearsal would have told of is not hidden by it.
+    let more = with(unique, "/collections/notes/permissions/read", json!(["anyone"]));
+    let answer = versioned(&server, &owner, &app, "?dry_run=true", json!({"manifest": more})).await;
+    let error = answer.error(ErrorCode::UniqueBackfillConflict);
+    assert_eq!(error["details"]["breaks"][0]["kind"], "disclosure_widened");
     let shown = server.get_as(&owner, &app.path("")).await.expect(200);
     assert_eq!((&shown["version"], &shown["collections"][0]["row_count"]), (&json!(1), &json!(3)));
     let fits = with(private_notes(None), "/collections/notes/unique", json!(["n"]));

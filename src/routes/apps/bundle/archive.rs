@@ -112,7 +112,7 @@ fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>
         if entry.is_symlink() {
             return Err(Error::invalid(format!("the zip's entry {name:?} is a symbolic link")));
         }
-        if entry.is_dir() || is_litter(&name) {
+        if entry.is_dir() || is_litter(&name) || is_hidden(&name) {
             continue;
         }
         names.push((index, name));
@@ -123,6 +123,12 @@ fn names(archive: &mut ZipArchive<Cursor<Bytes>>) -> Result<Vec<(usize, String)>
 /// What macOS puts into every archive it makes.
 fn is_litter(name: &str) -> bool {
     name.starts_with("__MACOSX/") || name.rsplit('/').next() == Some(".DS_Store")
+}
+
+/// What a project's folder holds that is not for visitors: `.env`, `.git/`. Of the hidden names only
+/// `.well-known` (RFC 8615) is for them.
+fn is_hidden(name: &str) -> bool {
+    name.split('/').any(|part| part.starts_with('.') && ![".", "..", ".well-known"].contains(&part))
 }
 
 /// The folder that holds everything, with its slash: many tools zip the folder itself.

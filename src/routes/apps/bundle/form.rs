@@ -120,7 +120,10 @@ async fn part(raw: &mut Raw, field: Field<'_>) -> Result<()> {
             let force = force.map_err(|_| Error::invalid("`force`: must be true or false"))?;
             put(&name, &mut raw.force, force)
         }
-        _ => Err(Error::invalid(format!("unknown part {name:?}"))),
+        _ => Err(Error::invalid(format!(
+            "unknown part {name:?}; known are `html`, `manifest`, `slug`, `visibility`, `timezone`, `org_id`, \
+             `input_data`, `force`, and for each file a part `assets` whose filename is its path"
+        ))),
     }
 }
 

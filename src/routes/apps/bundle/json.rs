@@ -118,10 +118,15 @@ impl AssetBody {
             (None, Some(encoded)) => BASE64.decode(encoded).map_err(|_| {
                 Error::invalid(format!("assets: `base64` of path {path:?} is not base64"))
             })?,
-            _ => {
-                return Err(Error::invalid(format!(
-                    "assets: path {path:?} needs either `text` or `base64`"
-                )));
+            (Some(_), Some(_)) => {
+                let message = format!(
+                    "assets: path {path:?} has both `text` and `base64`; one is its content"
+                );
+                return Err(Error::invalid(message));
+            }
+            (None, None) => {
+                let message = format!("assets: path {path:?} needs `text` or `base64`");
+                return Err(Error::invalid(message));
             }
         };
         Ok(RawAsset { path, content_type, bytes })

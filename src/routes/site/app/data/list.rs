@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, Result, query::sorts_by_member};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
@@ -143,10 +143,14 @@ impl Line {
     }
 }
 
-/// A column's heading: its name, where sorting by it leads, and how it is sorted now.
+/// A column's heading.
 struct Heading {
+    /// What sorting by it is called; its id in the page.
     name: String,
-    href: String,
+    label: String,
+    /// Where sorting by it leads, if a list can be sorted by it.
+    href: Option<String>,
+    /// How it is sorted now.
     sorted: &'static str,
 }
 
@@ -237,16 +241,13 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let notice =
         refused.as_ref().zip(asked).map(|(error, field)| refusal(error, "filter", &[field]));
     let frame = frame.with(notice);
-    let members: Vec<_> = rows.items.iter().map(Row::members).collect();
-    let columns = columns(&members);
+    let data: Vec<_> = rows.items.iter().map(Row::members).collect();
+    let columns = columns(&data);
     let page = collection_page(&app, &collection);
     let way = Way::from_here(desk, &app, &collection);
-    let headings = columns
-        .iter()
-        .map(String::as_str)
-        .chain(["updated_at"])
-        .map(|name| heading(&query, &page, name))
-        .collect();
+    let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
+    let headings =
+        members.chain([Heading::sorting(&query, &page, "updated_at", "Changed")]).collect();
     let line = |(row, members): (&Row, &BTreeMap<String, Value>)| Line {
         key: row.key.clone(),
         href: way.to(&row_page(&app, &collection, &row.key)),
@@ -260,8 +261,8 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
     let deleted = place.app.collections.iter().find(|one| one.name == collection);
     let page = DataPage {
         frame,
-        lines: rows.items.iter().zip(&members).map(line).collect(),
-        fields: members.iter().flat_map(|members| members.keys().cloned()).collect(),
+        lines: rows.items.iter().zip(&data).map(line).collect(),
+        fields: data.iter().flat_map(|members| members.keys().cloned()).collect(),
         headings,
         pager: trail.pager("rows", &page, rows.next_cursor),
         here: trail.here(&page),
@@ -289,11 +290,22 @@ fn columns(rows: &[BTreeMap<String, Value>]) -> Vec<String> {
     names.into_iter().take(COLUMNS_MAX).map(|(name, _)| name.clone()).collect()
 }
 
-fn heading(query: &Query, page: &str, name: &str) -> Heading {
-    let (sorted, sort) = match query.sort.strip_prefix('-') {
-        Some(field) if field == name => ("descending", name.to_owned()),
-        None if query.sort == name => ("ascending", format!("-{name}")),
-        _ => ("none", name.to_owned()),
-    };
-    Heading { name: name.to_owned(), href: query.sorted(page, &sort), sorted }
+impl Heading {
+    fn of_member(query: &Query, page: &str, name: &str) -> Self {
+        if sorts_by_member(name) {
+            return Self::sorting(query, page, name, name);
+        }
+        let label = if name.is_empty() { "\"\"".to_owned() } else { visible(name) };
+        Self { name: name.to_owned(), label, href: None, sorted: "none" }
+    }
+
+    fn sorting(query: &Query, page: &str, name: &str, label: &str) -> Self {
+        let (sorted, sort) = match query.sort.strip_prefix('-') {
+            Some(field) if field == name => ("descending", name.to_owned()),
+            None if query.sort == name => ("ascending", format!("-{name}")),
+            _ => ("none", name.to_owned()),
+        };
+        let href = Some(query.sorted(page, &sort));
+        Self { name: name.to_owned(), label: visible(label), href, sorted }
+    }
 }
