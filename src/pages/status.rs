@@ -105,6 +105,15 @@ impl StatusPage {
         page.with_action("Sign in", sign_in)
     }
 
+    /// The app opens by its share link, and this visitor came by one that is not in force.
+    #[must_use]
+    pub fn dead_share_link(shell: Shell, sign_in: String) -> Self {
+        let text = "It was replaced, or a part of it is missing. Ask whoever gave it to you, or sign in if \
+                    the app is yours.";
+        let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This link does not work", text);
+        page.with_action("Sign in", sign_in)
+    }
+
     /// The app is private, and the account that is signed in may not open it: `another` leads to
     /// the site's sign-in and back. Whose account it is, the site alone says: an app's own script
     /// could read it here.

@@ -35,7 +35,7 @@ async fn the_link_in_force_lets_in_and_any_other_does_not() {
         assert!(!refused.headers.contains_key("set-cookie"));
         let page = site.open(&format!("/s/share/{wrong}"), "").await;
         assert_eq!(page.status, 401);
-        assert!(page.text.contains("shared by a link"));
+        assert!(page.text.contains("This link does not work"));
         assert!(page.text.contains("return_to=%2F\""), "not back to a spent link: {}", page.text);
     }
     let head = Answer::of(site.request(Method::HEAD, &format!("/s/share/{token}"))).await;

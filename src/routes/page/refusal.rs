@@ -45,6 +45,8 @@ pub enum Refusal {
     AnotherAccount,
     /// A link that somebody was given does not let in.
     DeadLink,
+    /// A share link is not the one in force.
+    DeadShareLink,
     /// Something failed.
     Failed(Error),
 }
@@ -145,6 +147,7 @@ pub fn status_page(
         Refusal::AnotherAccount => StatusPage::another_account(shell, here_again(state, slug, uri)),
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
         Refusal::DeadLink => StatusPage::dead_link(shell),
+        Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
         Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
             StatusPage::unavailable(shell, request_id())
         }

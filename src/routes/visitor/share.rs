@@ -49,7 +49,7 @@ pub async fn share(
     let link = in_force(&record, &token);
     let refusal = match record.visibility {
         Visibility::Private => Some(Refusal::Private(Outsider::Stranger)),
-        Visibility::Link if link.is_none() => Some(Refusal::DeadLink),
+        Visibility::Link if link.is_none() => Some(Refusal::DeadShareLink),
         Visibility::Link | Visibility::Public => None,
     };
     if let Some(refusal) = refusal {
