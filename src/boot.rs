@@ -81,8 +81,35 @@ impl Rooms {
         faults: Faults,
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await?;
-        let (key, is_new) = server_key(config)?;
         let epoch = db.next_epoch().await?;
+        Self::open_at(epoch, db, config, clock, hosts, faults).await
+    }
+
+    /// Opens everything beside the server of this database, if one runs, and takes nothing over from
+    /// it. What both write to is kept apart by what each knows of an app: whoever comes second is
+    /// refused, and loads the app anew.
+    ///
+    /// # Errors
+    /// [`BootError`], one line that says what is wrong.
+    pub async fn open_beside(
+        config: &Config,
+        clock: &Clock,
+        hosts: AppHosts,
+    ) -> Result<Self, BootError> {
+        let db = Db::connect(&storage(config)).await?;
+        let epoch = db.newest_epoch().await?;
+        Self::open_at(epoch, db, config, clock, hosts, Faults::default()).await
+    }
+
+    async fn open_at(
+        epoch: Epoch,
+        db: Db,
+        config: &Config,
+        clock: &Clock,
+        hosts: AppHosts,
+        faults: Faults,
+    ) -> Result<Self, BootError> {
+        let (key, is_new) = server_key(config)?;
         if is_new && epoch > Epoch::FIRST {
             tracing::warn!(
                 "server.key was made just now, but the database was used with another one before: \

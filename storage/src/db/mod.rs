@@ -184,14 +184,15 @@ impl Db {
         .await
     }
 
-    /// The newest epoch that any process start has drawn.
+    /// The newest epoch that any process start has drawn; 0 where none has. Who writes with it is
+    /// beside the server that drew it, and takes nothing over.
     ///
     /// # Errors
     /// Any [`StorageError`].
-    pub(crate) async fn newest_epoch(&self) -> Result<Epoch> {
-        let (epoch,): (i64,) =
-            self.one("select value from counters where name = 'epoch'", args![]).await?;
-        Ok(Epoch(epoch))
+    pub async fn newest_epoch(&self) -> Result<Epoch> {
+        let newest: Option<(i64,)> =
+            self.optional("select value from counters where name = 'epoch'", args![]).await?;
+        Ok(Epoch(newest.map_or(0, |(epoch,)| epoch)))
     }
 
     /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it
