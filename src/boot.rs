@@ -35,6 +35,14 @@ const KEY_BYTES: usize = 32;
 /// Why the rooms could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
+    /// The database where a setting says that it is.
+    #[error("{setting}: {error}")]
+    Unopened {
+        /// The setting.
+        setting: &'static str,
+        /// Why it cannot be opened.
+        error: StorageError,
+    },
     /// The database.
     #[error("{0}")]
     Storage(#[from] StorageError),
@@ -80,17 +88,48 @@ impl Rooms {
         hosts: AppHosts,
         faults: Faults,
     ) -> Result<Self, BootError> {
-        let db = Db::connect(&storage(config)).await?;
-        let (key, is_new) = server_key(config)?;
+        let db = connect(config).await?;
         let epoch = db.next_epoch().await?;
+        let options = WriterOptions { faults, ..WriterOptions::default() };
+        let writer = Writer::start(&db, epoch, options)?;
+        writer.connected().await.map_err(|error| unopened(config, error))?;
+        Self::open_at(epoch, db, writer, config, clock, hosts).await
+    }
+
+    /// Opens everything beside the server of this database, if one runs, and takes nothing over from
+    /// it. What both write to is kept apart by what each knows of an app: whoever comes second is
+    /// refused, and loads the app anew.
+    ///
+    /// # Errors
+    /// [`BootError`], one line that says what is wrong.
+    pub async fn open_beside(
+        config: &Config,
+        clock: &Clock,
+        hosts: AppHosts,
+    ) -> Result<Self, BootError> {
+        let db = connect(config).await?;
+        let epoch = db.newest_epoch().await?;
+        // The connections that there may be are that server's.
+        let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
+        let writer = Writer::start(&db, epoch, options)?;
+        Self::open_at(epoch, db, writer, config, clock, hosts).await
+    }
+
+    async fn open_at(
+        epoch: Epoch,
+        db: Db,
+        writer: Writer,
+        config: &Config,
+        clock: &Clock,
+        hosts: AppHosts,
+    ) -> Result<Self, BootError> {
+        let (key, is_new) = server_key(config)?;
         if is_new && epoch > Epoch::FIRST {
             tracing::warn!(
                 "server.key was made just now, but the database was used with another one before: \
                  secrets that it keeps sealed, such as share links, cannot be shown again"
             );
         }
-        let writer =
-            Writer::start(&db, epoch, WriterOptions { faults, ..WriterOptions::default() })?;
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let runtime = Runtime::start(
             db.clone(),
@@ -153,6 +192,18 @@ pub fn storage(config: &Config) -> StorageOptions {
         "" => StorageOptions::sqlite(&config.data_dir),
         url => StorageOptions::postgres(url, &config.data_dir),
     }
+}
+
+async fn connect(config: &Config) -> Result<Db, BootError> {
+    Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))
+}
+
+fn unopened(config: &Config, error: StorageError) -> BootError {
+    let setting = match config.storage.database_url.expose_secret() {
+        "" => "data_dir",
+        _ => "storage.database_url",
+    };
+    BootError::Unopened { setting, error }
 }
 
 /// The settings of the runtime.

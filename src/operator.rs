@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rookery_actors::{AppHosts, app::render::path_segment};
 use rookery_domain::time::Clock;
-use rookery_storage::{backup, faults::Faults};
+use rookery_storage::backup;
 
 use crate::{
     boot::{Rooms, storage},
@@ -20,9 +20,9 @@ use crate::{
 /// would write, and its pages, answer that it is closed.
 ///
 /// A server that runs is asked on its operator's listener (`ops.listen`, with `ops.token` where
-/// one is set). When none answers there, the database is opened instead, as a server of its own
-/// would: with SQLite its lock file makes sure that none runs after all. On PostgreSQL run this
-/// where the server runs.
+/// one is set). When none answers there, the database is opened instead: with SQLite its lock file
+/// makes sure that none runs after all. On PostgreSQL one may run elsewhere; it goes on serving the
+/// database, and loads this app anew when it writes to it next.
 ///
 /// # Errors
 /// One line that says why it was not done.
@@ -55,13 +55,8 @@ async fn alone(config: &Config, app: &str) -> Result<Closed, String> {
     if !config.data_dir.exists() {
         return Err(format!("no server answers, and {} has no data", config.data_dir.display()));
     }
-    let rooms = Rooms::open(
-        config,
-        &Clock::system(),
-        AppHosts::Below(config.apps_domain.clone()),
-        Faults::default(),
-    )
-    .await;
+    let hosts = AppHosts::Below(config.apps_domain.clone());
+    let rooms = Rooms::open_beside(config, &Clock::system(), hosts).await;
     let rooms = rooms.map_err(|error| error.to_string())?;
     let closed = rooms.close_app(app).await;
     rooms.close().await;

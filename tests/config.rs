@@ -72,7 +72,8 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__SERVER", "1", "ROOKERY__SERVER"),
         ("ROOKERY__LIMITS__MAX_EMBEDS", "many", "ROOKERY__LIMITS__MAX_EMBEDS"),
         ("MAX_MANIFEST_BYTES", "-1", "MAX_MANIFEST_BYTES"),
-        ("REGISTRATION_MODE", "half", "REGISTRATION_MODE"),
+        ("REGISTRATION_MODE", "half", "(in environment: REGISTRATION_MODE)"),
+        ("ROOKERY__REGISTRATION__MODE", "half", "(in environment: ROOKERY__REGISTRATION__MODE)"),
         ("ROOKERY__SERVER__LISTEN", "everywhere", "server.listen"),
         ("ROOKERY__SERVER__PUBLIC_URL", "ftp://x", "server.public_url"),
         ("ROOKERY__SERVER__PUBLIC_URL", "http://x/", "server.public_url"),
@@ -95,6 +96,21 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__RATE_LIMIT__COUNTERS", "1000", "rate_limit.counters"),
         ("ROOKERY__IDP__CLIENT_ID", "alone", "idp.issuer"),
         ("ROOKERY__CHALLENGE__SECRET", "alone", "challenge.verify_url"),
+        ("ROOKERY__CHALLENGE__API", "nonsense (); x", "challenge.api"),
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", "x; script-src *", "challenge.page_sources"),
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", "https://a.example, *", "challenge.page_sources"),
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", "'unsafe-inline'", "challenge.page_sources"),
+        ("ROOKERY__DOMAINS__RESOLVER", "junk", "domains.resolver"),
+        ("ROOKERY__PUSH__CONTACT", "mailto:", "push.contact"),
+        ("ROOKERY__PUSH__CONTACT", "https://", "push.contact"),
+        ("ROOKERY__APPS_DOMAIN", "*.example.org", "apps_domain"),
+        ("ROOKERY__APPS_DOMAIN", ".example.org", "apps_domain"),
+        ("ROOKERY__APPS_DOMAIN", "192.0.2.1", "apps_domain"),
+        (
+            "ROOKERY__STORAGE__DATABASE_URL",
+            "postgres://u@db/x?sslmode=bogus",
+            "storage.database_url",
+        ),
         ("ROOKERY__SERVER__PUBLIC_URL", "http://board.localhost", "apps_domain"),
         ("ROOKERY__LOG__LEVEL", "rookery=loud", "log.level"),
         ("ROOKERY__LOG__LEVEL", "verbose", "log.level"),
@@ -108,6 +124,17 @@ fn a_wrong_setting_is_named_in_one_line() {
         assert!(line.contains(named), "{name}={value}: {line}");
         assert!(!line.contains('\n') && !line.contains("hunter2"), "{line}");
     }
+}
+
+#[test]
+fn what_a_challenges_widget_needs_is_taken_as_providers_document_it() {
+    let sources = "https://hcaptcha.com,https://*.hcaptcha.com,https://www.google.com/recaptcha/,\
+                   challenges.cloudflare.com,wss://live.example:8443,http://127.0.0.1:9000";
+    let config = load(&[
+        ("ROOKERY__CHALLENGE__PAGE_SOURCES", sources),
+        ("ROOKERY__CHALLENGE__API", "grecaptcha"),
+    ]);
+    assert_eq!(config.unwrap().challenge.page_sources.len(), 6);
 }
 
 #[test]

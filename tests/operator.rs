@@ -15,10 +15,11 @@ use rookery_actors::{
     app::message::{NewRow, Op},
 };
 use rookery_domain::{ErrorCode, json::Object, principal::Caller};
+use rookery_testkit::until_async;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::harness::{TestServer, apps::guestbook};
+use crate::harness::{TestServer, apps::guestbook, database};
 
 /// Runs the binary on the data in `data`, beside this thread's server.
 async fn rookery(data: &Path, ops: &str, args: &[&str]) -> Output {
@@ -93,6 +94,8 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
     assert!(!refused.0, "the folder is in use: {}", refused.1);
 
     let home = tempdir().unwrap();
+    // What an earlier one leaves that was killed.
+    std::fs::write(home.path().join("rookery.db.restoring"), "half").unwrap();
     let restored = said(&rookery(home.path(), &nobody(), &["restore", name]).await);
     assert!(restored.0, "{}", restored.1);
     let refused = said(&rookery(home.path(), &nobody(), &["restore", name]).await);
@@ -117,6 +120,46 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
     write(&handle, &caller, u32::try_from(rows).unwrap() + 1).await;
     let root = handle.root().await.unwrap();
     assert_eq!(root.live_rows("entries"), Some(rows + 1));
+}
+
+/// [`rookery`] on a PostgreSQL database, where it does not find the server that serves it.
+async fn close_beside(url: &str, app: &str) -> (bool, String) {
+    let data = tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+    command
+        .env_clear()
+        .env("ROOKERY__DATA_DIR", data.path())
+        .env("ROOKERY__OPS__LISTEN", nobody())
+        .env("ROOKERY__STORAGE__DATABASE_URL", url)
+        .args(["app", "close", app])
+        .stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    said(&output)
+}
+
+#[tokio::test]
+async fn closing_an_app_from_elsewhere_leaves_the_server_of_its_postgresql_ready() {
+    let Some(database) = database::on_postgres().await else { return };
+    let url = database.url.clone();
+    let server = TestServer::builder().on(database).start().await;
+    let owner = server.owner("ann").await;
+    let app = server.deploy(&owner, json!({"slug": "far-away", "manifest": guestbook()})).await;
+    let other = server.deploy(&owner, json!({"slug": "beside", "manifest": guestbook()})).await;
+    let write =
+        async |path: &str| server.send(Method::POST, &owner, path, &json!({"data": {}})).await;
+    let rows = app.path("/collections/entries");
+    write(&rows).await.expect(201);
+
+    let unknown = close_beside(&url, "no-such-app").await;
+    assert!(!unknown.0 && unknown.1.contains("no such app"), "{}", unknown.1);
+    let closed = close_beside(&url, "far-away").await;
+    assert_eq!(closed, (true, format!("closed {} (far-away)\n", app.id)));
+
+    server.get("/ready").await.expect(200);
+    write(&other.path("/collections/entries")).await.expect(201);
+    // The server knows of it from its next write on, which is refused.
+    until_async("the server notices", async || write(&rows).await.status == 410).await;
+    write(&rows).await.error(ErrorCode::AppClosed);
 }
 
 #[tokio::test]

@@ -153,6 +153,46 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     later.close().await;
 }
 
+#[tokio::test]
+async fn a_server_that_may_have_too_few_connections_does_not_start_or_is_not_ready() {
+    /// What a server takes, as docs/OPERATING.md says.
+    const ENOUGH: u32 = 20;
+    let Some(database) = database::on_postgres().await else { return };
+    let url = database.of_role(3).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+    command
+        .env_clear()
+        .env("ROOKERY__DATA_DIR", folder.path())
+        .env("ROOKERY__SERVER__LISTEN", "127.0.0.1:0")
+        .env("ROOKERY__OPS__LISTEN", "127.0.0.1:0")
+        .env("ROOKERY__STORAGE__DATABASE_URL", &url)
+        .current_dir(folder.path());
+    let output = tokio::task::spawn_blocking(move || command.output());
+    let output = output.await.expect("it ran").expect("it ran");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().find(|line| line.starts_with("rookery: ")).expect("a line");
+    assert!(!output.status.success() && line.contains("storage.database_url: "), "{line}");
+    assert!(line.contains("up to 20 connections"), "{line}");
+
+    database.of_role(ENOUGH).await;
+    let builder = TestServer::builder().on_sqlite().set("ROOKERY__STORAGE__DATABASE_URL", &url);
+    let server = builder.start().await;
+    server.get("/ready").await.expect(200);
+    let said = async |ready: bool, what: &str| {
+        until_async(what, async || {
+            let answer = server.get("/ready").await;
+            (answer.status == 200) == ready && (ready || answer.text.contains(what))
+        })
+        .await;
+    };
+    database.of_role(2).await;
+    said(false, "a part of the writer cannot reach the database").await;
+    database.of_role(ENOUGH).await;
+    said(true, "it is ready again").await;
+    server.stop().await;
+}
+
 /// Sends a signal to the processes on the other side of the server's connections.
 fn signal(name: &str, backends: &[i32]) {
     let pids = backends.iter().map(ToString::to_string);

@@ -147,6 +147,27 @@ fn a_wrong_setting_stops_the_start_with_one_line() {
 }
 
 #[test]
+fn a_start_that_finds_no_room_for_its_data_or_no_program_names_the_setting() {
+    let data = tempfile::tempdir().unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://ann:hunter2@{closed}/rookery");
+    for (name, value, setting) in [
+        ("ROOKERY__DATA_DIR", "/proc/x", "data_dir"),
+        ("ROOKERY__STORAGE__DATABASE_URL", url.as_str(), "storage.database_url"),
+        ("ROOKERY__SCREENSHOT__CHROMIUM", "/nope", "screenshot.chromium"),
+    ] {
+        let mut command = rookery(data.path());
+        command.env("ROOKERY__SERVER__LISTEN", "127.0.0.1:0");
+        command.env("ROOKERY__OPS__LISTEN", "127.0.0.1:0").env("ROOKERY__LOG__LEVEL", "off");
+        let out = command.env(name, value).output().unwrap();
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{text}");
+        assert!(text.starts_with(&format!("rookery: {setting}: ")), "{text}");
+        assert!(text.lines().count() == 1 && !text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
 fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let data = tempfile::tempdir().unwrap();
     let printed = |name: &str, value: &OsStr| {
@@ -164,6 +185,11 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let incomplete = printed("ROOKERY__SERVER__PUBLIC_URL", alone);
     assert_eq!(incomplete.0, Some(1));
     assert!(incomplete.1.contains("apps_domain"), "{}", incomplete.1);
+    let nowhere = printed("ROOKERY__SCREENSHOT__CHROMIUM", OsStr::new("/nope"));
+    assert_eq!(
+        nowhere,
+        (Some(1), "rookery: screenshot.chromium: \"/nope\" is no program here\n".into())
+    );
 }
 
 #[test]

@@ -101,11 +101,15 @@ fn settings_file(
 }
 
 /// The layer of the environment.
-struct Variables(Dict);
+struct Variables {
+    values: Dict,
+    /// The variable that set each setting, by its path.
+    names: BTreeMap<String, String>,
+}
 
 impl Variables {
     fn read(environment: &Environment, defaults: &Figment) -> Result<Self, ConfigError> {
-        let mut dict = Dict::new();
+        let (mut values, mut names) = (Dict::new(), BTreeMap::new());
         let near_miss = environment.0.keys().find(|name| {
             let rest = name.strip_prefix(NEAR_PREFIX);
             rest.is_some_and(|rest| !rest.starts_with('_') && rest.contains("__"))
@@ -127,24 +131,26 @@ impl Variables {
             let like = like.ok_or_else(|| ConfigError(format!("{name}: no such setting")))?;
             let value = parse_as(&like, text)
                 .ok_or_else(|| ConfigError(format!("{name}: expected {}", wanted(&like))))?;
-            insert(&mut dict, &path, value);
+            insert(&mut values, &path, value);
+            names.insert(path, name.to_owned());
         }
-        Ok(Self(dict))
+        Ok(Self { values, names })
     }
 }
 
 impl Provider for Variables {
     fn metadata(&self) -> Metadata {
-        Metadata::named("environment").interpolater(|_: &Profile, keys: &[&str]| {
-            let path = keys.join(".");
-            let variable = format!("{PREFIX}{}", keys.join("__").to_ascii_uppercase());
-            let documented = DOCUMENTED_NAMES.iter().find(|(_, known)| *known == path);
-            documented.map_or(variable, |(name, _)| (*name).to_owned())
+        let names = self.names.clone();
+        Metadata::named("environment").interpolater(move |_: &Profile, keys: &[&str]| {
+            names
+                .get(&keys.join("."))
+                .cloned()
+                .unwrap_or_else(|| format!("{PREFIX}{}", keys.join("__").to_ascii_uppercase()))
         })
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
-        Ok(Map::from([(Profile::Default, self.0.clone())]))
+        Ok(Map::from([(Profile::Default, self.values.clone())]))
     }
 }
 

@@ -218,9 +218,9 @@ impl Ops {
                 process_bytes: process::resident_bytes(),
             },
             http: Http {
-                per_second: rate(http.all.count(), last.http.all.count()),
+                per_second: rate(http.count, last.http.count),
                 failed_per_second: rate(http.failed, last.http.failed),
-                p99_seconds: seconds(&http.all.since(&last.http.all), 0.99),
+                p99_seconds: seconds(&http.took.since(&last.http.took), 0.99),
             },
             event_loop_lag_seconds: self.lag().as_secs_f64(),
             feed_waiters: state.feed_waiters.count() as u64,

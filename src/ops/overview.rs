@@ -127,7 +127,8 @@ pub struct Http {
     pub per_second: f64,
     /// Of these, with a status of 500 and above.
     pub failed_per_second: f64,
-    /// 99th percentile of the time to an answer's head in the last second, in seconds.
+    /// 99th percentile of the time to an answer's head in the last second, in seconds. Feeds are not
+    /// among it: a poll is held until something happens.
     pub p99_seconds: Option<f64>,
 }
 

@@ -1,6 +1,7 @@
 //! Whether the service can do its work: whether a commit can be made, accounts are known, and no
 //! later server has taken the database over.
 //!
+//! Every lane of the writer has to have its connection, since each writes for apps of its own.
 //! Commits that succeed are the proof. Where none has since the last look, that is too long ago, or
 //! one was fenced, a small one is made to find out, at most one a second however many ask. A database
 //! that was taken over does not come back, whatever can still be written to it.
@@ -54,6 +55,9 @@ impl Readiness {
         }
         if writer.out_of_space {
             return Err(Error::unavailable("no space is left to write to"));
+        }
+        if writer.unreachable {
+            return Err(Error::unavailable("a part of the writer cannot reach the database"));
         }
         if writer.stuck {
             return Err(Error::unavailable("a commit takes too long"));

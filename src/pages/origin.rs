@@ -40,7 +40,7 @@ pub enum HostMatch {
     Site,
     /// The app that has this slug, if there is one.
     App(String),
-    /// Nothing of ours: answer 421, or look whether it is a custom domain.
+    /// None of these: an app's, if it is a custom domain; else the site answers under it.
     Unknown,
 }
 

@@ -3,7 +3,15 @@
 //! that everything else would take does not exist. So a page reaches less than it would in any
 //! visitor's browser, and nothing inside this network.
 
-use std::{io, path::PathBuf, pin::Pin, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    pin::Pin,
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -77,6 +85,10 @@ pub struct Browser {
     timeout: Duration,
 }
 
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
 /// What a page asked for, and the answer.
 type Answered = (String, Option<Served>);
 
@@ -89,6 +101,26 @@ impl Browser {
             arguments: config.arguments.clone(),
             timeout: Duration::from_secs(config.timeout_s),
         })
+    }
+
+    /// Refuses settings that name a program which is not there: every picture would be drawn, and only
+    /// the log would say why.
+    ///
+    /// # Errors
+    /// One line that names the setting.
+    pub fn check(config: &config::Screenshot) -> Result<(), String> {
+        let program = Path::new(&config.chromium);
+        let is_there = match config.chromium.as_str() {
+            "" => true,
+            name if name.contains('/') => is_program(program),
+            name => std::env::var_os("PATH").is_some_and(|path| {
+                std::env::split_paths(&path).any(|folder| is_program(&folder.join(name)))
+            }),
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err(format!("screenshot.chromium: {program:?} is no program here")),
+        }
     }
 
     /// Takes a picture of the page of `source`.

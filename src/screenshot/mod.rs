@@ -85,6 +85,14 @@ pub struct Screenshots {
 }
 
 impl Screenshots {
+    /// Refuses settings with which no picture could be taken.
+    ///
+    /// # Errors
+    /// One line that names the setting.
+    pub fn check(config: &config::Screenshot) -> Result<(), String> {
+        Browser::check(config)
+    }
+
     /// Pictures as the settings want them.
     #[must_use]
     pub fn new(config: &config::Screenshot) -> Self {

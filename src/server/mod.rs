@@ -120,6 +120,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
         "" => public_url.clone(),
         url => url.to_owned(),
     };
+    Screenshots::check(&config.screenshot).map_err(StartError::Setting)?;
     let countries = Countries::open(&config.meters).map_err(StartError::Setting)?;
     let mailer = Mailer::start(&config, &public_url, hooks.clock.clone())?;
     let idp = IdentityProvider::of(&config, &public_url)?;
@@ -178,7 +179,7 @@ pub fn check(config: &Config) -> Result<(), StartError> {
     let (origins, _) = addresses(config, config.server.listen.port())?;
     Countries::open(&config.meters).map_err(StartError::Setting)?;
     CustomDomains::of(config, &origins)?;
-    Ok(())
+    Screenshots::check(&config.screenshot).map_err(StartError::Setting)
 }
 
 /// Where the site and its apps live, for a server that listens on `port`; and the site's own address.

@@ -32,6 +32,9 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
      restore it with `pg_restore`",
 );
 
+/// What follows the database's name in that of the file that a restore is writing.
+const RESTORING: &str = ".restoring";
+
 const EXISTS: &str = "it exists; backups never overwrite";
 
 /// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
@@ -139,31 +142,41 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     check(file)?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
+    forget_ended_restore(folder)?;
     if !force && holds_anything(folder)? {
         return Err(failed(folder, "it is not empty; force replaces its database"));
     }
     let database = folder.join(DATABASE_FILE);
-    let partial = with_suffix(&database, ".restoring");
+    let partial = with_suffix(&database, RESTORING);
     copy_with_new_histories(file, &partial).inspect_err(|_| {
-        // Else the next attempt would find a folder that is not empty.
-        let _ = fs::remove_file(&partial);
+        let _ = forget_ended_restore(folder);
     })?;
     // Before the rename: a log of the replaced database would be replayed into the new one.
     for suffix in ["-wal", "-shm"] {
-        let log = with_suffix(&database, suffix);
-        match fs::remove_file(&log) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(&log, error));
-            }
-            _ => {}
-        }
+        remove(&with_suffix(&database, suffix))?;
     }
     fs::rename(&partial, &database).map_err(|error| failed(&database, error))?;
     sync(folder_of(&database))
 }
 
+/// Removes what a restore leaves that was ended before it was done. Whoever calls it has the folder to
+/// itself.
+pub(crate) fn forget_ended_restore(folder: &Path) -> Result<()> {
+    let partial = with_suffix(&folder.join(DATABASE_FILE), RESTORING);
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        remove(&with_suffix(&partial, suffix))?;
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(path, error)),
+        _ => Ok(()),
+    }
+}
+
 fn copy_with_new_histories(file: &Path, target: &Path) -> Result<()> {
-    let _ = fs::remove_file(target);
     let mut copy = new_file(target)?;
     let mut source = File::open(file).map_err(|error| failed(file, error))?;
     std::io::copy(&mut source, &mut copy).map_err(|error| failed(target, error))?;

@@ -154,6 +154,31 @@ impl Database {
         execute(admin, format!("{cut} = '{name}'")).await;
     }
 
+    /// Its address for a role that is no superuser and may have so many connections from now on.
+    /// Those that it has are cut.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn of_role(&self, connections_max: u32) -> String {
+        let Self { name, admin, url } = self;
+        let role = format!("{name}_role");
+        let make = format!(
+            "do $$ begin
+                 if not exists (select from pg_roles where rolname = '{role}') then
+                     create role {role} login;
+                 end if;
+             end $$;
+             alter role {role} connection limit {connections_max};
+             grant all on schema public to {role};
+             grant all on all tables in schema public to {role};
+             grant all on all sequences in schema public to {role}"
+        );
+        execute(url, make).await;
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where usename";
+        execute(admin, format!("{cut} = '{role}'")).await;
+        url.replacen("rookery@", &format!("{role}@"), 1)
+    }
+
     /// The processes on the server's side of the connections to it.
     ///
     /// # Panics

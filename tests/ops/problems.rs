@@ -1,11 +1,31 @@
 //! What is wrong: said first, worst first, and only when it is so.
 
-use reqwest::Method;
-use rookery::ops::{overview::Overview, problems::problems};
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{Method, StatusCode};
+use rookery::{
+    http::figures::{HttpFigures, RouteFigures},
+    ops::{overview::Overview, problems::problems},
+};
 use rookery_testkit::until;
 use serde_json::json;
 
 use crate::harness::{Answer, TestServer};
+
+#[test]
+fn polls_that_are_held_say_nothing_of_how_long_answers_take() {
+    let figures = HttpFigures::default();
+    let templates = ["/v1/apps/{id}/feed", "/s/feed", "/v1/apps/{id}"].map(str::to_owned);
+    let routes = Arc::new(RouteFigures::new("site", templates.into()));
+    figures.add(Arc::clone(&routes));
+    for (route, seconds) in [(0, 25), (1, 60), (2, 1)] {
+        let took = Duration::from_secs(seconds);
+        routes.record(Some(route), &Method::GET, StatusCode::OK, took);
+    }
+    let totals = figures.totals();
+    assert_eq!((totals.count, totals.took.count()), (3, 1));
+    assert_eq!(totals.took.sum_us, 1_000_000);
+}
 
 fn well() -> Overview {
     let mut seen = Overview::default();

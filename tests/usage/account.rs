@@ -92,6 +92,25 @@ async fn what_a_purged_app_used_stays_in_its_accounts_month() {
 }
 
 #[tokio::test]
+async fn what_an_app_used_just_before_its_purge_is_its_accounts() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ada").await;
+    let app = public_app(&server, &owner, "garden").await;
+    view(visit(&server, &app, "/")).await;
+    let (rows, row) = (app.path("/collections/entries"), json!({"data": {"name": "Ada"}}));
+    server.send(Method::POST, &owner, &rows, &row).await.expect(201);
+    server.send(Method::DELETE, &owner, &app.path(""), &json!({})).await;
+    let purge = app.path("/purge");
+    assert!(server.send(Method::POST, &owner, &purge, &json!({})).await.status < 300);
+    // Nothing has been rolled up until now.
+    let used = read(&server, &owner, "/v1/self/usage").await;
+    assert_eq!(
+        (&used["month"]["page_views"], &used["month"]["row_writes"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[tokio::test]
 async fn an_accounts_reports_are_for_its_human_and_name_what_is_wrong() {
     let server = TestServer::start().await;
     let owner = server.owner("ada").await;

@@ -194,6 +194,7 @@ impl Pending {
         Tally {
             app,
             owner,
+            is_gone: false,
             hours: self.hours,
             views: views.map(|((hour, source), count)| Views { hour, source, count }).collect(),
             visits,

@@ -86,15 +86,16 @@ pub(crate) async fn roll_up(apps: &Apps, db: &Db, whose: Whose) -> Result<u64> {
     Ok(done)
 }
 
-/// What a slot has counted; `None` when that is nothing, or the app is destroyed.
+/// What a slot has counted; `None` when that is nothing. What a destroyed app has used since the last
+/// roll-up is its account's all the same.
 fn tally(slot: &Slot) -> Option<Tally> {
     let pending = slot.usage.take();
-    let record = slot.record.load();
-    let is_gone = record.status == AppStatus::Purging || slot.is_gone();
-    if is_gone || (pending.hours.is_empty() && pending.views.is_empty()) {
+    if pending.hours.is_empty() && pending.views.is_empty() {
         return None;
     }
-    Some(pending.into_tally(slot.id, record.owner))
+    let record = slot.record.load();
+    let is_gone = record.status == AppStatus::Purging || slot.is_gone();
+    Some(Tally { is_gone, ..pending.into_tally(slot.id, record.owner) })
 }
 
 /// Deletes what is too old, once a day; true when it is done for today. What tells visitors of a

@@ -43,6 +43,15 @@ const ATTEMPTS_MAX: u32 = 4;
 /// The pause before the second attempt; it doubles with each further one.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
+/// Most connections to PostgreSQL, the writer's lanes not included.
+pub(crate) const POOL_MAX: u32 = 16;
+
+/// The writer's lanes on PostgreSQL, each with a connection of its own.
+pub(crate) const POSTGRES_LANES: usize = 4;
+
+/// Most connections to PostgreSQL that a server has.
+pub(crate) const CONNECTIONS_MAX: usize = POOL_MAX as usize + POSTGRES_LANES;
+
 /// Where the database is and how many connections it may use.
 #[derive(Debug, Clone)]
 pub struct StorageOptions {
@@ -67,7 +76,7 @@ impl StorageOptions {
             database_url: None,
             data_dir: data_dir.into(),
             sqlite_readers_max: 4,
-            postgres_connections_max: 16,
+            postgres_connections_max: POOL_MAX,
             postgres_answer_timeout: Duration::from_secs(30),
         }
     }
@@ -82,6 +91,14 @@ impl StorageOptions {
 /// The address of a PostgreSQL database. Its `Debug` shows nothing: it may hold a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(pub String);
+
+impl DatabaseUrl {
+    /// Whether the driver can read it.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        postgres::options_of(self).is_some()
+    }
+}
 
 impl std::fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -184,14 +201,15 @@ impl Db {
         .await
     }
 
-    /// The newest epoch that any process start has drawn.
+    /// The newest epoch that any process start has drawn; 0 where none has. Who writes with it is
+    /// beside the server that drew it, and takes nothing over.
     ///
     /// # Errors
     /// Any [`StorageError`].
-    pub(crate) async fn newest_epoch(&self) -> Result<Epoch> {
-        let (epoch,): (i64,) =
-            self.one("select value from counters where name = 'epoch'", args![]).await?;
-        Ok(Epoch(epoch))
+    pub async fn newest_epoch(&self) -> Result<Epoch> {
+        let newest: Option<(i64,)> =
+            self.optional("select value from counters where name = 'epoch'", args![]).await?;
+        Ok(Epoch(newest.map_or(0, |(epoch,)| epoch)))
     }
 
     /// Runs `body` in one transaction: committed when it returns `Ok`, rolled back when it

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
-    AnswerTimeout, Arg, Attempt, Body, DatabaseUrl, Record, Soundness, StorageOptions, Tx, origin,
-    tx,
+    AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
+    StorageOptions, Tx, origin, tx,
 };
 use crate::error::{Result, StorageError};
 
@@ -54,12 +54,9 @@ struct Inner {
 
 impl PostgresDb {
     pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
-        let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
-        let connect = PgConnectOptions::from_str(&url.0)
-            .ok()
-            .filter(|_| is_postgres)
+        let connect = options_of(url)
             // The cause may quote the address, and that may hold a password.
-            .ok_or_else(|| StorageError::Open("the database URL is no postgres://...".into()))?
+            .ok_or_else(|| StorageError::Open("it cannot be read as a postgres://...".into()))?
             .application_name("rookery")
             // Numbers come in binary; poolers refuse the option.
             .extra_float_digits(None)
@@ -169,6 +166,12 @@ impl PostgresDb {
     }
 }
 
+/// What an address says, where it can be read.
+pub(super) fn options_of(url: &DatabaseUrl) -> Option<PgConnectOptions> {
+    let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
+    PgConnectOptions::from_str(&url.0).ok().filter(|_| is_postgres)
+}
+
 /// Checks what a session cannot set for itself.
 async fn check(pool: &PgPool) -> Result<()> {
     let settings = "select current_setting('server_encoding'), current_setting('fsync'),
@@ -189,7 +192,26 @@ async fn check(pool: &PgPool) -> Result<()> {
             warn!("PostgreSQL runs with {name} = off: a power loss can take acknowledged writes");
         }
     }
+    // What speaks PostgreSQL and cannot tell is not asked twice.
+    if let Ok(Some(bound)) = connections_bound(pool).await
+        && bound < CONNECTIONS_MAX as i64
+    {
+        warn!(
+            "PostgreSQL lets {bound} connections in, and a server takes up to {CONNECTIONS_MAX}: \
+             under load some requests will be unavailable"
+        );
+    }
     Ok(())
+}
+
+/// How many connections the role, the database and the cluster allow; `None` for a superuser.
+async fn connections_bound(pool: &PgPool) -> sqlx::Result<Option<i64>> {
+    let bound = "select least(nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
+                              current_setting('max_connections')::int
+                              - current_setting('superuser_reserved_connections')::int)::bigint
+                 from pg_roles, pg_database
+                 where rolname = session_user and datname = current_database() and not rolsuper";
+    sqlx::query_scalar(bound).fetch_optional(pool).await
 }
 
 async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool> {

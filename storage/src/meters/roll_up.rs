@@ -61,6 +61,8 @@ pub struct Tally {
     pub app: AppId,
     /// Whose account is charged.
     pub owner: HumanId,
+    /// The app is destroyed: only the account is charged, and nothing is kept of the app.
+    pub is_gone: bool,
     /// Flow by the hour, page views not among it.
     pub hours: Vec<(i32, Flows)>,
     /// Page views.
@@ -97,7 +99,7 @@ pub async fn roll_up(db: &Db, tallies: Vec<Tally>) -> Result<()> {
             let mut sums = Sums::default();
             for tally in tallies {
                 sums.add_flows(tally);
-                if !tally.views.is_empty() {
+                if !tally.views.is_empty() && !tally.is_gone {
                     sums.add_views(tx, tally).await?;
                 }
             }
@@ -115,7 +117,9 @@ impl Sums {
             .iter()
             .map(|views| (views.hour, Flows { page_views: views.count, ..Flows::default() }));
         for (hour, flows) in tally.hours.iter().copied().chain(viewed) {
-            self.hours.entry((app, hour)).or_default().0 += flows;
+            if !tally.is_gone {
+                self.hours.entry((app, hour)).or_default().0 += flows;
+            }
             *self.accounts.entry((owner, hour)).or_default() += flows;
         }
     }

@@ -36,7 +36,8 @@ pub struct WriterHealth {
     /// The disk is full: nothing is committed until space returns (SQLite), or something was refused
     /// for it within the last five seconds (PostgreSQL, where some commits still find room).
     pub out_of_space: bool,
-    /// The database did not answer the last time that something was to be committed (PostgreSQL).
+    /// A lane has no connection: it lost it, or is not let in (PostgreSQL). The apps that it writes
+    /// for cannot be written to.
     pub unreachable: bool,
     /// Something has been with the database for more than five seconds.
     pub stuck: bool,
@@ -104,7 +105,6 @@ pub(super) struct Counters {
     out_of_space: AtomicBool,
     /// When a commit last found no room (PostgreSQL).
     full_at: Mutex<Option<Instant>>,
-    unreachable: AtomicBool,
 }
 
 impl Counters {
@@ -152,23 +152,25 @@ impl Counters {
         *self.full_at.lock() = Some(Instant::now());
     }
 
-    /// Notes whether the database answered.
-    pub(super) fn has_answered(&self, has_answered: bool) {
-        self.unreachable.store(!has_answered, Relaxed);
-    }
-
     /// Counts a restarted lane.
     pub(super) fn restarted(&self) {
         self.restarts.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn snapshot(&self, lanes: &[LaneStatus], load: Load, alarm: u64) -> WriterHealth {
+    /// All of it, with what the queues say of the `lanes`: how each is, what they have to do, and
+    /// whether one has no connection.
+    pub(super) fn snapshot(
+        &self,
+        lanes: &[LaneStatus],
+        load: Load,
+        unreachable: bool,
+        alarm: u64,
+    ) -> WriterHealth {
         let broken = lanes.iter().any(|lane| matches!(lane, LaneStatus::Broken(_)));
         let dead_lanes = lanes.iter().filter(|lane| matches!(lane, LaneStatus::Dead(_))).count();
         let wal_bytes = self.wal_bytes.load(Relaxed);
         let was_full = self.full_at.lock().is_some_and(|at| at.elapsed() < FULL_FOR);
         let out_of_space = self.out_of_space.load(Relaxed) || was_full;
-        let unreachable = self.unreachable.load(Relaxed);
         let stuck = load.since > STUCK_AFTER;
         let runs = lanes.iter().all(|lane| *lane == LaneStatus::Running);
         WriterHealth {

@@ -22,12 +22,12 @@ use futures::future::{FutureExt as _, pending, select_all};
 
 use self::{
     health::Counters,
-    queue::{Load, Queue},
+    queue::{Link, Load, Queue},
 };
 use crate::{
     commit::{Epoch, Group},
-    db::Db,
-    error::Result,
+    db::{CONNECTIONS_MAX, Db, POSTGRES_LANES},
+    error::{Result, StorageError},
     faults::Faults,
 };
 
@@ -58,7 +58,7 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     fn default() -> Self {
         Self {
-            postgres_lanes: 4,
+            postgres_lanes: POSTGRES_LANES,
             wal_alarm_bytes: 256 << 20,
             sqlite_log_idle: Duration::from_secs(30),
             sqlite_max_pages: None,
@@ -85,11 +85,11 @@ struct Shared {
 }
 
 impl Writer {
-    /// Starts the lanes. On PostgreSQL this needs a running tokio runtime, and a server that
-    /// cannot be reached shows with the first group.
+    /// Starts the lanes. On PostgreSQL this needs a running tokio runtime, and whether they have
+    /// their connections is told by [`Writer::connected`].
     ///
     /// # Errors
-    /// [`crate::StorageError::Open`] when SQLite's file cannot be opened or no thread started.
+    /// [`StorageError::Open`] when SQLite's file cannot be opened or no thread started.
     ///
     /// # Panics
     /// On PostgreSQL outside of a runtime.
@@ -105,6 +105,30 @@ impl Writer {
             writer.start_lane(lane)?;
         }
         Ok(writer)
+    }
+
+    /// Returns once every lane has its connection to PostgreSQL; at once on SQLite.
+    ///
+    /// # Errors
+    /// [`StorageError::Open`] when one does not get it: the apps of this lane could not be written
+    /// to.
+    pub async fn connected(&self) -> Result<()> {
+        if let Db::Sqlite(_) = self.0.db {
+            return Ok(());
+        }
+        for queue in &self.0.shared.queues {
+            let mut link = queue.link().subscribe();
+            // The sender lives as long as the writer.
+            let Ok(link) = link.wait_for(|link| *link != Link::Unknown).await else { break };
+            if let Link::Down(why) = &*link {
+                let why = format!(
+                    "the PostgreSQL database must let a server have up to {CONNECTIONS_MAX} \
+                     connections, {POSTGRES_LANES} of them from its start on: {why}"
+                );
+                return Err(StorageError::Open(why));
+            }
+        }
+        Ok(())
     }
 
     fn start_lane(&self, lane: usize) -> Result<()> {
@@ -198,7 +222,7 @@ impl Writer {
     /// only until that one has.
     ///
     /// # Errors
-    /// Any [`crate::StorageError`] of the look at the database.
+    /// Any [`StorageError`] of the look at the database.
     pub async fn is_superseded(&self) -> Result<bool> {
         Ok(self.0.db.newest_epoch().await? > self.0.shared.epoch)
     }
@@ -210,7 +234,10 @@ impl Writer {
         let lanes: Vec<_> =
             shared.queues.iter().map(|queue| queue.status().borrow().clone()).collect();
         let load = shared.queues.iter().map(Queue::load).fold(Load::default(), Load::and);
-        let mut health = shared.counters.snapshot(&lanes, load, shared.options.wal_alarm_bytes);
+        let is_down = |queue: &Queue| matches!(*queue.link().borrow(), Link::Down(_));
+        let unreachable = shared.queues.iter().any(is_down);
+        let alarm = shared.options.wal_alarm_bytes;
+        let mut health = shared.counters.snapshot(&lanes, load, unreachable, alarm);
         if self.0.db.soundness().broken().is_some() {
             (health.ok, health.broken) = (false, true);
         }

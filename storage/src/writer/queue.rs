@@ -41,6 +41,17 @@ pub enum LaneStatus {
     Stopped,
 }
 
+/// Whether a lane has its connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Link {
+    /// It has not tried yet, or needs none.
+    Unknown,
+    /// It has.
+    Up,
+    /// It has not, and why.
+    Down(String),
+}
+
 /// What one lane, or all of them together, have to do.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
@@ -101,6 +112,7 @@ pub(super) struct Queue {
     thread: Condvar,
     task: Notify,
     status: watch::Sender<LaneStatus>,
+    link: watch::Sender<Link>,
 }
 
 impl Queue {
@@ -117,7 +129,13 @@ impl Queue {
             thread: Condvar::new(),
             task: Notify::new(),
             status: watch::Sender::new(LaneStatus::Running),
+            link: watch::Sender::new(Link::Unknown),
         }
+    }
+
+    /// Whether the lane has its connection.
+    pub(super) fn link(&self) -> &watch::Sender<Link> {
+        &self.link
     }
 
     pub(super) fn status(&self) -> &watch::Sender<LaneStatus> {

@@ -40,6 +40,7 @@ fn tally(app: AppId, owner: HumanId, visits: &[(i32, u64, Source)]) -> Tally {
     Tally {
         app,
         owner,
+        is_gone: false,
         hours: vec![(HOUR, flows(1))],
         views: views.collect(),
         visits: visits.iter().map(visit).collect(),
@@ -58,6 +59,15 @@ async fn sources(test: &TestDb, app: AppId, kind: SourceKind) -> Vec<(String, u6
 }
 
 contract! {
+    async fn what_a_destroyed_app_used_is_its_accounts_only(test: &TestDb) {
+        let (app, owner) = (AppId::new(), HumanId::new());
+        roll_up(&test.db, vec![Tally { is_gone: true, ..seen(app, owner) }]).await.unwrap();
+        let used = Flows { page_views: 1, ..flows(1) };
+        assert_eq!(read::account_hours(&test.db, owner, WINDOW).await.unwrap(), [(HOUR, used)]);
+        assert_eq!(read::app_days(&test.db, app, WINDOW).await.unwrap(), []);
+        assert_eq!(sources(test, app, SourceKind::Country).await, []);
+    }
+
     async fn a_roll_up_adds_to_what_is_there(test: &TestDb) {
         let db = &test.db;
         let (app, other, owner) = (AppId::new(), AppId::new(), HumanId::new());

@@ -34,6 +34,8 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     supervise(&writer);
     let before = picture(&load(&test.db, app).await);
     let outcome = everything(test, app).await.commit(&writer).await;
+    // Before it has another connection.
+    let health = writer.health();
     writer.barrier().await;
     let after = load(&test.db, app).await;
     let answer = idempotency::find(&test.db, [6; 32], NOW).await.unwrap();
@@ -55,7 +57,7 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     }
     let is_lost = matches!((&test.db, fault), (Db::Postgres(_), Fault::Lose))
         && outcome != Outcome::Committed;
-    assert_eq!(writer.health().unreachable, is_lost, "{point:?} {fault:?}");
+    assert_eq!(health.unreachable, is_lost, "{point:?} {fault:?}");
     if matches!(test.db, Db::Postgres(_)) {
         let is_full = outcome == Outcome::Aborted(Abort::Full);
         assert_eq!(writer.health().out_of_space, is_full, "{point:?} {fault:?}");

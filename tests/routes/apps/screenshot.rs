@@ -233,8 +233,10 @@ async fn a_browser_that_fails_leaves_a_drawn_picture() {
     let silent = script("silent", "cat <&3 > /dev/null");
     let nonsense = script("nonsense", "printf 'no json\\0' >&4; cat <&3 > /dev/null");
     let gone = script("gone", "exit 1");
+    let broken = script("broken", "");
+    std::fs::write(&broken, "#!/nowhere/sh\n").expect("a script");
     for (program, timeout) in
-        [(silent.as_str(), "1"), (&nonsense, "60"), (&gone, "60"), ("/nowhere/chromium", "60")]
+        [(silent.as_str(), "1"), (&nonsense, "60"), (&gone, "60"), (&broken, "60")]
     {
         let builder = TestServer::builder()
             .set("ROOKERY__SCREENSHOT__CHROMIUM", program)

@@ -1,5 +1,8 @@
 //! A PostgreSQL lane: one task with one connection.
 //!
+//! The connection is made at the start, looked at while it is idle, and made again when it is gone: a
+//! lane that has none is known before somebody wants to write.
+//!
 //! An app always has the same lane, so its groups keep their order. A batch is one statement;
 //! only a group that changes its app's record, or purges rows, has a transaction of several
 //! statements, and this task, which nobody cancels, runs it to its end.
@@ -21,13 +24,19 @@ use self::batch::{Ended, Session};
 use super::{
     Shared,
     batch::{Batch, Stage},
-    queue::LaneStatus,
+    queue::{LaneStatus, Link, Queue},
 };
 use crate::{commit::Abort, db::PostgresDb};
 
 /// A connection that was idle this long is asked whether it still lives before it gets a batch:
 /// to lose it then costs nothing, to lose it around a commit leaves an unknown outcome.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
+
+/// How long an idle connection is left alone before somebody looks whether it still lives.
+const LOOK_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a lane without a connection waits before it tries again.
+const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,10 +46,11 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
     let run = Lane {
         db: db.clone(),
         shared: Arc::clone(&shared),
+        lane,
         connection: None,
         used: Instant::now(),
     };
-    let work = tokio::spawn(run.run(lane));
+    let work = tokio::spawn(run.run());
     tokio::spawn(async move {
         let status = match work.await {
             Ok(Ok(())) => LaneStatus::Stopped,
@@ -54,7 +64,9 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
             }
             Err(_) => {
                 tracing::error!("a writer task has died");
-                LaneStatus::Dead("a writer task panicked".into())
+                let why = "a writer task panicked";
+                shared.queues[lane].link().send_replace(Link::Down(why.into()));
+                LaneStatus::Dead(why.into())
             }
         };
         shared.queues[lane].status().send_replace(status);
@@ -65,17 +77,31 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
 struct Lane {
     db: PostgresDb,
     shared: Arc<Shared>,
-    /// `None` until needed, and after it was lost.
+    lane: usize,
+    /// `None` after it was lost, until there is another one.
     connection: Option<PgConnection>,
     used: Instant,
 }
 
 impl Lane {
     /// `Err` when the store is broken.
-    async fn run(mut self, lane: usize) -> Result<(), String> {
+    async fn run(mut self) -> Result<(), String> {
         let shared = Arc::clone(&self.shared);
-        let queue = &shared.queues[lane];
-        while queue.wait_in_task().await {
+        let queue = self.queue(&shared);
+        self.look().await;
+        loop {
+            let look_after = match self.connection {
+                Some(_) => LOOK_AFTER,
+                None => RECONNECT_AFTER,
+            };
+            match timeout(look_after, queue.wait_in_task()).await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(_) => {
+                    self.look().await;
+                    continue;
+                }
+            }
             if let Some(why) = self.db.soundness().broken() {
                 return Err(why);
             }
@@ -96,6 +122,37 @@ impl Lane {
         Ok(())
     }
 
+    fn queue<'s>(&self, shared: &'s Shared) -> &'s Queue {
+        &shared.queues[self.lane]
+    }
+
+    /// Makes sure of the connection while nothing waits for it.
+    async fn look(&mut self) {
+        match self.connection().await {
+            Ok(connection) => {
+                self.connection = Some(connection);
+                self.used = Instant::now();
+                self.note(Link::Up);
+            }
+            Err(error) => self.is_unreachable(&error),
+        }
+    }
+
+    fn note(&self, link: Link) {
+        self.queue(&self.shared).link().send_if_modified(|last| {
+            let is_news = *last != link;
+            *last = link;
+            is_news
+        });
+    }
+
+    fn is_unreachable(&self, error: &sqlx::Error) {
+        if !matches!(*self.queue(&self.shared).link().borrow(), Link::Down(_)) {
+            tracing::warn!(%error, "a part of the writer cannot reach the database");
+        }
+        self.note(Link::Down(error.to_string()));
+    }
+
     async fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), String> {
         if batch.entries.is_empty() {
             return Ok(());
@@ -103,8 +160,7 @@ impl Lane {
         let connection = match self.connection().await {
             Ok(connection) => connection,
             Err(error) => {
-                tracing::warn!(%error, "the database cannot be reached");
-                self.shared.counters.has_answered(false);
+                self.is_unreachable(&error);
                 batch.stage = Stage::Aborted(Abort::Refused(error.to_string()));
                 return Ok(());
             }
@@ -113,13 +169,13 @@ impl Lane {
         let mut session = Session { connection, answer_timeout, shared: &self.shared };
         match session.commit(batch).await {
             Ok(()) => {
-                self.shared.counters.has_answered(true);
+                self.note(Link::Up);
                 self.connection = Some(session.connection);
                 Ok(())
             }
             Err(Ended::ConnectionLost(why)) => {
-                tracing::warn!(why, "a writer connection was lost");
-                self.shared.counters.has_answered(false);
+                tracing::warn!(%why, "a writer connection was lost");
+                self.note(Link::Down(why));
                 Ok(())
             }
             Err(Ended::Broken(why)) => {

@@ -1,11 +1,14 @@
 //! What no single setting can tell: ranges, and settings that contradict each other.
 
+mod outside;
+
 use rookery_domain::{cli_version::CliVersion, email::Email, limits::Limits, time::DAY_S};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
+use self::outside::{challenge, database, domains, idp, push, traces};
 use super::{AppsMode, Config, ConfigError};
-use crate::{http::body::BodyBound, outbound::gate::trusted_origin};
+use crate::http::body::BodyBound;
 
 /// Shortest accepted `ops.token`, in characters.
 const OPS_TOKEN_LEN_MIN: usize = 16;
@@ -19,28 +22,6 @@ const COUNT_MAX: u64 = 1_000_000_000;
 const BYTES_MAX: u64 = 1 << 50;
 /// A century; instants so far from now can still be told.
 const DAYS_MAX: u64 = 36_500;
-
-/// What the address of a database may carry behind its question mark.
-const DATABASE_PARAMETERS: [&str; 18] = [
-    "sslmode",
-    "ssl-mode",
-    "sslrootcert",
-    "ssl-root-cert",
-    "ssl-ca",
-    "sslcert",
-    "ssl-cert",
-    "sslkey",
-    "ssl-key",
-    "statement-cache-capacity",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "password",
-    "application_name",
-    "options",
-];
 
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     if config.data_dir.as_os_str().is_empty() {
@@ -120,32 +101,6 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     traces(config)
 }
 
-/// The driver would pass over a parameter that it does not know, and log its value.
-fn database(url: &str) -> Result<(), ConfigError> {
-    if url.is_empty() {
-        return Ok(());
-    }
-    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return fail("storage.database_url: must be empty (SQLite) or begin with postgres://");
-    }
-    let Ok(url) = Url::parse(url) else {
-        return fail(
-            "storage.database_url: cannot be read; in a password, percent-encode what is special \
-             in an address (# is %23, / is %2F, ? is %3F)",
-        );
-    };
-    let is_known = |name: &str| DATABASE_PARAMETERS.contains(&name) || name.starts_with("options[");
-    let Some((name, _)) = url.query_pairs().find(|(name, _)| !is_known(name)) else {
-        return Ok(());
-    };
-    // What follows a question mark in a password looks like one.
-    let is_word = name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_-".contains(&byte));
-    fail(&match is_word {
-        true => format!("storage.database_url: unknown parameter {name:?}"),
-        false => "storage.database_url: unknown parameter; in a password, ? is %3F".to_owned(),
-    })
-}
-
 fn limits(limits: &Limits) -> Result<(), ConfigError> {
     count("limits.versions_kept", limits.versions_kept)?;
     count("limits.batch_rows_max", limits.batch_rows_max as u64)?;
@@ -172,139 +127,6 @@ fn limits(limits: &Limits) -> Result<(), ConfigError> {
         at_most(&format!("limits.{name}"), value, max)?;
     }
     Ok(())
-}
-
-fn traces(config: &Config) -> Result<(), ConfigError> {
-    let traces = &config.traces;
-    positive("traces.requests_per_second_max", u64::from(traces.requests_per_second_max))?;
-    if crate::traces::headers(traces.headers.expose_secret()).is_none() {
-        return fail("traces.headers: must be name=value pairs with commas between");
-    }
-    let sound = Url::parse(&traces.endpoint).is_ok_and(|url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.query().is_none()
-            && url.fragment().is_none()
-            // Errors name the address; what is secret belongs into the headers.
-            && url.username().is_empty()
-            && url.password().is_none()
-    });
-    if !traces.endpoint.is_empty() && !sound {
-        return fail(
-            "traces.endpoint: must be an http or https address without credentials and query",
-        );
-    }
-    Ok(())
-}
-
-fn push(config: &Config) -> Result<(), ConfigError> {
-    let contact = &config.push.contact;
-    if !["", "mailto:", "https://"].iter().any(|scheme| {
-        if scheme.is_empty() { contact.is_empty() } else { contact.starts_with(scheme) }
-    }) {
-        return fail("push.contact: must begin with mailto: or https://");
-    }
-    if config.push.trusted_origins.iter().any(|it| trusted_origin(it).is_none()) {
-        return fail(
-            "push.trusted_origins: must be origins such as https://push.example.org (http on loopback)",
-        );
-    }
-    Ok(())
-}
-
-fn idp(config: &Config) -> Result<(), ConfigError> {
-    let idp = &config.idp;
-    if idp.issuer.is_empty() {
-        let alone = !idp.client_id.is_empty() || !idp.client_secret.expose_secret().is_empty();
-        return if alone {
-            fail("idp.issuer: needed, because others of idp are set")
-        } else {
-            Ok(())
-        };
-    }
-    let sound = Url::parse(&idp.issuer).is_ok_and(|url| {
-        let loopback =
-            url.scheme() == "http" && crate::http::loopback::is_loopback_url(&idp.issuer);
-        (url.scheme() == "https" || loopback)
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-    });
-    if !sound {
-        return fail("idp.issuer: must be an https address without query and fragment");
-    }
-    if idp.client_id.is_empty() {
-        return fail("idp.client_id: needed, because idp.issuer is set");
-    }
-    Ok(())
-}
-
-fn challenge(config: &Config) -> Result<(), ConfigError> {
-    let challenge = &config.challenge;
-    if challenge.verify_url.is_empty() {
-        let alone = !challenge.secret.expose_secret().is_empty() || !challenge.site_key.is_empty();
-        return match alone {
-            true => fail("challenge.verify_url: needed, because others of challenge are set"),
-            false => Ok(()),
-        };
-    }
-    for (name, text) in
-        [("verify_url", &challenge.verify_url), ("script_url", &challenge.script_url)]
-    {
-        if !is_outside_address(text) {
-            return fail(&format!("challenge.{name}: must be an https address"));
-        }
-    }
-    let missing = [
-        ("secret", challenge.secret.expose_secret().is_empty()),
-        ("site_key", challenge.site_key.is_empty()),
-        ("api", challenge.api.is_empty()),
-    ];
-    match missing.into_iter().find(|(_, is_missing)| *is_missing) {
-        Some((name, _)) => {
-            fail(&format!("challenge.{name}: needed, because challenge.verify_url is set"))
-        }
-        None => Ok(()),
-    }
-}
-
-fn domains(config: &Config) -> Result<(), ConfigError> {
-    let domains = &config.domains;
-    let set = [
-        ("api_token", !domains.api_token.expose_secret().is_empty()),
-        ("zone_id", !domains.zone_id.is_empty()),
-        ("cname_target", !domains.cname_target.is_empty()),
-    ];
-    if set.iter().all(|(_, is_set)| !is_set) {
-        return Ok(());
-    }
-    if let Some((name, _)) = set.iter().find(|(_, is_set)| !is_set) {
-        return fail(&format!("domains.{name}: needed, because others of domains are set"));
-    }
-    if config.apps_mode == AppsMode::Path {
-        return fail("domains.api_token: custom domains need apps_mode = \"subdomain\"");
-    }
-    if !domains.zone_id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return fail("domains.zone_id: must be letters and digits");
-    }
-    if !is_outside_address(&domains.api_url) || domains.api_url.ends_with('/') {
-        return fail("domains.api_url: must be an https address without a slash at the end");
-    }
-    if !matches!(url::Host::parse(&domains.cname_target), Ok(url::Host::Domain(_))) {
-        return fail("domains.cname_target: must be a DNS name");
-    }
-    let resolver = &domains.resolver;
-    if !resolver.is_empty() && resolver.parse::<std::net::SocketAddr>().is_err() {
-        return fail("domains.resolver: must be an address with a port, such as 9.9.9.9:53");
-    }
-    Ok(())
-}
-
-/// Whether `text` is an https address without a user; http on loopback will do, for trying it out.
-fn is_outside_address(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|url| {
-        let loopback = url.scheme() == "http" && crate::http::loopback::is_loopback_url(text);
-        (url.scheme() == "https" || loopback) && url.has_host() && url.username().is_empty()
-    })
 }
 
 fn server(config: &Config) -> Result<(), ConfigError> {
@@ -340,8 +162,8 @@ fn server(config: &Config) -> Result<(), ConfigError> {
         return fail("server.min_cli_version: must be a version such as 1.4.0");
     }
     let domain = &config.apps_domain;
-    if !domain.is_empty() && url::Host::parse(domain).is_err() {
-        return fail("apps_domain: must be a bare domain name");
+    if !domain.is_empty() && !is_host_name(domain) {
+        return fail("apps_domain: must be a host name, such as apps.example.org");
     }
     if config.apps_mode == AppsMode::Subdomain && is_among_apps(&server.public_url, domain) {
         return fail(
@@ -350,6 +172,18 @@ fn server(config: &Config) -> Result<(), ConfigError> {
         );
     }
     Ok(())
+}
+
+/// Whether `text` is a name that hosts can be below of: no address, no wildcard, no empty label.
+fn is_host_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        !label.is_empty() && label.bytes().all(is_word)
+    };
+    match url::Host::parse(text) {
+        Ok(url::Host::Domain(name)) => name.split('.').all(is_label),
+        _ => false,
+    }
 }
 
 /// Whether the site would stand at the domain of the apps, or below it as they do. On `localhost`,
