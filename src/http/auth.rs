@@ -4,6 +4,7 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 mod accounts;
+pub mod again;
 pub mod leave;
 pub mod org;
 pub mod permission;

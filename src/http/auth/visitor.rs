@@ -21,7 +21,10 @@ use rookery_domain::{
 };
 use uuid::Uuid;
 
-use super::permission::{Permission, Scheme};
+use super::{
+    again,
+    permission::{Permission, Scheme},
+};
 use crate::{
     error::ApiError,
     http::{client::RequestContext, csrf, metering, participant_cookie},
@@ -324,6 +327,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         let participant = arriving.participant().cloned();
         Ok(Self { app: arriving.app, caller, participant })
     }
@@ -344,6 +348,7 @@ impl FromRequestParts<AppState> for Visitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         Ok(Self { app: arriving.app, caller, participant })
     }
 }
