@@ -189,10 +189,11 @@ impl Arriving {
         let via = participant.via.map(Uuid::from_bytes);
         match (participant.kind, participant.human, via) {
             (ParticipantKind::Human, Some(human), _) => {
-                Caller::Human { human, share: participant.via }
+                Caller::Human { human, share: participant.via, network: Some(self.network) }
             }
             (ParticipantKind::Grant, _, Some(grant)) => {
-                Caller::Grant { participant: id, grant: GrantId::from_uuid(grant) }
+                let grant = GrantId::from_uuid(grant);
+                Caller::Grant { participant: id, grant, network: self.network }
             }
             (ParticipantKind::Preview, _, Some(preview)) => {
                 Caller::Preview { participant: id, preview: PreviewId::from_uuid(preview) }
