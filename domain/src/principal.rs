@@ -147,6 +147,8 @@ pub enum Caller {
         human: HumanId,
         /// The first half of the SHA-256 of the share token it came by, where it came by one.
         share: Option<[u8; 16]>,
+        /// As of an anonymous visitor, where it asks on the app's own origin.
+        network: Option<u64>,
     },
     /// An anonymous visitor.
     Anonymous {
@@ -163,6 +165,8 @@ pub enum Caller {
         participant: ParticipantId,
         /// The link it came by.
         grant: GrantId,
+        /// As of an anonymous visitor.
+        network: u64,
     },
     /// The holder of a preview token.
     Preview {
@@ -202,6 +206,16 @@ impl Caller {
                 Principal::new(PrincipalKind::Credential, credential.uuid())
             }
             Self::System => Principal::SYSTEM,
+        }
+    }
+
+    /// The keyed hash of the network that a visitor asks from.
+    #[must_use]
+    pub const fn network(&self) -> Option<u64> {
+        match self {
+            Self::Anonymous { network, .. } | Self::Grant { network, .. } => Some(*network),
+            Self::Human { network, .. } => *network,
+            _ => None,
         }
     }
 

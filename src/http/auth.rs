@@ -4,6 +4,7 @@
 //! for anyone else. What an identity may do *inside* an app is decided by the app's actor.
 
 mod accounts;
+pub mod again;
 pub mod leave;
 pub mod org;
 pub mod permission;
@@ -65,7 +66,7 @@ impl Identity {
     pub const fn caller(self) -> Caller {
         match self {
             Self::Agent { agent, owner, .. } => Caller::Agent { agent, owner },
-            Self::Human { human, .. } => Caller::Human { human, share: None },
+            Self::Human { human, .. } => Caller::Human { human, share: None, network: None },
             Self::Credential { credential, app, token } => {
                 Caller::Credential { credential, app, token }
             }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::{body_budget::BodyShare, client::RequestContext, coding};
+use super::{auth::again, body_budget::BodyShare, client::RequestContext, coding};
 use crate::{
     error::ApiError,
     state::{AppState, State},
@@ -115,9 +115,9 @@ impl<T: RequestBody> FromRequest<AppState> for ExactJson<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         require_json(&parts.headers)?;
-        let (bytes, _share) = read(&parts, body, T::BOUND, state).await?;
+        let (bytes, _share) = read(&mut parts, body, T::BOUND, state).await?;
         let value: T = if bytes.len() <= INLINE_BYTES_MAX {
             parse(&bytes)?
         } else {
@@ -138,8 +138,8 @@ impl<T: RequestBody + Default> FromRequest<AppState> for OptionalJson<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
-        let (bytes, _share) = read(&parts, body, T::BOUND, state).await?;
+        let (mut parts, body) = request.into_parts();
+        let (bytes, _share) = read(&mut parts, body, T::BOUND, state).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -160,20 +160,23 @@ impl RequestBody for Nothing {
 }
 
 /// A body as it came, read within the bounds of `bound`, and what it holds of the bytes that the
-/// server has for bodies.
+/// server has for bodies. Whoever let it wait for the body is asked for its permission again.
 ///
 /// # Errors
 /// `payload_too_large`; `invalid_request` for a body that breaks off or comes too slowly; those of
-/// [`BodyShare::grow`].
+/// [`BodyShare::grow`] and of [`again::check`].
 pub async fn read(
-    parts: &Parts,
+    parts: &mut Parts,
     body: Body,
     bound: BodyBound,
     state: &AppState,
-) -> Result<(Bytes, BodyShare)> {
+) -> Result<(Bytes, BodyShare), ApiError> {
     let context = parts.extensions.get::<RequestContext>();
     let address = context.ok_or_else(Error::internal)?.address;
-    read_within(&parts.headers, address, body, bound.bytes_max(&state.config.limits), state).await
+    let bytes_max = bound.bytes_max(&state.config.limits);
+    let read = read_within(&parts.headers, address, body, bytes_max, state).await?;
+    again::check(parts, state).await?;
+    Ok(read)
 }
 
 /// The same for a body of `max` bytes at most that a client at `address` sends.

@@ -18,11 +18,14 @@ tokio::task_local! {
     static APP: RefCell<Option<AppHandle>>;
 }
 
-/// Counts a request for `app`, and has the boundary count its answer.
+/// Counts a request for `app`, and has the boundary count its answer. A request is counted once,
+/// also where its permission is asked for again.
 pub fn credit(app: &AppHandle) {
-    app.count_use(Flow::Requests, 1);
     // Only the boundary's requests have a place for it: not those of a test without one.
-    let _ = APP.try_with(|place| place.replace(Some(app.clone())));
+    let before = APP.try_with(|place| place.replace(Some(app.clone())));
+    if !matches!(before, Ok(Some(_))) {
+        app.count_use(Flow::Requests, 1);
+    }
 }
 
 /// Runs a request's handlers; answers the app it was for, too.

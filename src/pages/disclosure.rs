@@ -137,10 +137,14 @@ fn facts(decl: &Collection, kept: Retention) -> Vec<String> {
     }
     if let Some(AnonWriteBudget { per_ip_per_day, per_app_day }) = decl.anon_write_budget {
         if let Some(count) = per_ip_per_day {
-            facts.push(format!("Anonymous visitors of one network write {count} times a day."));
+            facts.push(format!(
+                "Visitors of one network who are no members write {count} times a day."
+            ));
         }
         if let Some(count) = per_app_day {
-            facts.push(format!("All anonymous visitors together write {count} times a day."));
+            facts.push(format!(
+                "All visitors together who are no members write {count} times a day."
+            ));
         }
     }
     for (field, relation) in &decl.relations {

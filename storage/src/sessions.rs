@@ -120,8 +120,8 @@ pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> 
     Ok(open.is_some())
 }
 
-/// Ends one session of a human with what its human's sessions have opened in apps, all or nothing;
-/// the hash of its cookie. `None`, and nothing is ended, when the human has no such session.
+/// Ends one session of a human with what its human's sessions have opened, all or nothing; the hash of
+/// its cookie. `None`, and nothing is ended, when the human has no such session.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -135,14 +135,14 @@ pub async fn end(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 3
                 )
                 .await?;
             let Some((hash,)) = ended else { return Ok(None) };
-            end_visits(tx, *human).await?;
+            end_what_was_opened(tx, *human).await?;
             decode::fixed("sessions.hash", &hash).map(Some)
         })
     })
     .await
 }
 
-/// Ends all sessions of a human with what they have opened in apps, all or nothing.
+/// Ends all sessions of a human with what they have opened, all or nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -150,16 +150,23 @@ pub async fn end_all(db: &Db, human: HumanId) -> Result<()> {
     db.transaction(human, |tx, human| {
         Box::pin(async move {
             tx.execute("delete from sessions where human = $1", args![*human]).await?;
-            end_visits(tx, *human).await
+            end_what_was_opened(tx, *human).await
         })
     })
     .await
 }
 
-/// Ends a human's visits of apps, and the sign-ins that wait to become some.
-async fn end_visits(tx: &mut Tx, human: HumanId) -> Result<()> {
-    tx.execute("delete from session_grants where human = $1", args![human]).await?;
-    tx.execute("delete from participants where human = $1", args![human]).await?;
+/// Ends a human's visits of apps, the sign-ins that wait to become some, and what would give somebody
+/// an agent of the human: claim codes that nobody has spent, and approvals that no device has fetched.
+async fn end_what_was_opened(tx: &mut Tx, human: HumanId) -> Result<()> {
+    for sql in [
+        "delete from session_grants where human = $1",
+        "delete from participants where human = $1",
+        "delete from claims where human = $1 and redeemed_by is null",
+        "delete from devices where human = $1 and state = 1",
+    ] {
+        tx.execute(sql, args![human]).await?;
+    }
     Ok(())
 }
 

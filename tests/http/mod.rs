@@ -4,6 +4,7 @@ mod body;
 mod credentials;
 mod edge;
 mod hostile;
+mod late_bodies;
 mod limits;
 mod precedence;
 mod query;

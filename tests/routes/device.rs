@@ -67,6 +67,35 @@ async fn a_device_waits_is_approved_and_gets_its_key_exactly_once() {
 }
 
 #[tokio::test]
+async fn what_nobody_has_fetched_ends_with_the_session_that_it_came_from() {
+    let server = TestServer::start().await;
+    for end in ["POST /v1/auth/logout", "DELETE /v1/self/sessions", "DELETE this"] {
+        let human = server.human("ada@example.org").await;
+        let code = server.claim_code(&human).await;
+        let (approved, waiting) = (start(&server).await, start(&server).await);
+        let decided = Answer::of(decide(&server, &human, &approved, "approve")).await;
+        assert_eq!(decided.status, 200, "{}", decided.text);
+        let (verb, path) = match end {
+            "DELETE this" => {
+                let sessions = server.by(&human, Method::GET, "/v1/self/sessions");
+                let sessions = Answer::of(sessions).await.expect(200);
+                let id = sessions["items"][0]["id"].as_str().expect("an id").to_owned();
+                ("DELETE", format!("/v1/self/sessions/{id}"))
+            }
+            other => other.split_once(' ').map(|(verb, path)| (verb, path.to_owned())).unwrap(),
+        };
+        let ended = server.by(&human, verb.parse().unwrap(), &path);
+        assert_eq!(Answer::of(ended).await.status, 204, "{end}");
+
+        let agent = server.unclaimed_agent().await;
+        server.claim(&agent, &code).await.error(ErrorCode::NotFound);
+        poll(&server, &approved).await.error(ErrorCode::NotFound);
+        // What was not decided yet is nobody's.
+        poll(&server, &waiting).await.expect(202);
+    }
+}
+
+#[tokio::test]
 async fn polling_too_fast_slows_the_device_down() {
     let server = TestServer::start().await;
     let started = start(&server).await;

@@ -137,8 +137,11 @@ async fn of_a_closed_app_the_owner_reads_who_is_in_and_changes_nothing() {
     let world = World::start().await;
     let site = world.site("private").await;
     let handle = site.handle().await;
-    let owner =
-        rookery_domain::principal::Caller::Human { human: handle.record().owner, share: None };
+    let owner = rookery_domain::principal::Caller::Human {
+        human: handle.record().owner,
+        share: None,
+        network: None,
+    };
     handle.apply(owner, Op::App(AppOp::Close)).await.expect("closed");
     for (method, below, body) in routes() {
         let answer = answer(site.request(method.clone(), &below), body.as_ref()).await;

@@ -4,6 +4,7 @@
 //! at once (`races`), and what attackers try with rows (`secrecy`).
 
 mod browser;
+mod budget;
 mod callers;
 mod credentials;
 mod cursors;

@@ -96,7 +96,7 @@ impl World {
             owner,
             org: None,
             agent: None,
-            by: Caller::Human { human: owner, share: None }.principal(),
+            by: Caller::Human { human: owner, share: None, network: None }.principal(),
             bundle,
             slug: Some(slug.to_owned()),
             input_data: Default::default(),
@@ -168,7 +168,7 @@ impl Site<'_> {
 
     /// An operation on the app by its owner.
     pub async fn as_owner(&self, op: AppOp) {
-        let caller = Caller::Human { human: self.app.record().owner, share: None };
+        let caller = Caller::Human { human: self.app.record().owner, share: None, network: None };
         self.app.apply(caller, Op::App(op)).await.expect("the owner may");
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn standing(
     }
     let visitor = Standing::new(caller.principal(), Tier::Visitor);
     match caller {
-        Caller::Human { human, share } => match root.access.member(*human) {
+        Caller::Human { human, share, .. } => match root.access.member(*human) {
             Some(member) => {
                 let mut standing = Standing::new(caller.principal(), Tier::Member);
                 // A role that the manifest no longer declares gives nothing.

@@ -216,7 +216,9 @@ impl Control {
     /// `slug_taken`.
     async fn check_slug(&self, request: &CreateApp) -> Result<()> {
         match &request.slug {
-            Some(slug) if apps::by_slug(&self.db, slug).await?.is_some() => Err(taken(slug)),
+            Some(slug) if !apps::is_slug_free(&self.db, slug, request.owner).await? => {
+                Err(taken(slug))
+            }
             _ => Ok(()),
         }
     }
@@ -307,7 +309,10 @@ fn draw(visibility: Option<Visibility>, attempt: usize) -> String {
 }
 
 fn taken(slug: &str) -> Error {
-    Error::new(ErrorCode::SlugTaken, format!("`slug`: {slug:?} is already used"))
+    Error::new(
+        ErrorCode::SlugTaken,
+        format!("`slug`: {slug:?} is used, or was used by an app of somebody else"),
+    )
 }
 
 pub(crate) fn account_closed() -> Error {

@@ -282,7 +282,7 @@ error_table! {
         "An app that is shared by link gets a slug that nobody can guess.",
         "Leave slug out, or choose another visibility.";
     SlugTaken = "slug_taken", 409, false,
-        "Another app has this slug.",
+        "Another app has this slug, or an app of another account had it.",
         "Choose another slug, or leave it out to get a generated one.";
     SoftDeleted = "soft_deleted", 410, false,
         "The app or row is in the trash.",

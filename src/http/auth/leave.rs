@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use rookery_actors::directory::Participant;
 use rookery_domain::{
-    Error, Result,
+    Error,
     secret::{Secret, SecretHash, SecretKind},
 };
 
@@ -41,19 +41,6 @@ impl Leave {
     #[must_use]
     pub fn of_visitor(participant: Option<&Arc<Participant>>) -> Self {
         participant.map_or(Self::Unbounded, |one| Self::Visitor(Arc::clone(one)))
-    }
-
-    /// Whether a key or session is still good: asked again when something is made after the body was
-    /// waited for. Of a visitor's token only [`Leave::over`] tells.
-    ///
-    /// # Errors
-    /// The refusal when it is not; `unavailable`.
-    pub fn check_credential(&self, state: &AppState) -> Result<()> {
-        let Self::Credential(secret) = self else { return Ok(()) };
-        match state.authenticator.watch(secret)? {
-            Some(end) if !end.is_cancelled() => Ok(()),
-            _ => Err(resolve::invalid()),
-        }
     }
 
     /// Completes with the refusal once it is no longer good.

@@ -12,6 +12,7 @@ use rookery_domain::{
 };
 
 use super::{
+    again,
     permission::{Permission, Scheme},
     resolve,
 };
@@ -72,6 +73,7 @@ impl FromRequestParts<AppState> for OrgInsider {
         let org = path_org(parts, state).await?;
         let org = state.rooms.directory.org(account, org)?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         Ok(Self { org, account, caller })
     }
 }
@@ -84,6 +86,7 @@ impl FromRequestParts<AppState> for OrgAdmin {
         let org = path_org(parts, state).await?;
         check_admin(state, account, org)?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         Ok(Self { org, account, caller })
     }
 }

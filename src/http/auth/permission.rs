@@ -13,7 +13,7 @@ use rookery_domain::{
     principal::Caller,
 };
 
-use super::{identify, resolve};
+use super::{again, identify, resolve};
 use crate::{error::ApiError, http::client::RequestContext, state::AppState};
 
 /// A credential that a route accepts, as the OpenAPI document names it.
@@ -257,6 +257,7 @@ macro_rules! permission {
             ) -> Result<Self, ApiError> {
                 let granted = $body;
                 RequestContext::check_stray($parts)?;
+                again::note::<Self>($parts);
                 Ok(granted)
             }
         }
@@ -340,7 +341,7 @@ permission!(HumanOwner<L>, any L: "The app's owner in person.", [HumanSession],
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
-    let caller = Caller::Human { human, share: None };
+    let caller = Caller::Human { human, share: None, network: None };
     let app = resolve::app(parts, state).await?;
     resolve::owner_only(&app, human, &caller, state).await?;
     let app = resolve::in_state::<L>(parts, app, true)?;
@@ -350,7 +351,7 @@ permission!(HumanMember<L>, any L: "The app's owner or a member, in person.", [H
 [Unauthorized Forbidden CsrfOriginMismatch AppNotFound SoftDeleted AppClosed],
 optional false, |parts, state| {
     let HumanSession { human, .. } = resolve::human(parts, state).await?;
-    let caller = Caller::Human { human, share: None };
+    let caller = Caller::Human { human, share: None, network: None };
     let app = resolve::app(parts, state).await?;
     let owns = resolve::owner_or_member(&app, human, &caller, state).await?;
     let app = resolve::in_state::<L>(parts, app, owns)?;

@@ -21,7 +21,10 @@ use rookery_domain::{
 };
 use uuid::Uuid;
 
-use super::permission::{Permission, Scheme};
+use super::{
+    again,
+    permission::{Permission, Scheme},
+};
 use crate::{
     error::ApiError,
     http::{client::RequestContext, csrf, metering, participant_cookie},
@@ -186,10 +189,11 @@ impl Arriving {
         let via = participant.via.map(Uuid::from_bytes);
         match (participant.kind, participant.human, via) {
             (ParticipantKind::Human, Some(human), _) => {
-                Caller::Human { human, share: participant.via }
+                Caller::Human { human, share: participant.via, network: Some(self.network) }
             }
             (ParticipantKind::Grant, _, Some(grant)) => {
-                Caller::Grant { participant: id, grant: GrantId::from_uuid(grant) }
+                let grant = GrantId::from_uuid(grant);
+                Caller::Grant { participant: id, grant, network: self.network }
             }
             (ParticipantKind::Preview, _, Some(preview)) => {
                 Caller::Preview { participant: id, preview: PreviewId::from_uuid(preview) }
@@ -324,6 +328,7 @@ impl FromRequestParts<AppState> for AnyVisitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         let participant = arriving.participant().cloned();
         Ok(Self { app: arriving.app, caller, participant })
     }
@@ -344,6 +349,7 @@ impl FromRequestParts<AppState> for Visitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
+        again::note::<Self>(parts);
         Ok(Self { app: arriving.app, caller, participant })
     }
 }

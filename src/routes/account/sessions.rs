@@ -74,7 +74,8 @@ pub async fn list_sessions(
 
 /// Ends one session, and the human's sessions in apps.
 ///
-/// Ending the session that asks signs out.
+/// Ending the session that asks signs out. Claim codes that nobody has spent and approvals of devices
+/// that none has fetched end too.
 #[utoipa::path(
     delete, path = "/v1/self/sessions/{id}", tag = "Account",
     params(("id" = String, Path, description = "The session's id")),
@@ -95,6 +96,8 @@ pub async fn end_session(
 }
 
 /// Signs out everywhere: ends every session of the human, this one too, on the site and in apps.
+///
+/// Claim codes that nobody has spent and approvals of devices that none has fetched end too.
 #[utoipa::path(
     delete, path = "/v1/self/sessions", tag = "Account",
     responses((status = 204, description = "Ended; `Set-Cookie` clears the session")),

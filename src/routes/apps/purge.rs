@@ -19,7 +19,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// Destroys a deleted app and all its data, irreversibly.
 ///
 /// An app that is not deleted is `conflict`, a closed one `app_closed`. Afterwards it is
-/// `app_not_found`, and its slug is free.
+/// `app_not_found`, and its slug is kept for the account: nobody else gets it.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/purge", tag = "Apps", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The app's id or slug")),

@@ -48,7 +48,7 @@ pub async fn unrestricted(
     StrictJson(body): StrictJson<SetUnrestricted>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let HumanOwner { app, human, .. } = owner;
-    let caller = Caller::Human { human, share: None };
+    let caller = Caller::Human { human, share: None, network: None };
     app.apply(caller, Op::App(AppOp::Unrestricted(body.on))).await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

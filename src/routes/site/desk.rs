@@ -160,12 +160,15 @@ impl Desk {
         self.headers.contains_key(HX_REQUEST)
     }
 
-    /// Reads the form of a page, of `bytes_max` bytes at most.
+    /// Reads the form of a page, of `bytes_max` bytes at most. The session may have ended while it was
+    /// waited for.
     ///
     /// # Errors
-    /// `invalid_request`, `payload_too_large`, `rate_limited`, `unavailable`.
+    /// `unauthorized`, `invalid_request`, `payload_too_large`, `rate_limited`, `unavailable`.
     pub async fn form<T: DeserializeOwned>(&self, body: Body, bytes_max: usize) -> Result<T> {
-        form(&self.state, &self.headers, self.address, body, bytes_max).await
+        let form = form(&self.state, &self.headers, self.address, body, bytes_max).await?;
+        let ended = || Error::new(ErrorCode::Unauthorized, "the session has ended");
+        visitor(&self.state, &self.headers)?.map(|_| form).ok_or_else(ended)
     }
 
     /// A page.

@@ -57,13 +57,11 @@ pub async fn create(
     let directory = state.rooms.directory.clone();
     let location = format!("{}s/session", state.app_url(app.id(), &app.record().slug));
     let (id, account, minted_by) = (app.id(), caller.account(), leave.agent_key());
-    let asked = state.clone();
     let shown = move |(token, expires_at): &(Secret, Timestamp)| Created {
         location: location.clone(),
         record: TestSessionBody { token: Some(token.expose().to_owned()), expires_at: *expires_at },
     };
     let make = move |keep| async move {
-        leave.check_credential(&asked)?;
         // The permission lets nobody through who acts for no account.
         let human = account.ok_or_else(Error::app_not_found)?;
         directory.create_test_session(id, human, minted_by, keep).await

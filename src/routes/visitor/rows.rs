@@ -47,8 +47,8 @@ pub(crate) async fn list_rows(
 
 /// Creates or upserts a row
 ///
-/// As `POST /v1/apps/{id}/collections/{name}`; anonymous visitors write within the collection's
-/// `anonWriteBudget`.
+/// As `POST /v1/apps/{id}/collections/{name}`; visitors with no right but that of `anyone`, signed in
+/// or not, write within the collection's `anonWriteBudget`.
 #[utoipa::path(post, path = "/s/collections/{name}", tag = "Participants",
     operation_id = "participant_create_row",
     params(

@@ -42,7 +42,7 @@ pub struct NewApp {
 pub enum CreateOutcome {
     /// The app is there.
     Created,
-    /// Another app has the slug, a deleted one included.
+    /// Another app has the slug, a deleted one included; or it was an app's of another account.
     SlugTaken,
     /// The account has as many apps as it may.
     QuotaReached,
@@ -87,10 +87,13 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     if room.is_none() {
         return Ok(CreateOutcome::QuotaReached);
     }
-    Ok(match insert_record(tx, record).await? {
-        true => CreateOutcome::Created,
-        false => CreateOutcome::SlugTaken,
-    })
+    // In this order: an app that was destroyed meanwhile has left its slug before it is free.
+    let is_free = insert_record(tx, record).await?
+        && tx
+            .optional::<(i32,)>(super::KEPT_SLUG, args![&*record.slug, record.owner])
+            .await?
+            .is_none();
+    Ok(if is_free { CreateOutcome::Created } else { CreateOutcome::SlugTaken })
 }
 
 async fn insert_record(tx: &mut Tx, record: &AppRecord) -> Result<bool> {

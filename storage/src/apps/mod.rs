@@ -144,6 +144,19 @@ pub async fn has_room(db: &Db, owner: HumanId, max: AppsMax) -> Result<bool> {
     Ok(room.is_some())
 }
 
+/// A row, when a slug was that of a destroyed app which another account owned last. `$1` the slug, `$2`
+/// the account.
+pub(crate) const KEPT_SLUG: &str = "select 1 from former_slugs where slug = $1 and owner <> $2";
+
+/// Whether `owner` may have an app with this slug, as far as it can be seen beforehand.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn is_slug_free(db: &Db, slug: &str, owner: HumanId) -> Result<bool> {
+    let kept: Option<(i32,)> = db.optional(KEPT_SLUG, args![slug, owner]).await?;
+    Ok(kept.is_none() && by_slug(db, slug).await?.is_none())
+}
+
 /// The sums of an account as they are committed.
 ///
 /// # Errors

@@ -47,7 +47,7 @@ pub async fn marked(db: &Db, limit: u32) -> Result<Vec<AppId>> {
 }
 
 /// Deletes one chunk of what a marked app left; `true` while there is more, `false` once its
-/// record, and with it its slug, is free. An app that is not marked is not touched.
+/// record is gone. Its slug is its last owner's from then on. An app that is not marked is not touched.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -114,7 +114,19 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
             return Ok(true);
         }
     }
-    db.execute("delete from app_head where app_id = $1", args![id]).await?;
-    db.execute("delete from apps where id = $1 and status = 3", args![id]).await?;
-    Ok(false)
+    db.transaction(id, |tx, id| {
+        Box::pin(async move {
+            for sql in [
+                "insert into former_slugs (slug, owner)
+                     select slug, owner from apps where id = $1 and status = 3
+                     on conflict (slug) do update set owner = excluded.owner",
+                "delete from app_head where app_id = $1",
+                "delete from apps where id = $1 and status = 3",
+            ] {
+                tx.execute(sql, args![*id]).await?;
+            }
+            Ok(false)
+        })
+    })
+    .await
 }

@@ -9,7 +9,7 @@ use rookery_storage::{
     Db,
     apps::{
         self, AccountSums,
-        create::{self, NewApp},
+        create::{self, CreateOutcome, NewApp},
         purge,
     },
     expiry,
@@ -88,7 +88,7 @@ contract! {
         assert_eq!(record.status, AppStatus::Purging);
     }
 
-    async fn a_purge_leaves_nothing_and_frees_the_slug(test: &TestDb) {
+    async fn a_purge_leaves_nothing_and_frees_the_slug_for_its_owner(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
         let scope = hash();
@@ -130,6 +130,24 @@ contract! {
         }
         create::create(db, new_app(owner, "old", &[])).await.unwrap();
         assert!(apps::by_slug(db, "old").await.unwrap().is_some());
+    }
+
+    async fn a_slug_is_kept_for_the_last_owner_of_its_app(test: &TestDb) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let bob = human(db, "bob@example.com").await.id;
+        let outcome = async |who| create::create(db, new_app(who, "old", &[])).await.unwrap();
+        for _ in 0..2 {
+            let id = deleted(db, ada, "old", 0).await;
+            assert!(!apps::is_slug_free(db, "old", ada).await.unwrap());
+            mark(db, id).await;
+            purge_whole(db, id).await;
+        }
+        assert!(apps::is_slug_free(db, "old", ada).await.unwrap());
+        assert!(!apps::is_slug_free(db, "old", bob).await.unwrap());
+        assert_eq!(outcome(bob).await, CreateOutcome::SlugTaken);
+        assert_eq!(number(db, "select count(*) from app_head").await, 0, "nothing was made");
+        assert_eq!(outcome(ada).await, CreateOutcome::Created);
     }
 
     async fn a_large_app_goes_in_many_steps(test: &TestDb) {

@@ -135,7 +135,7 @@ async fn a_purge_needs_a_deleted_app_and_leaves_nothing() {
     let counts = rookery_storage::apps::collection_counts(db, app.id.parse().unwrap()).await;
     assert_eq!(counts.unwrap(), []);
     let again = server.deploy(&owner, body).await;
-    assert_eq!(again.slug, "short-lived", "the slug is free");
+    assert_eq!(again.slug, "short-lived", "the slug is free to its account");
     assert_ne!(again.id, app.id);
 }
 

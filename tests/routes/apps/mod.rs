@@ -5,6 +5,7 @@ mod bundle;
 mod create;
 mod detached;
 mod disclosure;
+mod former_slugs;
 mod lifecycle;
 mod list;
 mod manifest;

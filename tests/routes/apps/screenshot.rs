@@ -2,6 +2,7 @@
 //! app.
 
 use std::{
+    net::{Ipv4Addr, SocketAddr},
     path::Path,
     process::Command,
     sync::{
@@ -14,7 +15,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_testkit::not_run;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UdpSocket};
 
 use crate::harness::{
     Answer, TestServer,
@@ -129,6 +130,31 @@ const REACH: &str = r#"<img hidden src="http://INSIDE/a.png" onload="red()"><ifr
     window.open("http://INSIDE/f");
     </script>"#;
 
+/// Tries the same by UDP, which calls between browsers use: by servers that tell a caller its address or
+/// relay for it, and by a peer's own address. It asks for something now and then, so that the browser
+/// looks on meanwhile.
+const CALL: &str = r#"<script>
+    const servers = [{urls: "stun:INSIDE"},
+        {urls: "turn:INSIDE?transport=udp", username: "u", credential: "p"}];
+    const offer = async (call) => {
+        call.createDataChannel("c");
+        await call.setLocalDescription(await call.createOffer());
+    };
+    const [near, far] = [new RTCPeerConnection({iceServers: servers}), new RTCPeerConnection()];
+    offer(near).then(async () => {
+        await far.setRemoteDescription(near.localDescription);
+        await far.setLocalDescription(await far.createAnswer());
+        await near.setRemoteDescription(far.localDescription);
+        const candidate = "candidate:1 1 udp 2122260223 HOST PORT typ host";
+        await near.addIceCandidate({candidate, sdpMid: "0", sdpMLineIndex: 0});
+    });
+    let asked = 0;
+    const timer = setInterval(() => {
+        fetch("/nothing?" + asked).catch(() => {});
+        if (++asked === 10) clearInterval(timer);
+    }, 200);
+    </script>"#;
+
 /// The browser, where this machine has one.
 fn chromium() -> Option<String> {
     let program = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
@@ -162,6 +188,27 @@ async fn bystander() -> (String, Arc<AtomicUsize>) {
         }
     });
     (address, visits)
+}
+
+/// One that counts packets. A browser does not call by the loopback address, so it has another one
+/// where this machine does.
+async fn udp_bystander() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = UdpSocket::bind("0.0.0.0:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    // Nothing is sent: it only chooses the interface.
+    let outward = UdpSocket::bind("0.0.0.0:0").await.expect("a port");
+    let host = match outward.connect("192.0.2.1:9").await {
+        Ok(()) => outward.local_addr().expect("an address").ip(),
+        Err(_) => Ipv4Addr::LOCALHOST.into(),
+    };
+    let packets = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&packets);
+    tokio::spawn(async move {
+        while listener.recv(&mut [0; 2_048]).await.is_ok() {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    (SocketAddr::new(host, port), packets)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -200,7 +247,10 @@ async fn a_real_browser_takes_it_and_reaches_nothing_but_the_app() {
 
     // A private app's page is shown too, to those who may see the picture. Its policy may allow
     // everything: the browser itself reaches nothing.
-    let html = format!("<!doctype html><body style='margin:0;background:#00f'>{reach}");
+    let (udp, packets) = udp_bystander().await;
+    let call = CALL.replace("INSIDE", &udp.to_string()).replace("HOST", &udp.ip().to_string());
+    let call = call.replace("PORT", &udp.port().to_string());
+    let html = format!("<!doctype html><body style='margin:0;background:#00f'>{reach}{call}");
     let private = server.deploy(&owner, json!({"html": html})).await;
     let open = server.request(Method::POST, &private.path("/unrestricted"));
     let open = open.header("cookie", format!("service_session={}", owner.session));
@@ -209,6 +259,7 @@ async fn a_real_browser_takes_it_and_reaches_nothing_but_the_app() {
     let taken = picture(&server, &owner, &private, "").await;
     assert_eq!((taken.pixels[0], taken.source.as_str()), ([0, 0, 255], "browser"));
     assert_eq!(visits.load(Ordering::Relaxed), 0, "nobody inside was asked");
+    assert_eq!(packets.load(Ordering::Relaxed), 0, "nobody inside was called");
     // The next version has its own.
     let next = json!({"html": "<!doctype html><body style='margin:0;background:#ff0'>"});
     server.send(Method::POST, &owner, &private.path("/versions"), &next).await.expect(201);

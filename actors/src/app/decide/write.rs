@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    access::{Access, Authorship},
+    access::{Access, Authorship, Tier},
     budget::{BudgetRecord, BudgetScope},
     event::EventType,
     if_match::IfMatch,
     json::Object,
     manifest::Collection,
     patch,
-    principal::Caller,
     row::{Row, RowText},
     row_key,
     unique::UniqueKey,
@@ -203,21 +202,22 @@ impl Decision<'_> {
         Arc::new(Row { text: RowText::new(row.key(), sent), ..Row::clone(&row) })
     }
 
-    /// Spends one anonymous write of the collection's budget, if it has one and the caller is
-    /// subject to it, and gives it back when the last checks refuse.
+    /// Spends one write of the collection's budget, if it has one and the caller is subject to it, and
+    /// gives it back when the last checks refuse. Subject to it is whoever has no right here but that
+    /// of `anyone`, signed in or not: an account costs nothing.
     fn under_budget(
         &mut self,
         decl: &Collection,
         last_checks: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let (Some(budget), Caller::Anonymous { network, .. }) =
-            (&decl.anon_write_budget, self.caller)
-        else {
+        let is_anyone = self.standing.tier == Tier::Visitor && self.standing.role.is_none();
+        let network = self.caller.network().filter(|_| is_anyone);
+        let (Some(budget), Some(network)) = (&decl.anon_write_budget, network) else {
             return last_checks(self);
         };
         let private = &mut self.working.private;
         let spent =
-            private.budgets.reserve(&decl.name, budget, *network, self.now, &private.zone)?;
+            private.budgets.reserve(&decl.name, budget, network, self.now, &private.zone)?;
         if let Err(error) = last_checks(self) {
             self.working.private.budgets.give_back(&spent);
             return Err(error);

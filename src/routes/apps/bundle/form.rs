@@ -34,7 +34,8 @@ pub(in crate::routes::apps) struct DeployForm {
     /// app's address. They replace the whole list; left out, it carries over.
     #[schema(required = false)]
     assets: Vec<FileBytes>,
-    /// The slug; for a new app that is not `link` only. Drawn when left out.
+    /// The slug; for a new app that is not `link` only. Drawn when left out. That of a purged app is free
+    /// to the account that owned it last, and taken to every other.
     #[schema(required = false)]
     slug: String,
     /// Who reaches the page: `private` unless the manifest says otherwise.

@@ -36,7 +36,8 @@ pub struct DeployBody {
     /// The files beside the document. A list replaces the whole list; left out, they carry over.
     #[schema(value_type = Option<Vec<AssetBody>>)]
     assets: Option<Vec<AsObject<AssetBody>>>,
-    /// The slug; for a new app that is not `link` only. Drawn when left out.
+    /// The slug; for a new app that is not `link` only. Drawn when left out. That of a purged app is free
+    /// to the account that owned it last, and taken to every other.
     slug: Option<String>,
     /// Who reaches the page: `private` unless the manifest says otherwise.
     #[serde(default, deserialize_with = "optional_word")]

@@ -114,12 +114,12 @@ impl FromRequest<AppState> for Deploy {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let text = parts.uri.query().unwrap_or_default();
         params::check_text(text)?;
         let query: DeployQuery = params::query(text)?;
         let form = form_of(&parts.headers)?;
-        let (bytes, mut share) = body::read(&parts, body, BodyBound::Deploy, state).await?;
+        let (bytes, mut share) = body::read(&mut parts, body, BodyBound::Deploy, state).await?;
         let raw = match &form {
             Form::Multipart(kind) => Some(form::read(kind, bytes.clone(), state).await?),
             Form::Json | Form::Zip => None,

@@ -236,7 +236,7 @@ async fn view(
     let row: Row = desk.api.get(&format!("{path}?include_deleted=true")).await?;
     let names = Names::load(desk).await?;
     let app = desk.state.rooms.apps().find(at.id).await?;
-    let caller = Caller::Human { human: desk.human, share: None };
+    let caller = Caller::Human { human: desk.human, share: None, network: None };
     let refusals = app.refusals(&caller, at.collection, at.key).await?;
     let control = desk.state.rooms.control();
     let events = control.row_history(&app, &caller, at.collection, at.key).await?;

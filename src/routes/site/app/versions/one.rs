@@ -163,7 +163,7 @@ async fn rehearse(
     app: &rookery_actors::AppHandle,
     number: u32,
 ) -> Result<Rehearsal, Error> {
-    let caller = Caller::Human { human: desk.human, share: None };
+    let caller = Caller::Human { human: desk.human, share: None, network: None };
     let request = RollBack { caller, number, force: true, dry_run: true };
     match desk.state.rooms.control().roll_back(app, request).await {
         Ok(deployed) => Ok(Rehearsal::of(deployed, app)),

@@ -1,0 +1,58 @@
+//! Slugs of destroyed apps: what an app left in browsers is bound to its origin, so nobody but the account
+//! that had it last gets the slug again.
+
+use reqwest::Method;
+use rookery_domain::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::harness::{
+    Answer, TestServer,
+    apps::{App, HTML, Owner},
+};
+
+async fn create(server: &TestServer, who: &Owner, query: &str) -> Answer {
+    let body = json!({"html": HTML, "slug": "guestbook"});
+    server.send(Method::POST, who, &format!("/v1/apps{query}"), &body).await
+}
+
+async fn purge(server: &TestServer, owner: &Owner, app: &App) {
+    for (method, below) in [(Method::DELETE, ""), (Method::POST, "/purge")] {
+        let answer = server.send(method, owner, &app.path(below), &Value::Null).await;
+        assert_eq!(answer.status, 204, "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn the_slug_of_a_purged_app_is_free_to_its_account_and_taken_to_every_other() {
+    let server = TestServer::start().await;
+    let (ann, eve) = (server.owner("ann").await, server.owner("eve").await);
+    for _ in 0..2 {
+        let app = App::of(create(&server, &ann, "").await.expect(201));
+        purge(&server, &ann, &app).await;
+        for query in ["", "?dry_run=true"] {
+            create(&server, &eve, query).await.error(ErrorCode::SlugTaken);
+        }
+        create(&server, &ann, "?dry_run=true").await.expect(200);
+    }
+    let server = server.restart().await;
+    create(&server, &eve, "").await.error(ErrorCode::SlugTaken);
+    create(&server, &ann, "").await.expect(201);
+}
+
+#[tokio::test]
+async fn whoever_an_app_was_given_to_has_its_slug_afterwards() {
+    let server = TestServer::start().await;
+    let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
+    let first = App::of(create(&server, &ann, "").await.expect(201));
+    purge(&server, &ann, &first).await;
+    let app = App::of(create(&server, &ann, "").await.expect(201));
+    let offer = json!({"email": "bob@example.org"});
+    let offer = server.send(Method::POST, &ann, &app.path("/transfer"), &offer).await.expect(201);
+    let path = format!("/v1/self/transfers/{}/accept", offer["id"].as_str().expect("an id"));
+    let accept = server.request(Method::POST, &path).header("origin", server.public_url());
+    let accept = accept.header("cookie", format!("service_session={}", bob.session));
+    Answer::of(accept).await.expect(200);
+    purge(&server, &bob, &app).await;
+    create(&server, &ann, "").await.error(ErrorCode::SlugTaken);
+    create(&server, &bob, "").await.expect(201);
+}
