@@ -9,6 +9,7 @@ use rookery_domain::{
 };
 
 use super::{Decision, violated};
+use crate::app::aside;
 
 impl Decision<'_> {
     /// Writes a custom event of a declared type to the feed.
@@ -28,7 +29,7 @@ impl Decision<'_> {
         })?;
         self.env.limits.check_event_data(data.text())?;
         if let Some(schema) = schema {
-            schema.validate(data.value()).map_err(|violations| {
+            aside::validate(schema, data.value()).map_err(|violations| {
                 let what = format!("the data does not fit the schema of event `{kind}`");
                 violated(ErrorCode::SchemaViolation, &what, &violations)
             })?;

@@ -219,7 +219,7 @@ impl Decision<'_> {
     /// `row_schema_violation` with the failing paths.
     fn check_schema(&self, shelf: usize, value: &Value) -> Result<()> {
         let Some(schema) = &self.working.private.shelves[shelf].schema else { return Ok(()) };
-        schema.validate(value).map_err(|violations| {
+        aside::validate(schema, value).map_err(|violations| {
             let name = &self.working.root.collections[shelf].decl.name;
             violated(
                 ErrorCode::RowSchemaViolation,
