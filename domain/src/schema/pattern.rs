@@ -75,6 +75,10 @@ pub fn check(
     };
     let (mut bytes, mut steps, mut largest) = (0, 0, 0);
     for pattern in patterns {
+        if trials.bytes_left == 0 {
+            fault(pattern, too_many());
+            break;
+        }
         let cost = match cost(&pattern.text, text_max as u64, trials) {
             Ok(cost) => cost,
             Err(Refusal::Unusable(message)) => {
@@ -169,7 +173,11 @@ fn too_slow() -> String {
 fn compiled_bytes(translated: &str, trials: &mut Trials) -> Result<usize, String> {
     let mut limit = FIRST_TRY_BYTES;
     while limit <= PATTERN_BYTES_MAX {
-        trials.bytes_left = trials.bytes_left.checked_sub(limit).ok_or_else(too_many)?;
+        let Some(left) = trials.bytes_left.checked_sub(limit) else {
+            trials.bytes_left = 0;
+            return Err(too_many());
+        };
+        trials.bytes_left = left;
         let mut builder = RegexBuilder::new(translated);
         if builder.size_limit(limit).dfa_size_limit(PATTERN_CACHE_BYTES).build().is_ok() {
             return Ok(limit);
@@ -195,8 +203,7 @@ struct Count {
 
 impl Count {
     fn of(hir: &Hir, text_max: u64) -> Effort {
-        let places = usize::try_from(text_max.min(TEXT_MAX)).unwrap_or(0) + 2;
-        let mut count = Self { steps: 0, text_max, changes: vec![0; places] };
+        let mut count = Self { steps: 0, text_max, changes: Vec::new() };
         let anchored = hir.properties().look_set_prefix().contains(Look::Start);
         count.walk(hir, Span { first: 0, last: if anchored { 0 } else { text_max } });
         let under_way = count.changes.iter().scan(0, |parts, change| {
@@ -236,11 +243,21 @@ impl Count {
     /// One character of the text, which is tried at every place of `span`.
     fn character(&mut self, span: Span) -> Span {
         self.steps += (span.last - span.first + 1).min(self.text_max);
-        let last = self.changes.len() as u64 - 1;
-        self.changes[span.first.min(last) as usize] += 1;
-        self.changes[(span.last + 1).min(last) as usize] -= 1;
+        self.change(span.first, 1);
+        self.change(span.last + 1, -1);
         let next = |place: u64| (place + 1).min(self.text_max);
         Span { first: next(span.first), last: next(span.last) }
+    }
+
+    /// Notes that parts begin or end to be under way at `place`; none ends behind the text.
+    fn change(&mut self, place: u64, parts: i64) {
+        if place < self.text_max.min(TEXT_MAX) {
+            let place = place as usize;
+            if self.changes.len() <= place {
+                self.changes.resize(place + 1, 0);
+            }
+            self.changes[place] += parts;
+        }
     }
 
     /// The engine has a copy of what is repeated for each time.
