@@ -2,7 +2,7 @@
 //! the machine has processors, and a bound of time.
 //!
 //! Most decisions take microseconds, and their actors share the event loop's threads with every
-//! connection. A large row against a schema of many branches takes up to a second, a batch or a
+//! connection. A large row against a schema of many branches takes up to 0.4 s, a batch or a
 //! deployment has many rows, and two of them would hold up everybody.
 
 use std::time::Duration;
@@ -36,8 +36,8 @@ const VERY_SLOW: Duration = Duration::from_millis(100);
 /// How long a slow app has all of its decisions made aside.
 pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
 
-/// How long a batch may be decided before the rest of it is refused. One row takes a second at most
-/// (decision 18 says which schemas are admitted).
+/// How long a batch may be decided before the rest of it is refused. What one row may take is bounded
+/// by its schema (decision 18).
 const BATCH_MAX: Duration = Duration::from_secs(2);
 /// How long the rows of an app may be checked for one deployment.
 const DEPLOY_MAX: Duration = Duration::from_secs(5);

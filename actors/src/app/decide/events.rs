@@ -8,8 +8,7 @@ use rookery_domain::{
     json::Object,
 };
 
-use super::{Decision, violated};
-use crate::app::aside;
+use super::{Decision, aside, violated};
 
 impl Decision<'_> {
     /// Writes a custom event of a declared type to the feed.

@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 pub(super) use write::append_only;
 
 use super::{
+    aside,
     message::{Op, Reply},
     standing::standing,
     working::{Sighted, Stamp, Undo, Working},
