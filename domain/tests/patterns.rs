@@ -53,6 +53,8 @@ fn escapes_that_the_engine_lacks_mean_what_they_say() {
         (r"^\d$", "٣", false),
         (r"^\s$", "\u{feff}", true),
         (r"^\S$", "\u{2029}", false),
+        (r"(?x)^ \s . $", " a", true),
+        (r"^\s$", " ", true),
         (r"^\w$", "é", false),
         (r"^[\d\s-]+$", "1 -", true),
         (r"^[\D]$", "1", false),

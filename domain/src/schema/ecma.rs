@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::keywords::{self, Holds};
 
 /// `.`: anything but what ends a line.
-const ANY_OF_LINE: &str = "[^\n\r\u{2028}\u{2029}]";
+const ANY_OF_LINE: &str = r"[^\n\r\u2028\u2029]";
 /// `[^]`: anything.
 const ANYTHING: &str = "(?s:.)";
 /// `[]`: nothing.
@@ -72,12 +72,8 @@ const fn class(letter: char) -> Option<&'static str> {
         'D' => "[^0-9]",
         'w' => "[0-9A-Za-z_]",
         'W' => "[^0-9A-Za-z_]",
-        's' => {
-            "[\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}]"
-        }
-        'S' => {
-            "[^\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}]"
-        }
+        's' => r"[\t-\r\x20\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]",
+        'S' => r"[^\t-\r\x20\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]",
         _ => return None,
     })
 }

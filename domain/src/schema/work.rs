@@ -25,6 +25,8 @@ const PATTERN_STEPS: u64 = 4;
 const ASKED: u64 = 16;
 /// Steps of dividing a number.
 const DIVIDED: u64 = 12;
+/// Steps of looking up the name of a member.
+const NAMED: u64 = 4;
 /// Steps of hashing or comparing one part that is to be unique.
 const HASHED: u64 = 8;
 /// What is done for each character is counted in so many parts of a step.
@@ -93,11 +95,11 @@ impl Work {
         let here = self.level(0);
         match keyword {
             "properties" => here.flat += members(Some(rule)).count() as u64,
-            "additionalProperties"
-            | "unevaluatedProperties"
-            | "prefixItems"
-            | "items"
-            | "unevaluatedItems" => here.flat += 1,
+            "additionalProperties" | "unevaluatedProperties" => {
+                here.flat += 1;
+                self.level(1).flat += NAMED;
+            }
+            "prefixItems" | "items" | "unevaluatedItems" => here.flat += 1,
             "required" | "dependentRequired" | "const" => here.flat += parts(rule),
             // Texts alone are looked up.
             "enum" if only_texts(rule) => here.flat += HASHED,
@@ -124,7 +126,11 @@ impl Work {
                     below.character += 1;
                 }
             }
-            "contains" | "propertyNames" => self.join(&Self::of(rule), 1, u64::saturating_add),
+            "contains" => self.join(&Self::of(rule), 1, u64::saturating_add),
+            "propertyNames" => {
+                self.level(1).flat += NAMED;
+                self.join(&Self::of(rule), 1, u64::saturating_add);
+            }
             _ => match (keywords::holds(keyword), rule) {
                 (Some(Holds::Schema), schema) => {
                     self.join(&Self::of(schema), 0, u64::saturating_add);

@@ -28,7 +28,7 @@ impl Decision<'_> {
         })?;
         self.env.limits.check_event_data(data.text())?;
         if let Some(schema) = schema {
-            aside::validate(schema, data.value()).map_err(|violations| {
+            aside::validate(&schema, data.value()).map_err(|violations| {
                 let what = format!("the data does not fit the schema of event `{kind}`");
                 violated(ErrorCode::SchemaViolation, &what, &violations)
             })?;
