@@ -98,8 +98,9 @@ async fn requests_that_wait_in_an_app_keep_no_place_that_others_need() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_slow_batch_leaves_the_thread_to_others_and_ends_in_time() {
+/// What an app with the slow schema answers to `op`, and how many turns another task of its thread had
+/// meanwhile.
+async fn beside(op: Op, bytes: usize) -> (usize, Reply) {
     let bench = Bench::start().await;
     let record = record(bench.owner);
     let id = record.id;
@@ -118,13 +119,26 @@ async fn a_slow_batch_leaves_the_thread_to_others_and_ends_in_time() {
         }
     });
     let caller = bench.caller.clone();
-    let sent =
-        tokio::spawn(async move { app.apply_body(caller, batch(), None, ROWS * ITEMS * 2).await });
-    let reply = sent.await.expect("no panic").expect("an answer for each");
+    let sent = tokio::spawn(async move { app.apply_body(caller, op, None, bytes).await });
+    let reply = sent.await.expect("no panic").expect("it is answered");
     over.store(true, Ordering::Relaxed);
     beside.await.expect("no panic");
+    (turns.load(Ordering::Relaxed), reply)
+}
 
-    let turns = turns.load(Ordering::Relaxed);
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_short_row_of_a_slow_schema_leaves_the_thread_to_others() {
+    let data = object(&json!({"list": vec![0; 1_900]}).to_string());
+    let item = NewRow { key: None, data };
+    let op = Op::Create { collection: "entries".into(), item, challenge: None };
+    let (turns, reply) = beside(op, 3_900).await;
+    assert!(turns > TURNS, "another task of the thread had {turns} turns");
+    assert!(matches!(reply, Reply::Row(_)), "{reply:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_slow_batch_leaves_the_thread_to_others_and_ends_in_time() {
+    let (turns, reply) = beside(batch(), ROWS * ITEMS * 2).await;
     assert!(turns > TURNS, "another task of the thread had {turns} turns");
     let Reply::Batch(results) = reply else { panic!("another answer: {reply:?}") };
     assert_eq!(results.len(), ROWS);

@@ -190,6 +190,47 @@ fn evidence_is_bounded_whatever_the_rows() {
     let rows = people(500);
     let evidence = Evidence::gather(500, &rows);
     assert_eq!(evidence.sampled, evidence::SAMPLED_ROWS_MAX as u64);
-    let deep = (0..100).fold(json!("a@b.example"), |inner, _| json!({"x": inner}));
-    assert_eq!(Evidence::gather(1, [&deep]).fields, []);
+    let deep = (0..100).fold(json!("a@b.example"), |inner, _| json!({"a longer name": inner}));
+    let evidence = Evidence::gather(1, [&deep]);
+    assert_eq!(evidence.fields.len(), 1);
+    assert!(evidence.fields[0].field.chars().count() <= 201, "{evidence:?}");
+}
+
+#[test]
+fn a_secret_is_seen_behind_any_number_of_other_fields_and_at_any_depth() {
+    let mails = |count: usize| -> serde_json::Map<_, _> {
+        (0..count).map(|n| (format!("c{n:05}"), json!(format!("c{n}@x.example")))).collect()
+    };
+    let deep = (0..60).fold(json!({"token": "s3cr3t"}), |inner, _| json!({"x": [inner]}));
+    for (row, told) in [
+        (json!({"contacts": mails(50), "token": "s3cr3t"}), "50 fields look like e-mail addresses"),
+        (
+            json!({"contacts": mails(3_000), "token": "s3cr3t"}),
+            "1000 fields or more look like e-mail",
+        ),
+        (json!({"contacts": mails(2), "deep": deep}), "1 field looks like a secret; 2 fields look"),
+    ] {
+        let evidence = Evidence::gather(1, [&row]);
+        assert!(evidence.fields.len() <= evidence::FIELDS_MAX);
+        assert!(evidence.fields.iter().any(|field| field.looks_like == LooksLike::Secret));
+        let report = Report::new(&readable(), Visibility::Public, &with(evidence));
+        assert_eq!(report.worst(), Some(Severity::Critical));
+        let message = &report.findings[0].message;
+        assert!(message.contains("1 field looks like a secret; "), "{message}");
+        assert!(message.contains(told), "{message}");
+    }
+}
+
+#[test]
+fn a_sample_is_called_one_also_when_it_shows_nothing() {
+    let rows = vec![json!({"n": 1}); 200];
+    let message = |all: u64| {
+        let evidence = with(Evidence::gather(all, &rows));
+        Report::new(&readable(), Visibility::Public, &evidence).findings[0].message.clone()
+    };
+    assert_eq!(
+        message(412),
+        "anyone can read 412 rows; no field looks personal or secret (in 200 sampled rows)"
+    );
+    assert_eq!(message(200), "anyone can read 200 rows");
 }

@@ -2,12 +2,16 @@
 //! the machine has processors, and a bound of time.
 //!
 //! Most decisions take microseconds, and their actors share the event loop's threads with every
-//! connection. A large row against a schema of many branches takes up to a second, a batch or a
+//! connection. A large row against a schema of many branches takes up to 0.4 s, a batch or a
 //! deployment has many rows, and two of them would hold up everybody.
 
 use std::time::Duration;
 
-use rookery_domain::{Error, Result};
+use rookery_domain::{
+    Error, Result,
+    schema::{CompiledSchema, SchemaViolation},
+};
+use serde_json::Value;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::block_in_place,
@@ -18,6 +22,8 @@ use super::message::{AppOp, Op};
 
 /// A request of this many bytes or more may take long to decide.
 const BYTES_MIN: usize = 4 << 10;
+/// Holding a value against its schema may, where it takes so many steps of a few nanoseconds.
+const STEPS_MIN: u64 = 256 << 10;
 /// A batch of this many entries or more may.
 const ENTRIES_MIN: usize = 32;
 /// A decision that took longer was slow, or the machine busy: it counts when it happens
@@ -30,8 +36,8 @@ const VERY_SLOW: Duration = Duration::from_millis(100);
 /// How long a slow app has all of its decisions made aside.
 pub(crate) const SLOW_FOR: Duration = Duration::from_secs(60);
 
-/// How long a batch may be decided before the rest of it is refused. One row takes a second at most
-/// (decision 18 says which schemas are admitted).
+/// How long a batch may be decided before the rest of it is refused. What one row may take is bounded
+/// by its schema (decision 18).
 const BATCH_MAX: Duration = Duration::from_secs(2);
 /// How long the rows of an app may be checked for one deployment.
 const DEPLOY_MAX: Duration = Duration::from_secs(5);
@@ -63,11 +69,27 @@ pub(crate) fn streak(before: u32, took: Duration) -> u32 {
 
 /// Runs `decide` so that the other tasks of this thread go on elsewhere.
 pub(crate) fn in_place<T>(decide: impl FnOnce() -> T) -> T {
-    match Handle::current().runtime_flavor() {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         // It has no other thread to go on with.
-        RuntimeFlavor::CurrentThread => decide(),
-        _ => block_in_place(decide),
+        Ok(RuntimeFlavor::CurrentThread) | Err(_) => decide(),
+        Ok(_) => block_in_place(decide),
     }
+}
+
+/// Holds `value` against `schema`, beside the event loop where that takes long: a small request may
+/// change a large row, and a short list may meet a schema of many branches. There is no place for it, as
+/// the decision is under way; an app where that happens again is a slow one and gets places.
+///
+/// # Errors
+/// The violations.
+pub(crate) fn validate(
+    schema: &CompiledSchema,
+    value: &Value,
+) -> std::result::Result<(), Vec<SchemaViolation>> {
+    if schema.steps(value) < STEPS_MIN {
+        return schema.validate(value);
+    }
+    in_place(|| schema.validate(value))
 }
 
 /// When the time ends in which one request's rows may be looked at.

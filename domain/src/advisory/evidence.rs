@@ -12,9 +12,9 @@ use serde_json::Value;
 pub const SAMPLED_ROWS_MAX: usize = 200;
 /// Fields that evidence lists for one collection.
 pub const FIELDS_MAX: usize = 50;
-/// Levels of nesting that are looked at.
-const DEPTH_MAX: usize = 4;
-/// Bytes of a field's path; a longer one is not looked at.
+/// Fields of one kind that are told apart; of one with more there are at least so many.
+pub const FIELDS_COUNTED_MAX: usize = 1_000;
+/// Bytes of a field's path that are kept; those that are equal so far are one field.
 const PATH_BYTES_MAX: usize = 200;
 /// Characters of the longest e-mail address (RFC 5321, 4.5.3.1).
 const EMAIL_BYTES_MAX: usize = 320;
@@ -26,8 +26,10 @@ pub struct Evidence {
     pub rows: u64,
     /// Rows that were looked at.
     pub sampled: u64,
-    /// Fields that look personal or secret, by path.
+    /// Fields that look personal or secret, by path: at most [`FIELDS_MAX`], secrets before others.
     pub fields: Vec<FieldEvidence>,
+    /// How many fields there are of each kind, listed or not, up to [`FIELDS_COUNTED_MAX`].
+    pub counts: BTreeMap<LooksLike, usize>,
 }
 
 /// A field that looks personal or secret.
@@ -74,49 +76,53 @@ impl LooksLike {
 }
 
 impl Evidence {
-    /// Looks at the data of up to [`SAMPLED_ROWS_MAX`] rows of a collection that has `rows`.
+    /// Looks at the data of up to [`SAMPLED_ROWS_MAX`] rows of a collection that has `rows`, all the
+    /// way down.
     pub fn gather<'a>(rows: u64, sample: impl IntoIterator<Item = &'a Value>) -> Self {
-        let mut seen: BTreeMap<(String, LooksLike), u64> = BTreeMap::new();
+        let mut seen: BTreeMap<LooksLike, BTreeMap<String, u64>> = BTreeMap::new();
         let mut sampled = 0;
         for data in sample.into_iter().take(SAMPLED_ROWS_MAX) {
             sampled += 1;
             let mut found = Vec::new();
-            look(data, "", "", 0, &mut found);
+            look(data, "", "", &mut found);
             found.sort_unstable();
             found.dedup();
-            for field in found {
-                if seen.len() < FIELDS_MAX || seen.contains_key(&field) {
-                    *seen.entry(field).or_default() += 1;
+            for (field, looks_like) in found {
+                let fields = seen.entry(looks_like).or_default();
+                if fields.len() < FIELDS_COUNTED_MAX || fields.contains_key(&field) {
+                    *fields.entry(field).or_default() += 1;
                 }
             }
         }
-        let fields = seen
-            .into_iter()
-            .map(|((field, looks_like), seen)| FieldEvidence { field, looks_like, seen })
-            .collect();
-        Self { rows, sampled, fields }
+        let counts = seen.iter().map(|(kind, fields)| (*kind, fields.len())).collect();
+        let each = seen.into_iter().flat_map(|(looks_like, fields)| {
+            let of_kind = move |(field, seen)| FieldEvidence { field, looks_like, seen };
+            fields.into_iter().map(of_kind)
+        });
+        let mut fields: Vec<_> = each.take(FIELDS_MAX).collect();
+        fields.sort_by(|a, b| (&a.field, a.looks_like).cmp(&(&b.field, b.looks_like)));
+        Self { rows, sampled, fields, counts }
     }
 
     pub(super) fn has(&self, kind: LooksLike) -> bool {
-        self.fields.iter().any(|field| field.looks_like == kind)
+        self.count(kind) > 0
+    }
+
+    pub(super) fn count(&self, kind: LooksLike) -> usize {
+        self.counts.get(&kind).copied().unwrap_or(0)
     }
 }
 
-fn look(value: &Value, path: &str, name: &str, depth: usize, found: &mut Vec<(String, LooksLike)>) {
-    if depth > DEPTH_MAX || path.len() > PATH_BYTES_MAX {
-        return;
-    }
+fn look(value: &Value, path: &str, name: &str, found: &mut Vec<(String, LooksLike)>) {
     match value {
         Value::Object(map) => {
             for (member, value) in map {
-                let path =
-                    if path.is_empty() { member.clone() } else { format!("{path}.{member}") };
-                look(value, &path, member, depth + 1, found);
+                look(value, &below(path, member), member, found);
             }
         }
         Value::Array(items) => {
             for item in items {
-                look(item, path, name, depth + 1, found);
+                look(item, path, name, found);
             }
         }
         Value::String(text) => {
@@ -140,6 +146,20 @@ fn look(value: &Value, path: &str, name: &str, depth: usize, found: &mut Vec<(St
         }
         Value::Null | Value::Bool(_) => {}
     }
+}
+
+/// The path of a member, as far as it is kept.
+fn below(path: &str, member: &str) -> String {
+    let mut path = match path {
+        "" => member.to_owned(),
+        path if path.len() < PATH_BYTES_MAX => format!("{path}.{member}"),
+        path => return path.to_owned(),
+    };
+    if path.len() > PATH_BYTES_MAX {
+        path.truncate(path.floor_char_boundary(PATH_BYTES_MAX));
+        path.push('…');
+    }
+    path
 }
 
 fn is_email(text: &str) -> bool {

@@ -14,6 +14,7 @@ use crate::{
     access::Subject,
     manifest::{Collection, Manifest, Visibility},
 };
+use evidence::FIELDS_COUNTED_MAX;
 pub use evidence::{Evidence, FieldEvidence, LooksLike};
 
 /// What one app exposes.
@@ -304,13 +305,22 @@ fn message(
     };
     if exposure == Exposure::Read {
         for &kind in LooksLike::ALL {
-            match evidence.fields.iter().filter(|field| field.looks_like == kind).count() {
+            match evidence.count(kind) {
                 0 => {}
                 1 => text += &format!("; 1 field looks like {}", kind.singular()),
+                FIELDS_COUNTED_MAX => {
+                    text += &format!(
+                        "; {FIELDS_COUNTED_MAX} fields or more look like {}",
+                        kind.plural()
+                    );
+                }
                 count => text += &format!("; {count} fields look like {}", kind.plural()),
             }
         }
-        if !evidence.fields.is_empty() && evidence.sampled < evidence.rows {
+        if evidence.sampled < evidence.rows {
+            if evidence.fields.is_empty() {
+                text += "; no field looks personal or secret";
+            }
             text += &format!(" (in {} sampled rows)", evidence.sampled);
         }
     }

@@ -15,7 +15,9 @@ use super::{
 use crate::{
     ErrorCode, Result,
     limits::Limits,
-    schema::{CompiledSchema, admits_date, admits_field, check_form, check_patterns, inspect},
+    schema::{
+        CompiledSchema, Trials, admits_date, admits_field, check_form, check_patterns, survey,
+    },
 };
 
 const PREFIX: &str = "#/$defs/";
@@ -84,42 +86,43 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits, mode: Mode) -> Resu
         }
     }
     if mode == Mode::Check {
+        let mut trials = Trials::default();
         for (name, (source, schema)) in &by_name {
-            check_definition(name, source, schema, limits.row_bytes_max, &mut violations);
+            let definition = (*name, source, *schema);
+            check_definition(definition, limits.row_bytes_max, &mut trials, &mut violations);
         }
     }
     violations.finish()?;
     Ok(Schemas { by_name })
 }
 
+/// Says all that is wrong with a schema, whichever step finds it. Only one that none of them refuses
+/// is compiled.
 fn check_definition(
-    name: &str,
-    source: &SchemaSource,
-    schema: &Value,
+    (name, source, schema): (&str, &SchemaSource, &Value),
     row_bytes_max: usize,
+    trials: &mut Trials,
     violations: &mut Violations,
 ) {
     let path = at("/$defs", name);
     if !schema.is_object() {
         return violations.push(path, format!("must be an object, not {}", quoted(schema)));
     }
-    let compiled = inspect(schema, row_bytes_max).and_then(|patterns| {
-        let form = check_form(schema, source.text.len());
-        match (check_patterns(&patterns, row_bytes_max), form) {
-            (Ok(largest), Ok(())) => {
-                let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
-                built.map_err(|fault| vec![fault])
-            }
-            (patterns, form) => {
-                let mut faults = patterns.err().unwrap_or_default();
-                faults.extend(form.err().into_iter().flatten());
-                Err(faults)
-            }
+    let (patterns, mut faults) = survey(schema, row_bytes_max);
+    let form = check_form(schema, source.text.len());
+    faults.left_out += form.left_out;
+    faults.list.extend(form.list);
+    match check_patterns(&patterns, row_bytes_max, trials) {
+        Ok(largest) if faults.list.is_empty() => {
+            let built = CompiledSchema::build(schema, patterns.len(), &source.text, &[largest]);
+            faults.list.extend(built.err());
         }
-    });
-    for fault in compiled.err().into_iter().flatten() {
+        patterns => faults.list.extend(patterns.err().into_iter().flatten()),
+    }
+    for fault in faults.list {
         violations.push(format!("{path}{}", fault.pointer), fault.message);
     }
+    violations.leave_out(faults.left_out);
 }
 
 fn check_reference(

@@ -34,6 +34,11 @@ impl Violations {
         }
     }
 
+    /// Counts violations that are known of and stand nowhere.
+    pub(super) const fn leave_out(&mut self, count: usize) {
+        self.left_out += count;
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -84,10 +84,15 @@ pub fn warnings(value: &Value, manifest: &Manifest) -> Vec<Warning> {
             let message = "data is always an object, so nothing fits this schema";
             warnings.push(Warning::new(format!("{path}/type"), message));
         }
-        let doubts = schema::doubts(definition).into_iter();
-        warnings.extend(
-            doubts.map(|doubt| Warning::new(format!("{path}{}", doubt.pointer), doubt.message)),
-        );
+        let doubts = schema::doubts(definition);
+        for doubt in doubts.list {
+            warnings.push(Warning::new(format!("{path}{}", doubt.pointer), doubt.message));
+        }
+        if doubts.left_out > 0 {
+            let message =
+                format!("{} more keywords that JSON Schema does not know", doubts.left_out);
+            warnings.push(Warning::new(path, message));
+        }
     }
     warnings
 }

@@ -4,25 +4,22 @@
 use serde_json::Value;
 
 use super::{
-    inspect::{FAULTS_MAX, Fault, escaped},
+    inspect::{Fault, Faults, escaped},
     keywords::{self, Holds},
 };
 
-/// The unknown keywords of a schema that [`inspect`](super::inspect()) has admitted, at most
-/// [`FAULTS_MAX`]. Names that begin with `x-` are the author's own.
+/// The unknown keywords of a schema that [`inspect`](super::inspect()) has admitted. Names that begin
+/// with `x-` are the author's own.
 #[must_use]
-pub fn doubts(schema: &Value) -> Vec<Fault> {
-    let mut found = Vec::new();
+pub fn doubts(schema: &Value) -> Faults {
+    let mut found = Faults::default();
     walk(schema, "", &mut found);
     found
 }
 
-fn walk(schema: &Value, pointer: &str, found: &mut Vec<Fault>) {
+fn walk(schema: &Value, pointer: &str, found: &mut Faults) {
     let Value::Object(members) = schema else { return };
     for (keyword, value) in members {
-        if found.len() == FAULTS_MAX {
-            return;
-        }
         let pointer = format!("{pointer}/{}", escaped(keyword));
         match (keywords::holds(keyword), value) {
             (Some(Holds::Schema), schema) => walk(schema, &pointer, found),

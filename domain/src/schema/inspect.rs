@@ -20,8 +20,8 @@ pub const SCHEMA_DEPTH_MAX: usize = 64;
 /// grows exponentially with such nesting: 18 levels were measured at 3 s for a one-member object.
 /// Closed objects inside the `properties` of closed objects do not count.
 pub const UNEVALUATED_NESTING_MAX: usize = 4;
-/// Faults of one schema that are told.
-pub const FAULTS_MAX: usize = 20;
+/// Faults of one schema that are told; how many more there are is counted.
+pub const FAULTS_MAX: usize = 100;
 
 /// Keywords whose subschemas an unevaluated keyword beside them runs again.
 const RUNS_AGAIN: [&str; 9] =
@@ -35,6 +35,25 @@ pub struct Fault {
     pub pointer: String,
     /// What is wrong there.
     pub message: String,
+}
+
+/// The faults of one schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// The first [`FAULTS_MAX`].
+    pub list: Vec<Fault>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+impl Faults {
+    pub(super) fn push(&mut self, fault: Fault) {
+        if self.list.len() < FAULTS_MAX {
+            self.list.push(fault);
+        } else {
+            self.left_out += 1;
+        }
+    }
 }
 
 /// A pattern of a schema.
@@ -53,13 +72,22 @@ pub struct Pattern {
 /// The faults, never an empty list: references and identifiers, another dialect, a `maxLength`
 /// beyond the row's cap, or more depth or patterns than the bounds of this module.
 pub fn inspect(schema: &Value, row_bytes_max: usize) -> Result<Vec<Pattern>, Vec<Fault>> {
-    let mut walk = Walk { row_bytes_max, patterns: Vec::new(), faults: Vec::new() };
+    let (patterns, faults) = survey(schema, row_bytes_max);
+    if faults.list.is_empty() { Ok(patterns) } else { Err(faults.list) }
+}
+
+/// Like [`inspect`], for who goes on behind the faults: the patterns are those that may be looked at
+/// all the same, none where there are too many.
+pub(crate) fn survey(schema: &Value, row_bytes_max: usize) -> (Vec<Pattern>, Faults) {
+    let mut walk =
+        Walk { row_bytes_max, patterns: Vec::new(), count: 0, faults: Faults::default() };
     walk.schema(schema, Place { pointer: "", depth: 0, unevaluated: 0 });
-    if walk.patterns.len() > PATTERNS_MAX {
-        let has = walk.patterns.len();
+    if walk.count > PATTERNS_MAX {
+        let has = walk.count;
         walk.fault("", format!("has {has} patterns, at most {PATTERNS_MAX} are allowed"));
+        walk.patterns.clear();
     }
-    if walk.faults.is_empty() { Ok(walk.patterns) } else { Err(walk.faults) }
+    (walk.patterns, walk.faults)
 }
 
 /// Whether a row under `schema` can have the top-level member `field`: `false` only when the
@@ -102,14 +130,14 @@ const fn below<'a>(place: &Place<'_>, pointer: &'a str) -> Place<'a> {
 struct Walk {
     row_bytes_max: usize,
     patterns: Vec<Pattern>,
-    faults: Vec<Fault>,
+    /// All patterns, also those that are too long.
+    count: usize,
+    faults: Faults,
 }
 
 impl Walk {
     fn fault(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
-        if self.faults.len() < FAULTS_MAX {
-            self.faults.push(Fault { pointer: pointer.into(), message: message.into() });
-        }
+        self.faults.push(Fault { pointer: pointer.into(), message: message.into() });
     }
 
     fn schema(&mut self, schema: &Value, place: Place<'_>) {
@@ -209,9 +237,11 @@ impl Walk {
     }
 
     fn pattern(&mut self, pattern: &str, pointer: &str) {
-        self.patterns.push(Pattern { pointer: pointer.to_owned(), text: pattern.to_owned() });
+        self.count += 1;
         if pattern.chars().nth(PATTERN_CHARS_MAX).is_some() {
             self.fault(pointer, format!("a pattern has at most {PATTERN_CHARS_MAX} characters"));
+        } else if self.count <= PATTERNS_MAX {
+            self.patterns.push(Pattern { pointer: pointer.to_owned(), text: pattern.to_owned() });
         }
     }
 

@@ -40,7 +40,7 @@ const KEYWORDS: &[(&str, Holds)] = &[
     ("default", Holds::AnyData),
     ("definitions", Holds::Named),
     ("dependencies", Holds::Named),
-    ("dependentRequired", Holds::Value),
+    ("dependentRequired", Holds::AnyData),
     ("dependentSchemas", Holds::Named),
     ("deprecated", Holds::Value),
     ("description", Holds::Value),

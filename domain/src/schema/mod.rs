@@ -8,25 +8,31 @@
 
 mod ambiguity;
 mod doubts;
+mod ecma;
 mod inspect;
 mod keywords;
+mod multiple;
 mod pattern;
 mod report;
+mod work;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 pub use doubts::{doubts, excludes_objects};
+pub(crate) use inspect::survey;
 pub use inspect::{
-    FAULTS_MAX, Fault, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
+    FAULTS_MAX, Fault, Faults, PATTERN_CHARS_MAX, PATTERNS_MAX, Pattern, SCHEMA_DEPTH_MAX,
     UNEVALUATED_NESTING_MAX, admits_date, admits_field, inspect,
 };
-pub use pattern::check as check_patterns;
+pub use pattern::{Trials, check as check_patterns};
+pub use work::STEPS_MAX;
 
 use crate::manifest::SchemaSource;
+use work::Work;
 
 /// Violations that one validation reports; the rest is left unsaid.
 pub const VIOLATIONS_MAX: usize = 20;
@@ -62,6 +68,7 @@ pub struct SchemaViolation {
 pub struct CompiledSchema {
     validator: jsonschema::Validator,
     text: Arc<str>,
+    work: Work,
     weight_bytes: usize,
 }
 
@@ -90,12 +97,14 @@ impl CompiledSchema {
         sizes: &[usize],
     ) -> Result<Self, Fault> {
         let mut fault = Fault { pointer: String::new(), message: String::new() };
+        let translated = ecma::with_translated_patterns(schema);
         for pattern_bytes in sizes {
-            match validator(schema, *pattern_bytes) {
+            match validator(&translated, *pattern_bytes) {
                 Ok(validator) => {
                     let all = (patterns * pattern_bytes).min(PATTERN_BYTES_MAX);
                     let weight_bytes = estimated_weight(text.len(), patterns, all);
-                    return Ok(Self { validator, text: Arc::clone(text), weight_bytes });
+                    let (work, text) = (Work::of(schema), Arc::clone(text));
+                    return Ok(Self { validator, text, work, weight_bytes });
                 }
                 Err(found) => fault = found,
             }
@@ -104,13 +113,22 @@ impl CompiledSchema {
     }
 
     /// Whether `value` fits, and if not, the first [`VIOLATIONS_MAX`] reasons. One reason without a
-    /// place stands for all when there may be more of them than memory should be spent on.
+    /// place stands for all when there may be more of them than memory should be spent on, or when
+    /// finding out takes more than [`STEPS_MAX`].
     ///
     /// A valid value takes the fast path, which builds no report.
     ///
     /// # Errors
     /// The violations; never an empty list.
     pub fn validate(&self, value: &Value) -> Result<(), Vec<SchemaViolation>> {
+        let steps = self.work.steps(value);
+        if steps > STEPS_MAX {
+            let message = format!(
+                "takes some {steps} steps to hold against its schema, of at most {STEPS_MAX}: send less \
+                 at once, or declare fewer branches and patterns for what stands in long lists"
+            );
+            return Err(vec![of_the_whole(message)]);
+        }
         if self.validator.is_valid(value) {
             return Ok(());
         }
@@ -120,20 +138,22 @@ impl CompiledSchema {
             violations.extend(self.validator.iter_errors(value).take(VIOLATIONS_MAX).map(
                 |error| SchemaViolation {
                     path: shorten(error.instance_path().as_str()),
-                    message: shorten(&error.masked_with("the value").to_string()),
+                    message: shorten(&message_of(&error, &schema)),
                     keyword: error.kind().keyword().to_owned(),
                 },
             ));
         }
         if violations.is_empty() {
-            violations.push(SchemaViolation {
-                path: String::new(),
-                message: "the value does not fit the schema, and is too large to say where"
-                    .to_owned(),
-                keyword: "schema".to_owned(),
-            });
+            let message = "the value does not fit the schema, and is too large to say where";
+            violations.push(of_the_whole(message.to_owned()));
         }
         Err(violations)
+    }
+
+    /// Steps that checking `value` takes at most; what they are is said at [`STEPS_MAX`].
+    #[must_use]
+    pub fn steps(&self, value: &Value) -> u64 {
+        self.work.steps(value)
     }
 
     /// About how many bytes of memory it holds: the weight for a cache bounded in bytes.
@@ -155,6 +175,19 @@ impl SchemaSource {
     }
 }
 
+/// What is wrong, without a value of the data. A pattern is named as its author wrote it.
+fn message_of(error: &jsonschema::ValidationError<'_>, schema: &Value) -> String {
+    let pattern = schema.pointer(error.schema_path().as_str()).and_then(Value::as_str);
+    match (error.kind().keyword(), pattern) {
+        ("pattern", Some(pattern)) => format!("the value does not match {pattern:?}"),
+        _ => error.masked_with("the value").to_string(),
+    }
+}
+
+fn of_the_whole(message: String) -> SchemaViolation {
+    SchemaViolation { path: String::new(), message, keyword: "schema".to_owned() }
+}
+
 fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validator, Fault> {
     let engine = jsonschema::PatternOptions::regex()
         .size_limit(pattern_bytes)
@@ -163,28 +196,28 @@ fn validator(schema: &Value, pattern_bytes: usize) -> Result<jsonschema::Validat
         .with_draft(jsonschema::Draft::Draft202012)
         .should_validate_formats(true)
         .with_pattern_options(engine)
+        .with_keyword("multipleOf", multiple::keyword)
         .offline()
         .build(schema)
         .map_err(|error| fault_of(&error))
 }
 
-/// Why an inspected schema of `text_bytes` does not hold by the metaschema of draft 2020-12.
-///
-/// # Errors
-/// The first [`FAULTS_MAX`] faults; never an empty list.
-pub(crate) fn check_form(schema: &Value, text_bytes: usize) -> Result<(), Vec<Fault>> {
+/// Why a schema of `text_bytes` does not hold by the metaschema of draft 2020-12.
+pub(crate) fn check_form(schema: &Value, text_bytes: usize) -> Faults {
     let metaschema = jsonschema::draft202012::meta::validator();
+    let mut faults = Faults::default();
     if text_bytes > ALL_FAULTS_BYTES_MAX {
-        return metaschema.validate(schema).map_err(|error| vec![fault_of(&error)]);
+        faults.list.extend(metaschema.validate(schema).err().map(|error| fault_of(&error)));
+        return faults;
     }
-    let mut faults: Vec<Fault> = Vec::new();
     // Each vocabulary has its own say of what a schema is, so that one fault comes several times.
+    let mut told = BTreeSet::new();
     for fault in metaschema.iter_errors(schema).map(|error| fault_of(&error)) {
-        if faults.len() < FAULTS_MAX && !faults.contains(&fault) {
+        if told.insert((fault.pointer.clone(), fault.message.clone())) {
             faults.push(fault);
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    faults
 }
 
 fn fault_of(error: &jsonschema::ValidationError<'_>) -> Fault {

@@ -11,11 +11,15 @@ use regex_syntax::hir::{Hir, HirKind, Look, Repetition};
 
 use super::{
     Fault, PATTERN_BYTES_MAX, PATTERN_CACHE_BYTES, PATTERN_STEPS_MAX, Pattern,
-    ambiguity::repeats_repetitions,
+    ambiguity::repeats_repetitions, ecma::translated,
 };
 
 /// Compiled bytes that are tried first; each further try has twice as many.
 const FIRST_TRY_BYTES: usize = 8 << 10;
+/// Bytes that all tries for one manifest may take.
+const TRIAL_BYTES_MAX: usize = 64 << 20;
+/// Characters of the longest text that [`effort`] counts the steps of.
+const TEXT_MAX: u64 = 64 << 10;
 
 /// What a pattern costs.
 struct Cost {
@@ -25,27 +29,70 @@ struct Cost {
     steps: u64,
 }
 
+/// What matching a pattern takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Effort {
+    /// Steps for the longest text.
+    pub(super) steps: u64,
+    /// Steps for one character, where the most parts are under way.
+    pub(super) width: u64,
+}
+
+impl Effort {
+    pub(super) const fn add(&mut self, other: Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.width = self.width.saturating_add(other.width);
+    }
+}
+
+/// What the patterns of one manifest may still cost, of all its schemas together.
+#[derive(Debug)]
+pub struct Trials {
+    bytes_left: usize,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { bytes_left: TRIAL_BYTES_MAX }
+    }
+}
+
 /// Checks the patterns of one schema and answers how many bytes the largest of them takes compiled,
-/// at most. A text has at most `text_max` characters.
+/// at most. A text has at most `text_max` characters. What is compiled to find out is taken from
+/// `trials`.
 ///
 /// # Errors
-/// Those that cannot be used, and the first that costs too much together with those before it. What
-/// comes behind that one is not looked at.
-pub fn check(patterns: &[Pattern], text_max: usize) -> Result<usize, Vec<Fault>> {
+/// Those that cannot be used, and the first that costs too much, together with those before it or of
+/// itself. What comes behind that one is not looked at.
+pub fn check(
+    patterns: &[Pattern],
+    text_max: usize,
+    trials: &mut Trials,
+) -> Result<usize, Vec<Fault>> {
     let mut faults = Vec::new();
     let mut fault = |pattern: &Pattern, message| {
         faults.push(Fault { pointer: pattern.pointer.clone(), message });
     };
     let (mut bytes, mut steps, mut largest) = (0, 0, 0);
     for pattern in patterns {
-        match cost(&pattern.text, text_max as u64) {
-            Ok(cost) => {
-                bytes += cost.bytes;
-                steps += cost.steps;
-                largest = largest.max(cost.bytes);
-            }
-            Err(message) => fault(pattern, message),
+        if trials.bytes_left == 0 {
+            fault(pattern, too_many());
+            break;
         }
+        let cost = match cost(&pattern.text, text_max as u64, trials) {
+            Ok(cost) => cost,
+            Err(Refusal::Unusable(message)) => {
+                fault(pattern, message);
+                continue;
+            }
+            Err(Refusal::TooCostly(message)) => {
+                fault(pattern, message);
+                break;
+            }
+        };
+        bytes += cost.bytes;
+        steps += cost.steps;
+        largest = largest.max(cost.bytes);
         if bytes > PATTERN_BYTES_MAX || steps > PATTERN_STEPS_MAX {
             fault(pattern, if steps > PATTERN_STEPS_MAX { too_slow() } else { too_large() });
             break;
@@ -54,22 +101,48 @@ pub fn check(patterns: &[Pattern], text_max: usize) -> Result<usize, Vec<Fault>>
     if faults.is_empty() { Ok(largest) } else { Err(faults) }
 }
 
-/// # Errors Says why it cannot be used.
-fn cost(pattern: &str, text_max: u64) -> Result<Cost, String> {
-    let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| not_linear())?;
-    let hir = regex_syntax::parse(&translated).map_err(|_| not_linear())?;
-    if repeats_repetitions(&hir) {
-        return Err(ambiguous());
-    }
-    let bytes = compiled_bytes(&translated).ok_or_else(too_large)?;
-    let mut count = Count { steps: 0, text_max };
-    let anchored = hir.properties().look_set_prefix().contains(Look::Start);
-    count.walk(&hir, Span { first: 0, last: if anchored { 0 } else { text_max } });
-    Ok(Cost { bytes, steps: count.steps })
+/// What matching `pattern` takes, where it can be used.
+pub(super) fn effort(pattern: &str) -> Effort {
+    let parsed = parsed(pattern).ok();
+    parsed.map_or_else(Effort::default, |(_, hir)| Count::of(&hir, TEXT_MAX))
 }
 
-fn not_linear() -> String {
-    "is not a pattern of ECMA 262 without look-around and back references".to_owned()
+/// Why a pattern is refused.
+enum Refusal {
+    /// It cannot be used, which took little to find out.
+    Unusable(String),
+    /// It costs more than there is left.
+    TooCostly(String),
+}
+
+fn cost(pattern: &str, text_max: u64, trials: &mut Trials) -> Result<Cost, Refusal> {
+    let (translated, hir) = parsed(pattern).map_err(Refusal::Unusable)?;
+    if repeats_repetitions(&hir) {
+        return Err(Refusal::Unusable(ambiguous()));
+    }
+    let steps = Count::of(&hir, text_max).steps;
+    if steps > PATTERN_STEPS_MAX {
+        return Err(Refusal::TooCostly(too_slow()));
+    }
+    let bytes = compiled_bytes(&translated, trials).map_err(Refusal::TooCostly)?;
+    Ok(Cost { bytes, steps })
+}
+
+/// A pattern for the engine, and as it is read.
+///
+/// # Errors
+/// Says why it cannot be used.
+fn parsed(pattern: &str) -> Result<(String, Hir), String> {
+    let pattern = translated(pattern);
+    let translated = jsonschema_regex::to_rust_regex(&pattern).map_err(|()| not_read())?;
+    let hir = regex_syntax::parse(&translated).map_err(|_| not_read())?;
+    Ok((translated.into_owned(), hir))
+}
+
+fn not_read() -> String {
+    "is not a pattern that is understood here: it is malformed, or has look-around, a back reference or \
+     another form that a linear-time engine lacks"
+        .to_owned()
 }
 
 fn ambiguous() -> String {
@@ -85,21 +158,33 @@ fn too_large() -> String {
     )
 }
 
+fn too_many() -> String {
+    "makes the patterns of all schemas together take too much memory: repeat less, and bound texts by \
+     maxLength"
+        .to_owned()
+}
+
 fn too_slow() -> String {
     "makes matching the schema's patterns take too long: begin it with ^, or repeat less".to_owned()
 }
 
-/// `None` beyond [`PATTERN_BYTES_MAX`].
-fn compiled_bytes(translated: &str) -> Option<usize> {
+/// # Errors
+/// Says whose bytes do not suffice: those of a schema, or those of all that is tried.
+fn compiled_bytes(translated: &str, trials: &mut Trials) -> Result<usize, String> {
     let mut limit = FIRST_TRY_BYTES;
     while limit <= PATTERN_BYTES_MAX {
+        let Some(left) = trials.bytes_left.checked_sub(limit) else {
+            trials.bytes_left = 0;
+            return Err(too_many());
+        };
+        trials.bytes_left = left;
         let mut builder = RegexBuilder::new(translated);
         if builder.size_limit(limit).dfa_size_limit(PATTERN_CACHE_BYTES).build().is_ok() {
-            return Some(limit);
+            return Ok(limit);
         }
         limit *= 2;
     }
-    None
+    Err(too_large())
 }
 
 /// Where in a text a part of a pattern may begin, in characters.
@@ -112,9 +197,23 @@ struct Span {
 struct Count {
     steps: u64,
     text_max: u64,
+    /// By how many more parts are under way at a place than at the one before.
+    changes: Vec<i64>,
 }
 
 impl Count {
+    fn of(hir: &Hir, text_max: u64) -> Effort {
+        let mut count = Self { steps: 0, text_max, changes: Vec::new() };
+        let anchored = hir.properties().look_set_prefix().contains(Look::Start);
+        count.walk(hir, Span { first: 0, last: if anchored { 0 } else { text_max } });
+        let under_way = count.changes.iter().scan(0, |parts, change| {
+            *parts += change;
+            Some(*parts)
+        });
+        let width = under_way.max().unwrap_or(0);
+        Effort { steps: count.steps, width: width.max(1).unsigned_abs() }
+    }
+
     /// Counts the steps of `hir`, which begins within `span`, and answers where it may end. Gives
     /// up once there are too many.
     fn walk(&mut self, hir: &Hir, span: Span) -> Span {
@@ -144,8 +243,21 @@ impl Count {
     /// One character of the text, which is tried at every place of `span`.
     fn character(&mut self, span: Span) -> Span {
         self.steps += (span.last - span.first + 1).min(self.text_max);
+        self.change(span.first, 1);
+        self.change(span.last + 1, -1);
         let next = |place: u64| (place + 1).min(self.text_max);
         Span { first: next(span.first), last: next(span.last) }
+    }
+
+    /// Notes that parts begin or end to be under way at `place`; none ends behind the text.
+    fn change(&mut self, place: u64, parts: i64) {
+        if place < self.text_max.min(TEXT_MAX) {
+            let place = place as usize;
+            if self.changes.len() <= place {
+                self.changes.resize(place + 1, 0);
+            }
+            self.changes[place] += parts;
+        }
     }
 
     /// The engine has a copy of what is repeated for each time.

@@ -165,3 +165,54 @@ fn the_slowest_manifest_that_its_bytes_allow_is_answered_soon() {
     assert!(manifest.to_string().len() < 256 << 10);
     let _ = within(Duration::from_secs(10), || parse(&manifest));
 }
+
+#[test]
+fn refused_patterns_cost_no_more_than_admitted_ones() {
+    let large = |n: usize| json!({"pattern": format!("^[\\p{{L}}\\d]{{1,{}}}$", 150 + n)});
+    let of_one: serde_json::Map<_, _> = (0..60).map(|n| (format!("f{n}"), large(n))).collect();
+    let one_each: serde_json::Map<_, _> =
+        (0..5_000).map(|n| (format!("D{n}"), large(n % 60))).collect();
+    let admitted = |n: usize| json!({"pattern": format!("^\\p{{L}}{{{}}}$", 100 + n % 20)});
+    let admitted: serde_json::Map<_, _> =
+        (0..5_000).map(|n| (format!("D{n}"), admitted(n))).collect();
+    for definitions in [json!({"A": {"properties": of_one}}), json!(one_each), json!(admitted)] {
+        let manifest = json!({"$defs": definitions});
+        assert!(manifest.to_string().len() < 256 << 10);
+        let Err(error) = within(Duration::from_secs(10), || parse(&manifest)) else { panic!() };
+        assert_eq!(error.code, ErrorCode::CollectionSchemaInvalid);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_schema_is_told_whichever_step_finds_it() {
+    let faulty = json!({"properties": {
+        "a": {"type": "x", "pattern": "("}, "b": {"maxLength": 70_000}, "c": {"minLength": -1},
+        "d": {"$ref": "#"},
+    }});
+    let Err(error) = parse(&json!({"$defs": {"Entry": faulty}})) else { panic!("admitted") };
+    let details = error.details.expect("details");
+    let violations = details["violations"].as_array().expect("a list");
+    let mut places: Vec<_> = violations.iter().map(|it| it["path"].as_str().unwrap()).collect();
+    places.sort_unstable();
+    let expected = ["a/pattern", "a/type", "b/maxLength", "c/minLength", "d/$ref"];
+    assert_eq!(places, expected.map(|below| format!("/$defs/Entry/properties/{below}")));
+}
+
+#[test]
+fn of_many_violations_of_a_schema_those_that_are_left_out_are_counted() {
+    let of = |fault: Value| -> serde_json::Map<_, _> {
+        (0..150).map(|n| (format!("f{n}"), fault.clone())).collect()
+    };
+    for fault in [json!({"type": "x"}), json!({"$ref": "#"})] {
+        let manifest = json!({"$defs": {"Entry": {"properties": of(fault)}}});
+        let Err(error) = parse(&manifest) else { panic!("admitted") };
+        let details = error.details.expect("details");
+        assert_eq!(details["violations"].as_array().map(Vec::len), Some(100));
+        assert_eq!(details["left_out"], 50);
+    }
+    let unsure = json!({"$defs": {"Entry": {"properties": of(json!({"requred": ["a"]}))}}});
+    let warnings = manifest::warnings(&unsure, &admitted(&unsure));
+    assert_eq!(warnings.len(), 101);
+    assert_eq!(warnings[100].path, "/$defs/Entry");
+    assert!(warnings[100].message.starts_with("50 more keywords"), "{:?}", warnings[100]);
+}

@@ -8,7 +8,7 @@ use rookery_domain::{
     json::Object,
 };
 
-use super::{Decision, violated};
+use super::{Decision, aside, violated};
 
 impl Decision<'_> {
     /// Writes a custom event of a declared type to the feed.
@@ -28,7 +28,7 @@ impl Decision<'_> {
         })?;
         self.env.limits.check_event_data(data.text())?;
         if let Some(schema) = schema {
-            schema.validate(data.value()).map_err(|violations| {
+            aside::validate(&schema, data.value()).map_err(|violations| {
                 let what = format!("the data does not fit the schema of event `{kind}`");
                 violated(ErrorCode::SchemaViolation, &what, &violations)
             })?;

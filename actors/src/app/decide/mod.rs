@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 pub(super) use write::append_only;
 
 use super::{
+    aside,
     message::{Op, Reply},
     standing::standing,
     working::{Sighted, Stamp, Undo, Working},
@@ -219,7 +220,7 @@ impl Decision<'_> {
     /// `row_schema_violation` with the failing paths.
     fn check_schema(&self, shelf: usize, value: &Value) -> Result<()> {
         let Some(schema) = &self.working.private.shelves[shelf].schema else { return Ok(()) };
-        schema.validate(value).map_err(|violations| {
+        aside::validate(schema, value).map_err(|violations| {
             let name = &self.working.root.collections[shelf].decl.name;
             violated(
                 ErrorCode::RowSchemaViolation,
