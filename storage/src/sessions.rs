@@ -120,13 +120,28 @@ pub async fn is_open(db: &Db, id: SessionId, human: HumanId, now: Timestamp) -> 
     Ok(open.is_some())
 }
 
-/// Ends one session of a human with what its human's sessions have opened, all or nothing; the hash of
-/// its cookie. `None`, and nothing is ended, when the human has no such session.
+/// What becomes of a human's claim codes that nobody has spent, and of approvals that no device has
+/// fetched, when a session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenCodes {
+    /// Whoever signs out wants what it began to be finished.
+    Stay,
+    /// Whoever ends a session from another one may not trust it.
+    End,
+}
+
+/// Ends one session of a human with what its human's sessions have opened in apps, all or nothing; the
+/// hash of its cookie. `None`, and nothing is ended, when the human has no such session.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn end(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 32]>> {
-    db.transaction((human, id), |tx, (human, id)| {
+pub async fn end(
+    db: &Db,
+    human: HumanId,
+    id: SessionId,
+    codes: OpenCodes,
+) -> Result<Option<[u8; 32]>> {
+    db.transaction((human, id), move |tx, (human, id)| {
         Box::pin(async move {
             let ended: Option<(Vec<u8>,)> = tx
                 .optional(
@@ -135,7 +150,10 @@ pub async fn end(db: &Db, human: HumanId, id: SessionId) -> Result<Option<[u8; 3
                 )
                 .await?;
             let Some((hash,)) = ended else { return Ok(None) };
-            end_what_was_opened(tx, *human).await?;
+            end_visits(tx, *human).await?;
+            if codes == OpenCodes::End {
+                end_codes(tx, *human).await?;
+            }
             decode::fixed("sessions.hash", &hash).map(Some)
         })
     })
@@ -150,23 +168,25 @@ pub async fn end_all(db: &Db, human: HumanId) -> Result<()> {
     db.transaction(human, |tx, human| {
         Box::pin(async move {
             tx.execute("delete from sessions where human = $1", args![*human]).await?;
-            end_what_was_opened(tx, *human).await
+            end_visits(tx, *human).await?;
+            end_codes(tx, *human).await
         })
     })
     .await
 }
 
-/// Ends a human's visits of apps, the sign-ins that wait to become some, and what would give somebody
-/// an agent of the human: claim codes that nobody has spent, and approvals that no device has fetched.
-async fn end_what_was_opened(tx: &mut Tx, human: HumanId) -> Result<()> {
-    for sql in [
-        "delete from session_grants where human = $1",
-        "delete from participants where human = $1",
-        "delete from claims where human = $1 and redeemed_by is null",
-        "delete from devices where human = $1 and state = 1",
-    ] {
-        tx.execute(sql, args![human]).await?;
-    }
+/// Ends a human's visits of apps, and the sign-ins that wait to become some.
+async fn end_visits(tx: &mut Tx, human: HumanId) -> Result<()> {
+    tx.execute("delete from session_grants where human = $1", args![human]).await?;
+    tx.execute("delete from participants where human = $1", args![human]).await?;
+    Ok(())
+}
+
+/// Ends what would give somebody an agent of the human.
+async fn end_codes(tx: &mut Tx, human: HumanId) -> Result<()> {
+    let claims = "delete from claims where human = $1 and redeemed_by is null";
+    tx.execute(claims, args![human]).await?;
+    tx.execute("delete from devices where human = $1 and state = 1", args![human]).await?;
     Ok(())
 }
 

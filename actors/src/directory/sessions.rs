@@ -7,7 +7,7 @@ use rookery_domain::{
     id::{HumanId, SessionId},
     secret::SecretHash,
 };
-use rookery_storage::sessions;
+use rookery_storage::sessions::{self, OpenCodes};
 
 use super::{Directory, core::Core, sign_in::SESSION_TTL_S};
 
@@ -65,7 +65,7 @@ impl Directory {
     /// `not_found`, when the human has no such session; `unavailable`, `internal`.
     pub async fn end_session(&self, human: HumanId, id: SessionId) -> Result<()> {
         self.mutate(async move |core: Arc<Core>| {
-            let ended = sessions::end(&core.db, human, id).await?;
+            let ended = sessions::end(&core.db, human, id, OpenCodes::End).await?;
             let missing = || Error::new(ErrorCode::NotFound, "no such session");
             let hash = SecretHash(ended.ok_or_else(missing)?);
             core.write(|memory| memory.remove_session(hash));

@@ -13,7 +13,7 @@ use rookery_domain::{
 use rookery_storage::{
     humans::Human,
     links::{self, NewLink},
-    sessions,
+    sessions::{self, OpenCodes},
 };
 
 use super::{Directory, core::Core, touches::TOUCH_EVERY_S};
@@ -170,7 +170,7 @@ impl Directory {
     }
 
     /// Ends the session of this cookie, and the human's sessions in apps. Without effect when it
-    /// has ended.
+    /// has ended. Claim codes and approvals stay: whoever signs out has begun them.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
@@ -181,7 +181,7 @@ impl Directory {
             let found = core
                 .read(|memory| memory.session(hash).map(|session| (session.id, session.human)))?;
             let Some((session, human)) = found else { return Ok(()) };
-            sessions::end(&core.db, human, session).await?;
+            sessions::end(&core.db, human, session, OpenCodes::Stay).await?;
             core.write(|memory| memory.remove_session(hash));
             core.participants.forget_visits_of(human);
             Ok(())

@@ -172,7 +172,7 @@ error_table! {
         "The message says who may. The reference says for each route what kind of caller it is for.";
     AppClosed = "app_closed", 410, false,
         "The app is closed: it can be read by its owner and takes nothing new.",
-        "Export what you need and create a new app; only an operator can open a closed one.";
+        "Export what you need and create a new app; a closed one stays closed.";
     GrantInvalid = "grant_invalid", 401, false,
         "The sign-in grant, grant link or preview is missing, used up, expired, revoked, or of another app.",
         "Start the sign-in again at GET /authorize, or ask the app's owner for a new link.";

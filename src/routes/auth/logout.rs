@@ -22,7 +22,6 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Signs out, of the site and of the apps that were entered through it.
 ///
-/// Claim codes that nobody has spent and approvals of devices that none has fetched end too.
 /// Without a session, or with one that has ended, there is nothing to do and that is no error.
 #[utoipa::path(
     post, path = "/v1/auth/logout", tag = "Sign-in",

@@ -7,7 +7,7 @@ use rookery_storage::{
     humans::{self, Human},
     idempotency::Keep,
     identities::{self, Identity, NewFlow},
-    sessions,
+    sessions::{self, OpenCodes},
     shelf::{self, VIEWS_MAX},
 };
 
@@ -107,12 +107,12 @@ contract! {
         assert_eq!(sessions::of_human(db, ada, after, NOW, 1).await.unwrap(), made[1..2]);
         let ended = NOW.plus_seconds(7_200);
         assert_eq!(sessions::of_human(db, ada, None, ended, 10).await.unwrap(), []);
-        assert_eq!(sessions::end(db, eve, made[0].id).await.unwrap(), None);
+        assert_eq!(sessions::end(db, eve, made[0].id, OpenCodes::Stay).await.unwrap(), None);
         assert!(sessions::is_open(db, made[0].id, ada, NOW).await.unwrap());
         assert!(!sessions::is_open(db, made[0].id, eve, NOW).await.unwrap());
-        let revoked = sessions::end(db, ada, made[0].id).await.unwrap();
+        let revoked = sessions::end(db, ada, made[0].id, OpenCodes::Stay).await.unwrap();
         assert_eq!(revoked, Some(made[0].hash));
-        assert_eq!(sessions::end(db, ada, made[0].id).await.unwrap(), None);
+        assert_eq!(sessions::end(db, ada, made[0].id, OpenCodes::Stay).await.unwrap(), None);
         assert_eq!(sessions::of_human(db, ada, None, NOW, 10).await.unwrap(), made[1..]);
     }
 

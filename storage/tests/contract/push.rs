@@ -4,7 +4,7 @@ use rookery_domain::id::HumanId;
 use rookery_storage::{
     idempotency::Keep,
     push::{self, NewSubscription, PER_ACCOUNT_MAX},
-    sessions::{self, Session},
+    sessions::{self, OpenCodes, Session},
 };
 
 use crate::support::{NOW, TestDb, contract, hash, human, new_session, number};
@@ -69,7 +69,7 @@ contract! {
         // The session lasts an hour.
         assert_eq!(sealed(test, ada, 3_599).await.len(), 1);
         assert!(sealed(test, ada, 3_600).await.is_empty());
-        assert!(sessions::end(&test.db, ada, open.id).await.unwrap().is_some());
+        assert!(sessions::end(&test.db, ada, open.id, OpenCodes::Stay).await.unwrap().is_some());
         assert_eq!(number(&test.db, "select count(*) from push_subscriptions").await, 0);
         let late = push::keep(&test.db, subscription(&open, hash(), "late"), NOW, Keep::nothing()).await.unwrap();
         assert_eq!(late, None);

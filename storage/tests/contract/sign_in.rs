@@ -6,7 +6,7 @@ use rookery_storage::{
     links::{self, NewLink},
     participants::{self, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
-    sessions::{self, SessionUse},
+    sessions::{self, OpenCodes, SessionUse},
 };
 
 use crate::support::{
@@ -73,8 +73,8 @@ contract! {
         assert_eq!(found.map(|s| (s.seen_at, s.expires_at)), Some((later.seen_at, later.expires_at)));
         assert_eq!(open_session(db, session.hash, later.expires_at).await, None);
 
-        assert!(sessions::end(db, owner, session.id).await.unwrap().is_some());
-        assert_eq!(sessions::end(db, owner, session.id).await.unwrap(), None);
+        assert!(sessions::end(db, owner, session.id, OpenCodes::End).await.unwrap().is_some());
+        assert_eq!(sessions::end(db, owner, session.id, OpenCodes::End).await.unwrap(), None);
         sessions::touch(db, vec![SessionUse { seen_at: NOW.plus_seconds(90), ..later }])
             .await
             .unwrap();
@@ -104,10 +104,10 @@ contract! {
         }
         let other = sessions::create(db, eve, new_session(), NOW).await.unwrap();
         enter(eve).await;
-        assert_eq!(sessions::end(db, ada, other.id).await.unwrap(), None);
+        assert_eq!(sessions::end(db, ada, other.id, OpenCodes::End).await.unwrap(), None);
         assert_eq!(counted().await, [4, 4, 4], "a session of another is none");
 
-        assert_eq!(sessions::end(db, ada, open[0].id).await.unwrap(), Some(open[0].hash));
+        assert_eq!(sessions::end(db, ada, open[0].id, OpenCodes::Stay).await.unwrap(), Some(open[0].hash));
         assert_eq!(counted().await, [3, 1, 1]);
         enter(ada).await;
         sessions::end_all(db, ada).await.unwrap();
