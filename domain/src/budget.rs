@@ -1,5 +1,5 @@
-//! Anonymous write budgets (part 2.2 `anonWriteBudget`, contract part 5): how many writes one
-//! network and all anonymous visitors together have left today.
+//! Budgets of writes (part 2.2 `anonWriteBudget`, contract part 5): how many writes one network and
+//! all visitors together have left today, of those who have no right but that of `anyone`.
 //!
 //! A pure state machine over counters of one app: reserve when a write is decided, give back when
 //! it did not happen, and put the counters that moved into the same commit as the rows. What is
@@ -23,7 +23,7 @@ pub const SHARED_BUCKETS: u64 = 1_024;
 /// What a counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BudgetScope {
-    /// All anonymous visitors together: `perAppDay`.
+    /// All visitors together who are counted: `perAppDay`.
     App,
     /// One network, by the keyed hash of its address, which is not 0: `perIpPerDay`.
     Network(u64),
@@ -196,12 +196,12 @@ impl BudgetCounters {
 
 fn exceeded(collection: &str, scope: BudgetScope, limit: u64, resets_at: Timestamp) -> Error {
     let whose = match scope {
-        BudgetScope::App => "of all anonymous visitors",
+        BudgetScope::App => "of all visitors",
         BudgetScope::Network(_) => "of your network",
     };
     Error::new(
         ErrorCode::CollectionWriteBudgetExceeded,
-        format!("the {limit} anonymous writes {whose} to `{collection}` are used up for today"),
+        format!("the {limit} writes {whose} to `{collection}` are used up for today: members are not counted"),
     )
     .with_details(json!({ "scope": scope.as_str(), "limit": limit, "resets_at": resets_at }))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Answer, RawConnection, TestServer},
-    sharing::world::{Site, World},
+    sharing::world::{Site, World, manifest},
 };
 
 const JSON: &str = "application/json";
@@ -185,6 +185,7 @@ async fn what_a_service_credential_began_before_it_was_revoked_is_not_done() {
 async fn a_form_that_was_begun_before_signing_out_is_not_taken() {
     let world = World::start().await;
     let site = world.site("private").await;
+    site.redeploy(manifest()).await;
     let mut late = Late::new(&world.server);
     let (cookie, site_url) = (&world.owner.cookie, world.server.public_url());
     let head = format!("host: x\r\ncookie: {cookie}\r\norigin: {site_url}");
@@ -194,5 +195,5 @@ async fn a_form_that_was_begun_before_signing_out_is_not_taken() {
     sign_out(&world).await;
     let [(what, answer)] = late.end().await.try_into().expect("one answer");
     assert!(answer.starts_with("HTTP/1.1 303") && answer.contains("/sign-in"), "{what}: {answer}");
-    assert_eq!(site.get("").await.expect(200)["version"], 1);
+    assert_eq!(site.get("").await.expect(200)["version"], 2);
 }

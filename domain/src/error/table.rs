@@ -111,7 +111,7 @@ error_table! {
         "A collection's schema is no single reference into `$defs`, leads nowhere, or is no JSON Schema 2020-12 that is accepted here.",
         "Correct the place at details.path as the message says. A collection's schema is {\"$ref\": \"#/$defs/Name\"}; the object of that name stands under $defs, its parts inline.";
     CollectionWriteBudgetExceeded = "collection_write_budget_exceeded", 409, false,
-        "The day's anonymous writes to this collection are used up, for the network or for everybody.",
+        "The day's writes to this collection are used up, for the network or for all visitors who are no members.",
         "Wait until details.resets_at, or write as a member, whom the budget does not count.";
     CollectionWriteForbidden = "collection_write_forbidden", 403, false,
         "None of the subjects in the governing list (`write` to create, `update` to change) holds for the caller and this row.",

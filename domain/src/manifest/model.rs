@@ -48,7 +48,7 @@ pub struct Collection {
     pub unique: Vec<Arc<str>>,
     /// Rows can be created but not updated or deleted.
     pub append_only: bool,
-    /// Bounds on anonymous writes.
+    /// Bounds on writes of visitors who have no right but that of `anyone`.
     pub anon_write_budget: Option<AnonWriteBudget>,
     /// Create and upsert need a challenge answer.
     pub challenge: bool,
@@ -114,12 +114,13 @@ pub struct EventDecl {
     pub schema: Option<SchemaSource>,
 }
 
-/// Bounds on anonymous writes, per calendar day in the app's timezone.
+/// Bounds on writes of visitors who have no right but that of `anyone`, per calendar day in the app's
+/// timezone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AnonWriteBudget {
     /// Writes of one network.
     pub per_ip_per_day: Option<u64>,
-    /// Writes of all anonymous visitors together.
+    /// Writes of all these visitors together.
     pub per_app_day: Option<u64>,
 }
 
