@@ -7,7 +7,7 @@
 Object.defineProperty(window, Symbol.for('rookery.sdk'), { value: true });
 
 const script = document.currentScript;
-const BASE = new URL('.', (script && script.src) || new URL('/s/sdk.js', location.href)).href;
+const BASE = new URL('.', script?.src || new URL('/s/sdk.js', location.href)).href;
 // The calls of a page in the sandbox of path mode have no cookie: it carries its token itself.
 const SANDBOXED = self.origin === 'null';
 
@@ -49,12 +49,12 @@ const sleep = (ms, signal) => new Promise((resolve) => {
   const done = () => {
     clearTimeout(timer);
     window.removeEventListener('online', done);
-    if (signal) signal.removeEventListener('abort', done);
+    signal?.removeEventListener('abort', done);
     resolve();
   };
   const timer = setTimeout(done, ms);
   window.addEventListener('online', done);
-  if (signal) signal.addEventListener('abort', done);
+  signal?.addEventListener('abort', done);
 });
 
 const report = (callback, ...args) => {
@@ -77,7 +77,7 @@ const tell = (onError, error, what) => {
 
 // In path mode the document brings the token of whom the browser's cookie names. A copy of the page
 // that somebody saves is to hold none.
-let token = (script && script.dataset.participant) || null;
+let token = script?.dataset.participant || null;
 if (token) delete script.dataset.participant;
 
 // Where the files of such a page are not everybody's, its base is the address of those files
@@ -131,10 +131,10 @@ const requestOf = (method, { body, headers, signal }) => {
     return {
       method, headers: sent, signal, cache: 'no-store',
       credentials: SANDBOXED ? 'omit' : 'same-origin',
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: JSON.stringify(body),
     };
   } catch (cause) {
-    throw unsendable(String((cause && cause.message) || cause));
+    throw unsendable(String(cause?.message || cause));
   }
 };
 
@@ -143,7 +143,7 @@ const fetchOnce = async (method, path, options = {}) => {
   try {
     return await fetch(address(path, options.query), request);
   } catch (cause) {
-    throw networkError(String((cause && cause.message) || cause));
+    throw networkError(String(cause?.message || cause));
   }
 };
 
@@ -151,7 +151,7 @@ const errorOf = async (response) => {
   const after = Number(response.headers.get('retry-after'));
   const wait = after > 0 ? after * 1000 : 0;
   const answer = await response.json().catch(() => null);
-  if (answer && answer.error && answer.error.code) {
+  if (answer?.error?.code) {
     return new AppError({ status: response.status, ...answer.error }, wait);
   }
   return foreignError(response, [429, 502, 503, 504].includes(response.status), wait);

@@ -32,7 +32,7 @@ document.addEventListener('visibilitychange', async () => {
   const found = await exchange('GET', 'session')
     .catch((error) => (error.status === 401 ? null : undefined));
   if (found === undefined) return;
-  const me = found && found.id ? found : null;
+  const me = found?.id ? found : null;
   session = me && Promise.resolve(me);
   announce(me);
 });
@@ -63,7 +63,7 @@ const openSession = async (renew) => {
       if (error.status === 401) return null;
       throw error;
     });
-    if (found && found.id) return found;
+    if (found?.id) return found;
   }
   token = null;
   const made = await withRetries(true, () => exchange('POST', 'session', { body: {} }));
@@ -100,7 +100,7 @@ const asParticipant = async (send) => {
 };
 
 const call = (method, path, options = {}) => asParticipant(() => withRetries(
-  method === 'GET' || Boolean(options.headers && options.headers['idempotency-key']),
+  method === 'GET' || Boolean(options.headers?.['idempotency-key']),
   () => exchange(method, path, options),
 ));
 
@@ -123,7 +123,7 @@ const can = async (name, operation, row = null) => {
   }
   const { collections } = await abilities.answer;
   const may = (Object.hasOwn(collections, name) && collections[name][operation]) || 'none';
-  const mine = (who) => Boolean(who) && who.id === me.id;
+  const mine = (who) => who?.id === me.id;
   if (!row || may === 'all' || may === 'none') return may !== 'none';
   return (may !== 'editor' && mine(row.creator)) || (may !== 'creator' && mine(row.editor));
 };

@@ -1,11 +1,11 @@
 // The feed: one stream for all subscriptions of the page, resumed for as long as it is wanted.
 
 const subscriptions = new Set();
-const listeners = new Map();
+const listeners = new Set();
 let cursor = null;
 let stream = null;
-// Whether the stream has brought all that was missed when its connection was opened.
-let caughtUp = false;
+// The connection of the stream, once it has brought all that was missed when it was opened.
+let caughtUp = null;
 // Opens the connection of the stream anew, if it has one.
 let reopen = () => {};
 // Lists run one after another: whoever lists second does so after the cursor was taken from
@@ -30,16 +30,14 @@ const startStream = () => {
 
 const stopIfIdle = () => {
   if (subscriptions.size || listeners.size) return;
-  if (stream) stream.abort();
+  stream?.abort();
   stream = null;
   cursor = null;
 };
 
 const failAll = (error) => {
   for (const subscription of Array.from(subscriptions)) subscription.fail(error);
-  for (const [type, set] of Array.from(listeners)) {
-    for (const { onError } of set) tell(onError, error, `on('${type}')`);
-  }
+  for (const { type, onError } of Array.from(listeners)) tell(onError, error, `on('${type}')`);
   if (!error.retryable) {
     listeners.clear();
     stopIfIdle();
@@ -103,68 +101,54 @@ const readStream = async (signal, alive) => {
       if (rest.length > FRAME_CHARS_MAX) throw networkError('an event is too long');
       const frames = rest.split(/\r?\n\r?\n/);
       rest = frames.pop();
-      const changes = new Map();
-      let isAtEnd = false;
       try {
-        for (const frame of frames) isAtEnd = await onFrame(frame, changes) || isAtEnd;
+        for (const frame of frames) {
+          const { id, event } = parsedFrame(frame);
+          if (event) await onEvent(event);
+          // Whoever comes after the last listener has gone begins anew.
+          if (signal.aborted) return;
+          // Only now: a cursor says that subscriptions have everything before it.
+          if (id) cursor = id;
+          // A place without an event: there is no newer one.
+          if (id && !event) caughtUp = abort;
+        }
       } finally {
-        for (const [subscription, list] of changes) subscription.deliver(list);
+        for (const subscription of subscriptions) subscription.settle();
       }
-      if (isAtEnd && !caughtUp) {
-        caughtUp = true;
-        for (const subscription of subscriptions) subscription.inSync();
-      }
-      if (signal.aborted) return;
     }
   } catch (error) {
     if (!left) throw error;
   } finally {
-    caughtUp = false;
+    caughtUp = null;
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);
     abort.abort();
   }
 };
 
-// Whether the frame is a place without an event: there is no newer one.
-const onFrame = async (frame, changes) => {
+const parsedFrame = (frame) => {
   let id = null;
-  let kind = 'message';
+  let kind = null;
   const data = [];
   for (const line of frame.split(/\r?\n/)) {
-    const colon = line.indexOf(':');
-    if (colon === 0) continue;
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line);
     if (field === 'id') id = value;
     else if (field === 'event') kind = value;
     else if (field === 'data') data.push(value);
   }
-  if (data.length) {
-    const event = JSON.parse(data.join('\n'));
-    if (kind === 'error' || event.error) throw new AppError(event.error || event);
-    await onEvent(event, changes);
-    id = id || event.cursor;
-  }
-  // Only now: a cursor says that everything before it has been applied.
-  if (id) cursor = id;
-  return Boolean(id) && !data.length;
+  if (!data.length) return { id };
+  const event = JSON.parse(data.join('\n'));
+  if (kind === 'error' || event.error) throw new AppError(event.error || event);
+  return { id: id || event.cursor, event };
 };
 
-const onEvent = async (event, changes) => {
-  if (typeof event.type !== 'string') return;
+const onEvent = async (event) => {
   if (event.type === 'app.deployed') await onDeployed();
-  if (event.type.startsWith('event.')) {
-    for (const { callback } of listeners.get(event.type.slice(6)) || []) {
-      report(callback, event.data, event);
-    }
+  for (const { type, callback } of listeners) {
+    if (event.type === `event.${type}`) report(callback, event.data, event);
   }
-  for (const subscription of Array.from(subscriptions)) {
-    if (subscription.collection !== event.collection) continue;
-    const change = await subscription.apply(event);
-    if (!change) continue;
-    if (!changes.has(subscription)) changes.set(subscription, []);
-    changes.get(subscription).push(change);
+  for (const subscription of subscriptions) {
+    if (subscription.collection === event.collection) subscription.apply(event);
   }
 };
 
@@ -172,35 +156,35 @@ const onEvent = async (event, changes) => {
 // owner's goes on, so the owner's rows are listed anew.
 const onDeployed = async () => {
   abilities = null;
-  const me = await session;
-  if (!stream || !me || me.role !== 'owner') return;
-  const { signal } = stream;
-  for (const subscription of Array.from(subscriptions)) inOrder(() => subscription.begin(signal));
+  if ((await session)?.role !== 'owner') return;
+  for (const subscription of subscriptions) subscription.begin();
 };
 
-const resync = (signal) => inOrder(async () => {
-  cursor = null;
-  for (const subscription of Array.from(subscriptions)) {
-    await subscription.begin(signal);
-  }
+const resync = (signal) => {
+  // In its turn: a list that is under way may have begun at a place that is forgotten too.
+  inOrder(() => { cursor = null; });
+  for (const subscription of subscriptions) subscription.begin();
   // Nothing to list, or nothing left: whoever only listens goes on from now.
-  await beginNow(() => listeners.size && !signal.aborted, failAll, signal);
-});
+  return inOrder(() => beginNow(signal, failAll));
+};
 
-// Does `task` until it is done, refused for good, or not wanted any more; `fail` is told each time.
-const persist = async (wanted, task, fail, signal) => {
-  for (let attempt = 0; wanted(); attempt += 1) {
+// Does `task` until it is done, refused for good, or `signal` says that it is not wanted any more;
+// `fail` is told each time.
+const persist = async (signal, task, fail) => {
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       return await task();
     } catch (error) {
       fail(error);
-      if (!error.retryable) return undefined;
+      if (!error.retryable || signal.aborted) break;
       await sleep(error.retryAfterMs || backoff(attempt), signal);
     }
   }
-  return undefined;
+  return null;
 };
 
-const beginNow = (wanted, fail, signal) => persist(() => !cursor && wanted(), async () => {
-  cursor = (await call('GET', 'feed', { query: { wait: 0 } })).cursor;
-}, fail, signal);
+const beginNow = (signal, fail) => persist(signal, async () => {
+  if (cursor || !listeners.size) return;
+  const now = await call('GET', 'feed', { query: { wait: 0 } });
+  if (!signal.aborted) cursor = now.cursor;
+}, fail);

@@ -1,102 +1,158 @@
 // A subscription: the rows of one collection, kept in line by list and feed.
+//
+// Events are applied in the order of the feed. While the rows are listed all of them wait, and while
+// one row is read those of that row; what was read is the state, and they come on top. Versions tell
+// what it has of them already. So nothing is put over something newer, whatever takes long.
+
+// Where events leave more rows to be read than a list takes pages, a list reads them.
+const READS_MAX = ROWS_MAX / PAGE_ROWS;
+
+// All rows of a collection, and the place in the feed where reading them began: each page tells it.
+const readAll = async (collection, isWanted, attempts = ATTEMPTS_MAX) => {
+  const rows = new Map();
+  let page = null;
+  try {
+    do {
+      page = await call('GET', pathOf(collection), {
+        query: { limit: PAGE_ROWS, cursor: page?.next_cursor },
+      });
+      for (const row of page.items) rows.set(row.key, row);
+    } while (page.next_cursor && rows.size < ROWS_MAX && isWanted());
+  } catch (error) {
+    // What the visitor may read has changed since the page before: its cursor leads on no more.
+    if (!page || error.code !== 'invalid_request' || attempts === 1) throw error;
+    return readAll(collection, isWanted, attempts - 1);
+  }
+  if (page.next_cursor && isWanted()) {
+    throw new AppError({
+      code: 'too_many_rows', message: `${collection} has more than ${ROWS_MAX} rows`,
+      hint: 'subscribe() keeps a whole collection; read a larger one with list().',
+    });
+  }
+  return { rows, from: page.feed_cursor };
+};
+
+const order = (a, b) => Number(a > b) - Number(a < b);
 
 class Subscription {
+  ending = new AbortController();
+  reading = false;
+
   constructor(collection, callback, options) {
     const { onError, onSync } = optionsOf(options, 'onError', 'onSync');
-    this.collection = collection;
-    this.callback = callable(callback);
-    this.onError = onError;
-    this.onSync = onSync;
-    this.active = true;
+    Object.assign(this, { collection, callback: callable(callback), onError, onSync });
+    this.hold();
+  }
+
+  // Forgets the rows: from here on events wait for a list.
+  hold() {
     this.rows = null;
-    this.early = [];
+    this.waiting = [];
+    // The rows to be read, each with the event that did not tell it whole and those after it.
+    this.unread = new Map();
+    this.changes = [];
+    // The connection (`caughtUp`) for which the page was told that its rows are in line.
+    this.synced = null;
   }
 
-  begin(signal) {
-    return persist(() => this.active && !(signal && signal.aborted), () => this.list(),
-      (error) => this.fail(error), signal);
+  begin() {
+    this.hold();
+    inOrder(() => this.insist(() => this.list()));
   }
 
-  // Reads all rows and makes them the state. What the stream brought meanwhile comes on top;
-  // versions say what is newer.
+  insist(task) {
+    return persist(this.ending.signal, task, (error) => this.fail(error));
+  }
+
   async list() {
-    const rows = new Map();
-    this.early = [];
-    this.rows = null;
-    let page = null;
-    let from = null;
-    do {
-      page = await call('GET', pathOf(this.collection), {
-        query: { limit: PAGE_ROWS, cursor: page && page.next_cursor },
-      });
-      from = from || page.feed_cursor;
-      for (const row of page.items) rows.set(row.key, row);
-    } while (page.next_cursor && rows.size < ROWS_MAX && this.active);
-    if (!this.active) return;
-    if (page.next_cursor) {
-      throw new AppError({
-        code: 'too_many_rows', message: `${this.collection} has more than ${ROWS_MAX} rows`,
-        hint: 'subscribe() keeps a whole collection; read a larger one with list().',
-      });
-    }
+    this.hold();
+    const { waiting } = this;
+    const isWanted = () => this.waiting === waiting;
+    const { rows, from } = await readAll(this.collection, isWanted);
+    if (!isWanted()) return;
     this.rows = rows;
     if (!cursor) cursor = from;
-    for (const event of this.early.splice(0)) await this.apply(event);
-    this.deliver([{ type: 'sync' }]);
+    for (const event of waiting) this.apply(event);
+    this.changes = [{ type: 'sync' }];
+    this.settle();
+    startStream();
   }
 
-  // Applies one event and tells what it changed, if it changed anything.
-  async apply(event) {
-    if (!this.active) return null;
-    if (!this.rows) {
-      this.early.push(event);
-      return null;
+  apply(event) {
+    const { key, version, type, data, by, at } = event;
+    const isGone = /^row\.(hidden|deleted|purged)$/.test(type);
+    // Of a row that is gone nothing has to be read any more.
+    if (isGone) this.unread.delete(key);
+    const waiting = this.rows ? this.unread.get(key) : this.waiting;
+    if (waiting) {
+      waiting.push(event);
+      return;
     }
-    const { key, version, type } = event;
     const known = this.rows.get(key);
-    if (type === 'row.hidden' || type === 'row.deleted' || type === 'row.purged') {
-      if (!known || known.version > version) return null;
-      this.rows.delete(key);
-      return { type, key, row: known };
-    }
-    if (!type.startsWith('row.') || (known && known.version >= version)) return null;
-    let row = { ...known, key, data: event.data, version, editor: event.by, updated_at: event.at };
-    if (type === 'row.created' && event.data) {
-      row.creator = event.by;
-      row.created_at = event.at;
-    } else if (!known || !event.data) {
+    if (isGone) {
+      // One that is hidden is so in whichever version.
+      if (!(known?.version > version)) this.change(type, key, null);
+    } else if (/^row\./.test(type) && !(known?.version >= version)) {
+      const row = { ...known, key, data, version, editor: by, updated_at: at };
+      if (type === 'row.created') Object.assign(row, { creator: by, created_at: at });
+      if (data && row.creator) this.change(type, key, row);
       // It came into sight, back from the trash, or has changed since: the event does not tell all.
-      row = await rowCall('GET', this.collection, key).catch((error) => {
-        if (error.code === 'row_not_found') return null;
-        throw error;
-      });
-      if (!row) return this.rows.delete(key) ? { type, key, row: known } : null;
+      else this.unread.set(key, [event]);
     }
-    if (!this.active) return null;
-    this.rows.set(key, row);
-    return { type, key, row };
   }
 
-  deliver(changes) {
-    if (!this.active || !this.rows) return;
-    const rows = Array.from(this.rows.values()).sort((a, b) => (
-      a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1
-        : a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-    report(this.callback, rows, changes);
+  // Reads what events did not tell, one row after another.
+  async read() {
+    if (this.reading) return;
+    this.reading = true;
+    while (this.unread.size) {
+      const [[key, waiting]] = this.unread;
+      const row = await this.insist(() => rowCall('GET', this.collection, key).catch((error) => {
+        if (error.code !== 'row_not_found') throw error;
+      }));
+      // It may be gone meanwhile, or a list have begun.
+      if (this.unread.get(key) !== waiting) continue;
+      this.unread.delete(key);
+      const [{ type }, ...later] = waiting;
+      this.change(row ? type : 'row.hidden', key, row);
+      for (const event of later) this.apply(event);
+      this.settle();
+    }
+    this.reading = false;
   }
 
-  inSync() {
-    if (this.active && this.rows) report(this.onSync);
+  change(type, key, row) {
+    const known = this.rows.get(key);
+    if (row) this.rows.set(key, row);
+    else if (!this.rows.delete(key)) return;
+    this.changes.push({ type, key, row: row || known });
+  }
+
+  // Tells the page what has changed, and whether that is all.
+  settle() {
+    if (this.changes.length) {
+      const rows = Array.from(this.rows.values())
+        .sort((a, b) => order(a.created_at, b.created_at) || order(a.key, b.key));
+      report(this.callback, rows, this.changes.splice(0));
+    }
+    if (this.unread.size > READS_MAX) this.begin();
+    else if (this.unread.size) this.read();
+    else if (this.rows && caughtUp && this.synced !== caughtUp) {
+      this.synced = caughtUp;
+      report(this.onSync);
+    }
   }
 
   fail(error) {
-    if (!this.active) return;
+    if (this.ending.signal.aborted) return;
+    this.synced = null;
     if (!error.retryable) this.end();
     tell(this.onError, error, `subscribe to ${this.collection}`);
   }
 
   end() {
-    this.active = false;
+    this.ending.abort();
+    this.hold();
     subscriptions.delete(this);
     stopIfIdle();
   }
@@ -104,12 +160,7 @@ class Subscription {
 
 const subscribe = (collection, callback, options) => {
   const subscription = new Subscription(collection, callback, options);
-  inOrder(async () => {
-    if (subscription.active) subscriptions.add(subscription);
-    await subscription.begin();
-    if (!subscription.active) return;
-    if (caughtUp) subscription.inSync();
-    startStream();
-  });
+  subscriptions.add(subscription);
+  subscription.begin();
   return () => subscription.end();
 };

@@ -57,18 +57,16 @@ const events = Object.freeze({
   },
   on: (type, callback, options) => {
     const { onError } = optionsOf(options, 'onError');
-    const listener = { callback: callable(callback), onError };
-    if (!listeners.has(type)) listeners.set(type, new Set());
-    listeners.get(type).add(listener);
+    const listener = { type, callback: callable(callback), onError };
+    const ending = new AbortController();
     const off = () => {
-      const set = listeners.get(type);
-      if (!set) return;
-      set.delete(listener);
-      if (!set.size) listeners.delete(type);
+      ending.abort();
+      listeners.delete(listener);
       stopIfIdle();
     };
+    listeners.add(listener);
     inOrder(async () => {
-      await beginNow(() => listeners.get(type)?.has(listener), (error) => {
+      await beginNow(ending.signal, (error) => {
         if (!error.retryable) off();
         tell(onError, error, `on('${type}')`);
       });

@@ -27,6 +27,46 @@ const showing = (page, ...wanted) => until(page, (list) => JSON.stringify(
 const synced = (page, times = 1) => until(page, (n) => window.seen.syncs >= n, times);
 const withNotes = (service) => { service.write('notes', 'a', { t: 1 }); service.write('notes', 'b', { t: 1 }); };
 
+// The same of `other`, next to it.
+const followOther = (page) => page.evaluate(() => {
+  const other = { rows: [], changes: [], errors: [], syncs: 0 };
+  window.other = other;
+  app.collection('other').subscribe((rows, changes) => {
+    other.rows = rows;
+    other.changes.push(...changes.map(({ type, key }) => (key ? `${type} ${key}` : type)));
+  }, {
+    onError: (e) => other.errors.push(e.code),
+    onSync: () => { other.syncs += 1; },
+  });
+});
+const otherSynced = (page, times) => until(page, (n) => window.other.syncs >= n, times);
+
+// Writes one more row of `other`: once it is shown, all that was before it has been applied.
+const otherIsRight = async (page, service) => {
+  service.write('other', 'last', { t: 1 });
+  await until(page, () => window.other.rows.some(({ key }) => key === 'last'));
+  const shown = await page.evaluate(() => window.other.rows.map((r) => [r.key, r.version]).sort());
+  assert.deepEqual(shown, [...service.collection('other').values()].map((r) => [r.key, r.version]).sort());
+};
+
+// Answers the next GET of `path` as of when it came, but not before `open` is called.
+const hold = (service, path) => {
+  const held = {};
+  const opened = new Promise((resolve) => { held.open = resolve; });
+  held.came = new Promise((came) => {
+    let left = 1;
+    service.faults.push(async (request) => {
+      if (request.method !== 'GET' || request.path !== path || left-- < 1) return undefined;
+      const [, name, key] = path.split('/');
+      const answer = structuredClone(service.rowRoute(request, null, name, key));
+      came();
+      await opened;
+      return answer;
+    });
+  });
+  return held;
+};
+
 test('it gives the rows, then every change as it happens', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);
@@ -81,6 +121,7 @@ test('the owner lists anew after a deployment, and only the owner', () => withPa
     deploy();
     await showing(page, 'a=2@2');
     assert.equal(lists(), 3);
+    await synced(page, 2);
     service.write('notes', 'c', { t: 1 });
     await showing(page, 'a=2@2', 'c=1@1');
     const seen = await page.evaluate(() => window.seen);
@@ -215,6 +256,143 @@ test('a restored row is fetched, because its event does not tell all of it', () 
     assert.equal(await page.evaluate(() => window.seen.rows[0].creator.id), 'first');
   }));
 
+test('a row deleted while an older event of it waits does not come back', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const list = hold(service, 'collections/other');
+    const read = hold(service, 'collections/other/x');
+    await followOther(page);
+    await list.came;
+    // Both are heard while the rows are listed. The first does not tell its row whole.
+    service.write('other', 'x', { t: 1 }, 'row.restored');
+    service.write('other', 'k', { t: 1 });
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    list.open();
+    await read.came;
+    service.write('other', 'k', {}, 'row.deleted');
+    service.write('notes', 'a', { t: 3 });
+    await showing(page, 'a=3@3', 'b=1@1');
+    read.open();
+    await until(page, () => window.other.rows.some(({ key }) => key === 'x'));
+    await otherIsRight(page, service);
+  }));
+
+test('a row deleted while it is read does not stay', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const list = hold(service, 'collections/other');
+    const read = hold(service, 'collections/other/x');
+    await followOther(page);
+    await list.came;
+    service.write('other', 'x', { t: 1 }, 'row.restored');
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    list.open();
+    await read.came;
+    service.write('other', 'x', {}, 'row.deleted');
+    service.write('notes', 'a', { t: 3 });
+    await showing(page, 'a=3@3', 'b=1@1');
+    read.open();
+    await otherIsRight(page, service);
+    const { changes, errors } = await page.evaluate(() => window.other);
+    assert.deepEqual([changes, errors], [['sync', 'row.created last'], []]);
+  }));
+
+test('a collection that is gone ends its own subscription, and no other', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await followOther(page);
+    await otherSynced(page, 1);
+    await page.evaluate(() => {
+      window.heard = [];
+      app.events.on('cheer', (data) => window.heard.push(data));
+    });
+    service.faults.push((r) => (r.path.startsWith('collections/other')
+      ? service.refuse(404, 'collection_not_found') : undefined));
+    service.write('other', 'x', { t: 1 }, 'row.restored');
+    await until(page, () => window.other.errors.length === 1);
+    service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'still here' });
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    const found = await page.evaluate(() => [window.other.errors, window.seen.errors, window.heard]);
+    assert.deepEqual(found, [['collection_not_found'], [], ['still here']]);
+    assert.equal(service.seen('GET', 'feed').filter((r) => r.query.has('since')).length, 1, 'the same stream');
+  }));
+
+test('a row that cannot be read for a while holds nothing else up', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await followOther(page);
+    await otherSynced(page, 1);
+    let left = 5;
+    service.faults.push((r) => (r.path === 'collections/other/x' && left-- > 0
+      ? service.refuse(503, 'unavailable', true) : undefined));
+    service.write('other', 'x', { t: 1 }, 'row.restored');
+    service.write('other', 'y', { t: 1 });
+    service.write('notes', 'a', { t: 2 });
+    await showing(page, 'a=2@2', 'b=1@1');
+    assert.deepEqual(await page.evaluate(() => window.other.rows.map(({ key }) => key)), ['y']);
+    await otherSynced(page, 2);
+    await otherIsRight(page, service);
+    const errors = await page.evaluate(() => [window.other.errors, window.seen.errors]);
+    assert.deepEqual(errors, [['unavailable'], []]);
+  }));
+
+test('many rows that come back are read by a list', () => withPage(browser,
+  (service) => service.write('other', 'first', { t: 1 }),
+  async ({ page, service }) => {
+    await followOther(page);
+    await otherSynced(page, 1);
+    const read = hold(service, 'collections/other/one');
+    const answered = page.waitForResponse((r) => r.url().endsWith('/other/one'));
+    service.write('other', 'one', { t: 1 }, 'row.restored');
+    await read.came;
+    const list = hold(service, 'collections/other');
+    for (let i = 0; i < 60; i += 1) service.write('other', `k${i}`, { t: 1 }, 'row.restored');
+    await list.came;
+    // The one that was being read is answered in the middle of the list, and counts for nothing.
+    read.open();
+    await answered;
+    list.open();
+    await otherSynced(page, 2);
+    await otherIsRight(page, service);
+    const { changes, errors } = await page.evaluate(() => window.other);
+    assert.deepEqual([changes, errors], [['sync', 'sync', 'row.created last'], []]);
+    const asked = service.requests.map((r) => r.path).filter((path) => path.startsWith('collections/other'));
+    assert.deepEqual(asked, ['collections/other', 'collections/other/one', 'collections/other']);
+  }));
+
+// The visitor's rights change between two pages: the cursor of the first fits no more.
+const refuseCursors = (service, times) => {
+  let left = times;
+  for (let i = 0; i < 250; i += 1) service.write('notes', `k${i}`, { t: i });
+  service.faults.push((r) => (r.path === 'collections/notes' && r.query.has('cursor') && left-- > 0
+    ? service.refuse(400, 'invalid_request') : undefined));
+};
+const begun = (service) =>
+  service.seen('GET', 'collections/notes').filter((r) => !r.query.has('cursor')).length;
+
+test('a list whose cursor is refused begins again', () => withPage(browser,
+  (service) => refuseCursors(service, 2),
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const { rows, errors } = await page.evaluate(() => window.seen);
+    assert.deepEqual([rows.length, errors, begun(service)], [250, [], 3]);
+  }));
+
+test('a list whose cursor is always refused ends', () => withPage(browser,
+  (service) => refuseCursors(service, Infinity),
+  async ({ page, service }) => {
+    await follow(page);
+    await until(page, () => window.seen.errors.length);
+    const { calls, errors } = await page.evaluate(() => window.seen);
+    assert.deepEqual([calls, errors, begun(service)], [0, ['invalid_request'], 4]);
+  }));
+
 test('two collections share one stream', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);
@@ -343,6 +521,29 @@ test('a listener outlives a feed that forgot its place while the network is away
     await again;
     service.emit({ type: 'event.cheer', at: 't', by: {}, data: 'late' });
     await until(page, () => window.heard.length === 1);
+  }));
+
+test('what was sent while nobody listened is not heard later', () => withPage(browser, () => {},
+  async ({ page, service }) => {
+    const opens = () => page.waitForResponse((r) => r.url().includes('since='));
+    const cheer = (data) => service.emit({ type: 'event.cheer', at: 't', by: {}, data });
+    let opened = opens();
+    await page.evaluate(() => {
+      window.heard = [];
+      const off = app.events.on('cheer', (data) => { window.heard.push(data); off(); });
+    });
+    await opened;
+    const [stream] = service.streams;
+    const closed = new Promise((resolve) => { stream.res.on('close', resolve); });
+    cheer('first');
+    await closed;
+    cheer('to nobody');
+    opened = opens();
+    await page.evaluate(() => { app.events.on('cheer', (data) => window.heard.push(data)); });
+    await opened;
+    cheer('last');
+    await until(page, () => window.heard.includes('last'));
+    assert.deepEqual(await page.evaluate(() => window.heard), ['first', 'last']);
   }));
 
 test('a listener that is refused hears so once, and is gone', () => withPage(browser,
