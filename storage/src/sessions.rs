@@ -141,7 +141,7 @@ pub async fn end(
     id: SessionId,
     codes: OpenCodes,
 ) -> Result<Option<[u8; 32]>> {
-    db.transaction((human, id), move |tx, (human, id)| {
+    db.transaction((human, id, codes), |tx, (human, id, codes)| {
         Box::pin(async move {
             let ended: Option<(Vec<u8>,)> = tx
                 .optional(
@@ -151,7 +151,7 @@ pub async fn end(
                 .await?;
             let Some((hash,)) = ended else { return Ok(None) };
             end_visits(tx, *human).await?;
-            if codes == OpenCodes::End {
+            if *codes == OpenCodes::End {
                 end_codes(tx, *human).await?;
             }
             decode::fixed("sessions.hash", &hash).map(Some)
