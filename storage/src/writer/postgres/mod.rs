@@ -65,7 +65,14 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
             Err(_) => {
                 tracing::error!("a writer task has died");
                 let why = "a writer task panicked";
-                shared.queues[lane].link().send_replace(Link::Down(why.into()));
+                // Whoever waits for the first connection need not wait on.
+                shared.queues[lane].link().send_if_modified(|link| {
+                    let is_first = *link == Link::Unknown;
+                    if is_first {
+                        *link = Link::Down(why.into());
+                    }
+                    is_first
+                });
                 LaneStatus::Dead(why.into())
             }
         };
