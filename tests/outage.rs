@@ -13,6 +13,7 @@ use rookery_domain::ErrorCode;
 use rookery_storage::{Db, StorageOptions};
 use rookery_testkit::{until, until_async};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tracing::Dispatch;
 
 use crate::harness::{Answer, TestServer, apps::guestbook, database};
@@ -157,19 +158,21 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
 async fn a_server_that_may_have_too_few_connections_does_not_start_or_is_not_ready() {
     /// What a server takes, as docs/OPERATING.md says.
     const ENOUGH: u32 = 20;
+    /// How long a start that is refused may take.
+    const START_MAX: Duration = Duration::from_secs(60);
     let Some(database) = database::on_postgres().await else { return };
     let url = database.of_role(3).await;
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_rookery"));
     command
         .env_clear()
         .env("ROOKERY__DATA_DIR", folder.path())
         .env("ROOKERY__SERVER__LISTEN", "127.0.0.1:0")
         .env("ROOKERY__OPS__LISTEN", "127.0.0.1:0")
         .env("ROOKERY__STORAGE__DATABASE_URL", &url)
-        .current_dir(folder.path());
-    let output = tokio::task::spawn_blocking(move || command.output());
-    let output = output.await.expect("it ran").expect("it ran");
+        .current_dir(folder.path())
+        .kill_on_drop(true);
+    let output = timeout(START_MAX, command.output()).await.expect("it ended").expect("it ran");
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.starts_with("rookery: ")).expect("a line");
     assert!(!output.status.success() && line.contains("storage.database_url: "), "{line}");

@@ -201,7 +201,10 @@ fn exceeded(collection: &str, scope: BudgetScope, limit: u64, resets_at: Timesta
     };
     Error::new(
         ErrorCode::CollectionWriteBudgetExceeded,
-        format!("the {limit} writes {whose} to `{collection}` are used up for today: members are not counted"),
+        format!(
+            "the {limit} writes {whose} to `{collection}` are used up for today: members are not \
+             counted"
+        ),
     )
     .with_details(json!({ "scope": scope.as_str(), "limit": limit, "resets_at": resets_at }))
 }

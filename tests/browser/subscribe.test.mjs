@@ -256,21 +256,27 @@ test('a restored row is fetched, because its event does not tell all of it', () 
     assert.equal(await page.evaluate(() => window.seen.rows[0].creator.id), 'first');
   }));
 
+// A page that reads row `x` of `other`: it came back while the rows were listed, and its event does not
+// tell it whole. `meanwhile` happens behind that event.
+const reading = async (page, service, meanwhile = () => {}) => {
+  await follow(page);
+  await synced(page);
+  const list = hold(service, 'collections/other');
+  const read = hold(service, 'collections/other/x');
+  await followOther(page);
+  await list.came;
+  service.write('other', 'x', { t: 1 }, 'row.restored');
+  meanwhile();
+  service.write('notes', 'a', { t: 2 });
+  await showing(page, 'a=2@2', 'b=1@1');
+  list.open();
+  await read.came;
+  return read;
+};
+
 test('a row deleted while an older event of it waits does not come back', () => withPage(browser, withNotes,
   async ({ page, service }) => {
-    await follow(page);
-    await synced(page);
-    const list = hold(service, 'collections/other');
-    const read = hold(service, 'collections/other/x');
-    await followOther(page);
-    await list.came;
-    // Both are heard while the rows are listed. The first does not tell its row whole.
-    service.write('other', 'x', { t: 1 }, 'row.restored');
-    service.write('other', 'k', { t: 1 });
-    service.write('notes', 'a', { t: 2 });
-    await showing(page, 'a=2@2', 'b=1@1');
-    list.open();
-    await read.came;
+    const read = await reading(page, service, () => service.write('other', 'k', { t: 1 }));
     service.write('other', 'k', {}, 'row.deleted');
     service.write('notes', 'a', { t: 3 });
     await showing(page, 'a=3@3', 'b=1@1');
@@ -281,17 +287,7 @@ test('a row deleted while an older event of it waits does not come back', () => 
 
 test('a row deleted while it is read does not stay', () => withPage(browser, withNotes,
   async ({ page, service }) => {
-    await follow(page);
-    await synced(page);
-    const list = hold(service, 'collections/other');
-    const read = hold(service, 'collections/other/x');
-    await followOther(page);
-    await list.came;
-    service.write('other', 'x', { t: 1 }, 'row.restored');
-    service.write('notes', 'a', { t: 2 });
-    await showing(page, 'a=2@2', 'b=1@1');
-    list.open();
-    await read.came;
+    const read = await reading(page, service);
     service.write('other', 'x', {}, 'row.deleted');
     service.write('notes', 'a', { t: 3 });
     await showing(page, 'a=3@3', 'b=1@1');

@@ -86,45 +86,43 @@ pub(crate) fn validate(
     schema: &CompiledSchema,
     value: &Value,
 ) -> std::result::Result<(), Vec<SchemaViolation>> {
-    if schema.steps(value) < STEPS_MIN {
-        return schema.validate(value);
-    }
-    in_place(|| schema.validate(value))
+    let steps = schema.steps(value);
+    let validate = || schema.validate_of(value, steps);
+    if steps < STEPS_MIN { validate() } else { in_place(validate) }
 }
 
 /// When the time ends in which one request's rows may be looked at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     ends: Instant,
-    allowed: Duration,
-    work: Work,
-}
-
-/// What is done to rows.
-#[derive(Debug, Clone, Copy)]
-enum Work {
-    Check,
-    Scan,
+    /// What is said once it is over.
+    too_long: fn() -> String,
 }
 
 impl Limit {
     /// That of a batch which begins now.
     pub(crate) fn of_batch() -> Self {
-        Self::from_now(BATCH_MAX, Work::Check)
+        Self::from_now(BATCH_MAX, || too_long_to_check(BATCH_MAX))
     }
 
     /// That of a deployment which begins now.
     pub(crate) fn of_deploy() -> Self {
-        Self::from_now(DEPLOY_MAX, Work::Check)
+        Self::from_now(DEPLOY_MAX, || too_long_to_check(DEPLOY_MAX))
     }
 
     /// That of a page of a list, which begins now.
     pub(crate) fn of_scan() -> Self {
-        Self::from_now(SCAN_MAX, Work::Scan)
+        Self::from_now(SCAN_MAX, || {
+            let seconds = SCAN_MAX.as_secs();
+            format!(
+                "reading this collection for the list takes more than {seconds} seconds: ask for \
+                 fewer tests in its filter"
+            )
+        })
     }
 
-    fn from_now(allowed: Duration, work: Work) -> Self {
-        Self { ends: Instant::now() + allowed, allowed, work }
+    fn from_now(allowed: Duration, too_long: fn() -> String) -> Self {
+        Self { ends: Instant::now() + allowed, too_long }
     }
 
     /// To be asked before each row.
@@ -135,16 +133,14 @@ impl Limit {
         if Instant::now() < self.ends {
             return Ok(());
         }
-        let seconds = self.allowed.as_secs();
-        Err(Error::unavailable(match self.work {
-            Work::Check => format!(
-                "checking these rows against their schema takes more than {seconds} seconds: send \
-                 fewer, or declare a simpler schema"
-            ),
-            Work::Scan => format!(
-                "reading this collection for the list takes more than {seconds} seconds: ask for \
-                 fewer tests in its filter"
-            ),
-        }))
+        Err(Error::unavailable((self.too_long)()))
     }
+}
+
+fn too_long_to_check(allowed: Duration) -> String {
+    format!(
+        "checking these rows against their schema takes more than {} seconds: send fewer, or \
+         declare a simpler schema",
+        allowed.as_secs()
+    )
 }

@@ -71,8 +71,7 @@ impl Scan {
     }
 
     fn take<'a>(&self, rows: impl Iterator<Item = &'a Arc<Row>>) -> Result<(Vec<SeenRow>, bool)> {
-        // Without a filter there is nothing to do for a row.
-        let time = self.query.has_filter().then(Limit::of_scan);
+        let time = self.time();
         let mut page = Vec::with_capacity(self.limit.min(self.shelf.rows.len()));
         for row in rows.filter(|row| self.admits(row)) {
             if let Some(time) = time {
@@ -90,12 +89,14 @@ impl Scan {
     }
 
     fn sorted(self) -> Result<(Vec<SeenRow>, bool)> {
-        let time = Limit::of_scan();
+        let time = self.time();
         let live = self.shelf.rows.iter().filter(|row| self.admits(row));
         let live = live.map(|row| SeenRow { row: row.clone(), deleted_at: None });
         let mut places: Vec<(SortKey, SeenRow)> = Vec::new();
         for seen in live.chain(self.trash.iter().cloned()) {
-            time.check()?;
+            if let Some(time) = time {
+                time.check()?;
+            }
             let Some(place) = self.query.place(&seen.row) else { continue };
             let behind = |after| self.query.compare(&place, after) == Ordering::Greater;
             if self.after.as_ref().is_none_or(behind) {
@@ -109,6 +110,11 @@ impl Scan {
         }
         places.sort_unstable_by(|a, b| self.query.compare(&a.0, &b.0));
         Ok((places.into_iter().map(|(_, seen)| seen).collect(), more))
+    }
+
+    /// How long it may take, if it may take long: a short one need not look at the clock.
+    fn time(&self) -> Option<Limit> {
+        self.is_long().then(Limit::of_scan)
     }
 
     fn admits(&self, row: &Row) -> bool {

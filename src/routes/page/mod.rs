@@ -109,13 +109,19 @@ fn elsewhere(
         return None;
     }
     let base = state.origins.app_base_path(context.app.as_deref()?);
-    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(if is_bare {
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         Redirect::permanent(&format!("{base}{query}"))
     } else {
-        let path = uri.path().trim_start_matches('/');
-        Redirect::temporary(&format!("{base}{path}{query}"))
+        Redirect::temporary(&below(&base, uri, ""))
     })
+}
+
+/// The address below an app's `base` that `uri` asks for, with `end` behind its path.
+fn below(base: &str, uri: &Uri, end: &str) -> String {
+    let path = uri.path().trim_start_matches('/');
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{base}{path}{end}{query}")
 }
 
 async fn find(
@@ -149,10 +155,8 @@ async fn find(
             (sent, content_type.starts_with(HTML_TYPE))
         }
         Target::Folder => {
-            let path = uri.path().trim_start_matches('/');
-            let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
             let base = state.origins.app_base_path(slug);
-            return Ok(Redirect::temporary(&format!("{base}{path}/{query}")).into_response());
+            return Ok(Redirect::temporary(&below(&base, uri, "/")).into_response());
         }
         Target::NotFound if path == ICON && !paths::is_navigation(headers) => {
             (no_icon(state, &record, &pages), false)

@@ -9,6 +9,7 @@ use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath,
 };
 
+use super::below;
 use crate::{
     error::{ApiError, tell},
     http::{auth::visitor::Arriving, client::RequestContext},
@@ -144,7 +145,9 @@ pub fn status_page(
         Refusal::NeedsLink(Outsider::SignedIn) => {
             StatusPage::not_let_in_without_link(shell, another_account())
         }
-        Refusal::AnotherAccount => StatusPage::another_account(shell, here_again(state, slug, uri)),
+        Refusal::AnotherAccount => {
+            StatusPage::another_account(shell, below(&state.origins.app_base_path(slug), uri, ""))
+        }
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
         Refusal::DeadLink => StatusPage::dead_link(shell),
         Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
@@ -172,12 +175,6 @@ fn back_of(uri: &Uri) -> ReturnPath {
     // The service's own paths are no place to return to: they are spent.
     let back = ReturnPath::parse("return_to", path).ok().filter(|_| !path.starts_with("/s/"));
     back.unwrap_or_default()
-}
-
-/// The address that was asked for, once more.
-fn here_again(state: &AppState, slug: &str, uri: &Uri) -> String {
-    let path = uri.path_and_query().map_or("", |path| path.as_str()).trim_start_matches('/');
-    format!("{}{path}", state.origins.app_base_path(slug))
 }
 
 /// The site's sign-in, which says who is signed in and takes another address, for an app.
