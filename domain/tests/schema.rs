@@ -32,6 +32,17 @@ pub(crate) fn admit(schema: &Value) -> Result<(), String> {
 }
 
 #[test]
+fn a_misspelt_type_is_told_which_types_there_are() {
+    for bad in [json!("strng"), json!("String"), json!(["string", "string"]), json!([]), json!(5)] {
+        let message = admit(&json!({"properties": {"a": {"type": bad}}})).expect_err("no type");
+        assert!(message.contains(r#""number", "object", "string""#), "{bad}: {message}");
+    }
+    // A field of that name is none.
+    let message = admit(&json!({"properties": {"type": "string"}})).expect_err("no schema");
+    assert!(!message.contains("a type is"), "{message}");
+}
+
+#[test]
 fn the_official_suite_is_answered_as_published() {
     let suite: Map<String, Value> = serde_json::from_str(VECTORS).expect("the vectors are JSON");
     let (mut run, mut wrong) = (0, Vec::new());

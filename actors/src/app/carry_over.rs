@@ -16,9 +16,12 @@ use super::{
     deploy::DeployPlan,
     private::PrivateShelf,
     root::{Root, Shelf},
-    rows::Digest,
+    rows::{Digest, Rows},
     unique,
 };
+
+/// How many keys of rows that share a value are told.
+const KEYS_TOLD_MAX: usize = 20;
 
 /// The rows under the new manifest, and which of them come and go.
 #[derive(Default)]
@@ -89,7 +92,7 @@ pub(super) fn carry_over(
         }
         let (mut index, shared) = unique::index_of(&decl.unique, &rows);
         if let Some(field) = shared {
-            return Err(backfill(name, field));
+            return Err(backfill(name, field, &rows));
         }
         let mut back = Vec::new();
         for row in plan.detached.get(name).into_iter().flatten() {
@@ -121,10 +124,19 @@ fn fits(schema: &CompiledSchema, row: &Row) -> bool {
     serde_json::from_str::<Value>(row.data()).is_ok_and(|value| schema.validate(&value).is_ok())
 }
 
-fn backfill(collection: &str, field: &str) -> Error {
+/// What is told of rows that share a value of a field that is to be unique.
+fn backfill(collection: &str, field: &Arc<str>, rows: &Rows) -> Error {
+    let sharing = unique::sharing(field, rows);
+    let keys = &sharing[..sharing.len().min(KEYS_TOLD_MAX)];
+    let some = keys.iter().take(2).map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ");
     Error::new(
         ErrorCode::UniqueBackfillConflict,
-        format!("live rows of `{collection}` share a value of `{field}`, so it cannot be unique"),
+        format!(
+            "{} live rows of `{collection}`, {some} among them, share a value of `{field}`, so it cannot be unique",
+            sharing.len()
+        ),
     )
-    .with_details(json!({"collection": collection, "field": field}))
+    .with_details(json!({
+        "collection": collection, "field": &**field, "rows_affected": sharing.len(), "keys": keys,
+    }))
 }

@@ -1,7 +1,7 @@
 //! The unique indexes of a collection, made from its rows. What keeps them in step with a write is
 //! in [`working`](super::working); the normal form of a value is the domain's.
 
-use std::sync::Arc;
+use std::{collections::hash_map::Entry, sync::Arc};
 
 use rookery_domain::{json, row::Row, unique::UniqueKey};
 
@@ -11,7 +11,7 @@ use super::rows::{Digest, DigestMap, Rows};
 pub(crate) fn index_of<'a>(
     fields: &'a [Arc<str>],
     rows: &Rows,
-) -> (Vec<DigestMap<Digest>>, Option<&'a str>) {
+) -> (Vec<DigestMap<Digest>>, Option<&'a Arc<str>>) {
     let (mut unique, mut shared) = (vec![DigestMap::default(); fields.len()], None);
     if fields.is_empty() {
         return (unique, shared);
@@ -25,11 +25,26 @@ pub(crate) fn index_of<'a>(
                 index.reserve(rows.len());
             }
             if index.insert(Digest::of(form.as_str()), Digest::of(row.key())).is_some() {
-                shared = shared.or(Some(&**field));
+                shared = shared.or(Some(field));
             }
         }
     }
     (unique, shared)
+}
+
+/// The keys of the rows that share their value of `field` with another, oldest first.
+pub(crate) fn sharing<'a>(field: &Arc<str>, rows: &'a Rows) -> Vec<&'a str> {
+    let mut first = DigestMap::default();
+    let mut shares = vec![false; rows.len()];
+    for (index, row) in rows.iter().enumerate() {
+        let value = json::pick(row.data(), std::slice::from_ref(field)).pop().flatten();
+        let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
+        match first.entry(Digest::of(form.as_str())) {
+            Entry::Vacant(free) => _ = free.insert(index),
+            Entry::Occupied(held) => (shares[*held.get()], shares[index]) = (true, true),
+        }
+    }
+    rows.iter().zip(shares).filter(|(_, shares)| *shares).map(|(row, _)| row.key()).collect()
 }
 
 /// Enters a row into the indexes, or leaves them alone and says false when a value is taken.

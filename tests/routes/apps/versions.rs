@@ -236,7 +236,10 @@ async fn a_unique_field_that_live_rows_break_is_refused_even_with_force() {
         let body = json!({"manifest": unique, "force": true});
         let answer = versioned(&server, &owner, &app, query, body).await;
         let error = answer.error(ErrorCode::UniqueBackfillConflict);
-        assert_eq!(error["details"], json!({"collection": "notes", "field": "tag"}));
+        let told = &error["details"];
+        assert_eq!((&told["collection"], &told["field"]), (&json!("notes"), &json!("tag")));
+        assert_eq!(told["rows_affected"], 3);
+        assert_eq!(told["keys"], json!(["k1", "k2", "k3"]));
     }
     // What a rehearsal would have told of is not hidden by it.
     let more = with(unique, "/collections/notes/permissions/read", json!(["anyone"]));
