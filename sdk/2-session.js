@@ -26,13 +26,23 @@ const onAuth = (callback, options) => {
   return () => { watchers.delete(watcher); };
 };
 
+// Whom the cookie or the token names now; null is nobody.
+const look = async () => {
+  try {
+    const found = await exchange('GET', 'session');
+    return found?.id ? found : null;
+  } catch (error) {
+    if (error.status === 401) return null;
+    throw error;
+  }
+};
+
 // Another tab may have signed in or out, or the visitor's role have changed.
 document.addEventListener('visibilitychange', async () => {
   if (document.visibilityState !== 'visible' || !(watchers.size || stream)) return;
-  const found = await exchange('GET', 'session')
-    .catch((error) => (error.status === 401 ? null : undefined));
-  if (found === undefined) return;
-  const me = found?.id ? found : null;
+  const before = session;
+  const me = await look().catch(() => undefined);
+  if (me === undefined || session !== before) return;
   session = me && Promise.resolve(me);
   announce(me);
 });
@@ -57,16 +67,23 @@ const signOut = async (options) => {
 // Its token has ended, or its cookie is gone: taken by another tab that left, cleared, run out.
 const isStale = ({ code }) => code === 'participant_token_invalid' || code === 'unauthorized';
 
+// Runs `task` while no other page of the app runs one, as far as the browser can say so.
+const inTurn = async (task) => {
+  let ran = null;
+  await navigator.locks?.request('rookery.session', () => {
+    ran = task();
+    return ran;
+  }).catch(() => {});
+  return ran || task();
+};
+
 const openSession = async (renew) => {
-  if (!renew) {
-    const found = await withRetries(true, () => exchange('GET', 'session')).catch((error) => {
-      if (error.status === 401) return null;
-      throw error;
-    });
-    if (found?.id) return found;
-  }
+  const found = !renew && await withRetries(true, look);
+  if (found) return found;
   token = null;
-  const made = await withRetries(true, () => exchange('POST', 'session', { body: {} }));
+  // Of two pages that come at once the second brings the cookie that the first was given, and is told
+  // who that is. Without turns each would be somebody, and the browser keep one cookie.
+  const made = await withRetries(true, () => inTurn(() => exchange('POST', 'session', { body: {} })));
   const { token: secret, ...me } = made || {};
   if (SANDBOXED) token = secret || null;
   return me;
@@ -93,7 +110,7 @@ const asParticipant = async (send) => {
   try {
     return await send();
   } catch (error) {
-    if (!(error instanceof AppError) || !isStale(error)) throw error;
+    if (!isStale(error)) throw error;
     await participant(used);
     return send();
   }

@@ -46,6 +46,39 @@ test('a page whose cookie another tab took writes as a new participant', () => w
     assert.equal(service.seen('POST', 'session').length, 2);
   }));
 
+test('two pages that come at once are one participant', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const other = await page.context().newPage();
+    await other.goto(service.url);
+    const atOnce = (visit) => Promise.all([page, other].map((it) => it.evaluate(visit)));
+    // Whoever asks first to become somebody is answered when the other asks too, or waits for its turn.
+    const asksFirst = () => {
+      const turn = until(page, async () => (await navigator.locks.query()).pending.length).catch(plain);
+      let both;
+      const asked = new Promise((resolve) => { both = resolve; });
+      let first = true;
+      service.faults = [async (r) => {
+        if (r.method !== 'POST' || r.path !== 'session') return undefined;
+        if (!first) both();
+        first = false;
+        await Promise.race([asked, turn]);
+        return undefined;
+      }];
+    };
+    asksFirst();
+    const [one, two] = await atOnce(async () => (await app.me).id);
+    assert.equal(one, two);
+    assert.deepEqual(await atOnce(async () => (await app.collection('notes').create({})).creator.id), [one, one]);
+    // The same where both find that they are nobody any more.
+    service.sessions.clear();
+    asksFirst();
+    await atOnce(() => app.collection('notes').list());
+    const [again, too] = await atOnce(async () => (await app.me).id);
+    assert.equal(again, too);
+    assert.notEqual(again, one);
+    assert.equal(service.sessions.size, 1);
+  }));
+
 test('a visitor who is shut out is told so, and asked to come in once', () => withPage(browser, plain,
   async ({ page, service }) => {
     await page.evaluate(() => app.me);
