@@ -7,7 +7,7 @@ const watchers = new Set();
 let known = null;
 
 const announce = (me) => {
-  const now = JSON.stringify(me && [me.kind, me.id, me.role, me.custom_role]);
+  const now = me && JSON.stringify([me.kind, me.id, me.role, me.custom_role]);
   // What is live is the new visitor's from here on: its cursor fits no more, so rows are read anew.
   if (now !== known) reopen();
   known = now;
@@ -64,8 +64,10 @@ const signOut = async (options) => {
   announce(null);
 };
 
-// Its token has ended, or its cookie is gone: taken by another tab that left, cleared, run out.
-const isStale = ({ code }) => code === 'participant_token_invalid' || code === 'unauthorized';
+// Its token has ended, its cookie is gone (taken by another tab that left, cleared, run out), or the
+// app is.
+const isStale = ({ code }) =>
+  ['participant_token_invalid', 'unauthorized', 'app_not_found'].includes(code);
 
 // Runs `task` while no other page of the app runs one, as far as the browser can say so.
 const inTurn = async (task) => {
@@ -96,7 +98,11 @@ const participant = (stale) => {
     if (session === mine) announce(me);
     return me;
   }, (error) => {
-    if (session === mine) session = null;
+    if (session === mine) {
+      session = null;
+      // Whoever was somebody is not let in any more.
+      if (known && !error.retryable) announce(null);
+    }
     throw error;
   });
   session = mine;

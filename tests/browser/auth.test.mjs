@@ -79,6 +79,58 @@ test('two pages that come at once are one participant', () => withPage(browser, 
     assert.equal(service.sessions.size, 1);
   }));
 
+// Keeps what onAuth tells, and what a subscription does.
+const watch = (page) => page.evaluate(() => {
+  Object.assign(window, { told: [], failed: [] });
+  app.onAuth((me) => window.told.push(me && me.id));
+  app.collection('notes').subscribe(() => {}, {
+    onSync: () => { window.live = true; }, onError: (e) => window.failed.push(e.code),
+  });
+});
+const shutOut = (service, status, code) => {
+  service.sessions.clear();
+  service.faults.push((r) => (r.path === 'session' || r.path === 'feed'
+    ? service.refuse(status, code) : undefined));
+};
+
+for (const [status, code] of [[401, 'unauthorized'], [401, 'participant_token_invalid'], [404, 'app_not_found']]) {
+  test(`onAuth tells that the session has ended under live rows (${code})`, () => withPage(browser, plain,
+    async ({ page, service }) => {
+      await watch(page);
+      await until(page, () => window.live);
+      const { id } = await page.evaluate(() => app.me);
+      shutOut(service, status, code);
+      for (const { res } of service.streams) {
+        res.end(`event: error\ndata: {"error":{"code":"${code}","status":${status}}}\n\n`);
+      }
+      await until(page, () => window.failed.length && window.told.length > 1);
+      assert.deepEqual(await page.evaluate(() => [window.told, window.failed]), [[id, null], [code]]);
+    }));
+}
+
+test('onAuth tells that the session has ended where a call finds it so', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.id));
+    });
+    const { id } = await page.evaluate(() => app.me);
+    const fails = () => page.evaluate(() => app.collection('notes').list().catch((e) => e.code));
+    // Whoever cannot be asked says nothing of it.
+    service.sessions.clear();
+    let busy = 4;
+    service.faults.push((r) => (r.path === 'session' && busy-- > 0
+      ? service.refuse(503, 'unavailable', true) : undefined));
+    assert.equal(await fails(), 'unavailable');
+    assert.deepEqual(await page.evaluate(() => window.told), [id]);
+    shutOut(service, 401, 'unauthorized');
+    assert.equal(await fails(), 'unauthorized');
+    assert.deepEqual(await page.evaluate(() => window.told), [id, null]);
+    // Whoever was told that it is nobody is not told again.
+    assert.equal(await fails(), 'unauthorized');
+    assert.deepEqual(await page.evaluate(() => window.told), [id, null]);
+  }));
+
 test('a visitor who is shut out is told so, and asked to come in once', () => withPage(browser, plain,
   async ({ page, service }) => {
     await page.evaluate(() => app.me);
