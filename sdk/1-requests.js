@@ -15,7 +15,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const ATTEMPTS_MAX = 4;
 const BACKOFF_MIN_MS = 300;
 const BACKOFF_MAX_MS = 30_000;
-// The server sends at least a comment every 15 s; a stream silent for longer is dead.
+// The server sends at least a comment every 15 s: a stream that is silent for longer may be dead, and
+// one that is silent for much longer is.
+const STREAM_ALIVE_MS = 20_000;
 const STREAM_SILENCE_MAX_MS = 45_000;
 const FRAME_CHARS_MAX = 4_000_000;
 const PAGE_ROWS = 200;
