@@ -15,7 +15,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const ATTEMPTS_MAX = 4;
 const BACKOFF_MIN_MS = 300;
 const BACKOFF_MAX_MS = 30_000;
-// The server sends at least a comment every 15 s; a stream silent for longer is dead.
+// The server sends at least a comment every 15 s: a stream that is silent for longer may be dead, and
+// one that is silent for much longer is.
+const STREAM_ALIVE_MS = 20_000;
 const STREAM_SILENCE_MAX_MS = 45_000;
 const FRAME_CHARS_MAX = 4_000_000;
 const PAGE_ROWS = 200;
@@ -24,16 +26,12 @@ const ROWS_MAX = 10_000;
 class AppError extends Error {
   // Fields, not assignments: they work also where a page has frozen Error.prototype.
   name = 'AppError';
-  constructor(body, retryAfterMs = 0) {
-    super(body.message || body.code);
-    this.code = body.code;
-    this.status = body.status || 0;
-    this.hint = body.hint || '';
-    this.retryable = Boolean(body.retryable);
-    this.details = body.details || null;
-    this.required = body.required || null;
-    this.requestId = body.request_id || null;
-    this.retryAfterMs = retryAfterMs;
+  constructor({
+    code, message, status = 0, hint = '', retryable = false, details = null, required = null,
+    request_id: requestId = null,
+  }, retryAfterMs = 0) {
+    super(message || code);
+    Object.assign(this, { code, status, hint, retryable, details, required, requestId, retryAfterMs });
   }
 }
 
@@ -46,15 +44,16 @@ const backoff = (attempt) =>
   Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
 
 const sleep = (ms, signal) => new Promise((resolve) => {
+  // As options it brings the `signal` that takes both listeners away.
+  const ended = new AbortController();
   const done = () => {
+    ended.abort();
     clearTimeout(timer);
-    window.removeEventListener('online', done);
-    signal?.removeEventListener('abort', done);
     resolve();
   };
   const timer = setTimeout(done, ms);
-  window.addEventListener('online', done);
-  signal?.addEventListener('abort', done);
+  window.addEventListener('online', done, ended);
+  signal?.addEventListener('abort', done, ended);
 });
 
 const report = (callback, ...args) => {
@@ -163,10 +162,6 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
   hint: 'The answer did not come from the service itself, but from a proxy or network on the way.',
 }, wait);
 
-const parsed = (text) => {
-  try { return JSON.parse(text); } catch { return null; }
-};
-
 // One request, one answer, in bounded time. The service answers with nothing but objects.
 const exchange = async (method, path, options) => {
   const abort = new AbortController();
@@ -175,8 +170,9 @@ const exchange = async (method, path, options) => {
     const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
     if (!response.ok) throw await errorOf(response);
     if (response.status === 204) return null;
-    const text = await response.text().catch(() => { throw networkError('the answer broke off'); });
-    const answer = parsed(text);
+    const answer = await response.json().catch((cause) => {
+      if (cause.name !== 'SyntaxError') throw networkError('the answer broke off');
+    });
     if (answer && typeof answer === 'object') return answer;
     throw foreignError(response, true);
   } finally {
@@ -192,8 +188,7 @@ const withRetries = async (repeatable, send) => {
     try {
       return await send();
     } catch (error) {
-      const unknown = error.code === 'network' || error.status < 400;
-      const again = error instanceof AppError && error.retryable && (repeatable || !unknown);
+      const again = error.retryable && (repeatable || error.status >= 400);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
       await sleep(error.retryAfterMs || backoff(attempt - 1));
     }

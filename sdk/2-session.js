@@ -7,7 +7,7 @@ const watchers = new Set();
 let known = null;
 
 const announce = (me) => {
-  const now = JSON.stringify(me && [me.kind, me.id, me.role, me.custom_role]);
+  const now = me && JSON.stringify([me.kind, me.id, me.role, me.custom_role]);
   // What is live is the new visitor's from here on: its cursor fits no more, so rows are read anew.
   if (now !== known) reopen();
   known = now;
@@ -26,13 +26,23 @@ const onAuth = (callback, options) => {
   return () => { watchers.delete(watcher); };
 };
 
+// Whom the cookie or the token names now; null is nobody.
+const look = async () => {
+  try {
+    const found = await exchange('GET', 'session');
+    return found?.id ? found : null;
+  } catch (error) {
+    if (error.status === 401) return null;
+    throw error;
+  }
+};
+
 // Another tab may have signed in or out, or the visitor's role have changed.
 document.addEventListener('visibilitychange', async () => {
   if (document.visibilityState !== 'visible' || !(watchers.size || stream)) return;
-  const found = await exchange('GET', 'session')
-    .catch((error) => (error.status === 401 ? null : undefined));
-  if (found === undefined) return;
-  const me = found?.id ? found : null;
+  const before = session;
+  const me = await look().catch(() => undefined);
+  if (me === undefined || session !== before) return;
   session = me && Promise.resolve(me);
   announce(me);
 });
@@ -54,19 +64,28 @@ const signOut = async (options) => {
   announce(null);
 };
 
-// Its token has ended, or its cookie is gone: taken by another tab that left, cleared, run out.
-const isStale = ({ code }) => code === 'participant_token_invalid' || code === 'unauthorized';
+// Its token has ended, its cookie is gone (taken by another tab that left, cleared, run out), or the
+// app is.
+const isStale = ({ code }) =>
+  ['participant_token_invalid', 'unauthorized', 'app_not_found'].includes(code);
+
+// Runs `task` while no other page of the app runs one, as far as the browser can say so.
+const inTurn = async (task) => {
+  let ran = null;
+  await navigator.locks?.request('rookery.session', () => {
+    ran = task();
+    return ran;
+  }).catch(() => {});
+  return ran || task();
+};
 
 const openSession = async (renew) => {
-  if (!renew) {
-    const found = await withRetries(true, () => exchange('GET', 'session')).catch((error) => {
-      if (error.status === 401) return null;
-      throw error;
-    });
-    if (found?.id) return found;
-  }
+  const found = !renew && await withRetries(true, look);
+  if (found) return found;
   token = null;
-  const made = await withRetries(true, () => exchange('POST', 'session', { body: {} }));
+  // Of two pages that come at once the second brings the cookie that the first was given, and is told
+  // who that is. Without turns each would be somebody, and the browser keep one cookie.
+  const made = await withRetries(true, () => inTurn(() => exchange('POST', 'session', { body: {} })));
   const { token: secret, ...me } = made || {};
   if (SANDBOXED) token = secret || null;
   return me;
@@ -79,7 +98,11 @@ const participant = (stale) => {
     if (session === mine) announce(me);
     return me;
   }, (error) => {
-    if (session === mine) session = null;
+    if (session === mine) {
+      session = null;
+      // Whoever was somebody is not let in any more.
+      if (known && !error.retryable) announce(null);
+    }
     throw error;
   });
   session = mine;
@@ -93,7 +116,7 @@ const asParticipant = async (send) => {
   try {
     return await send();
   } catch (error) {
-    if (!(error instanceof AppError) || !isStale(error)) throw error;
+    if (!isStale(error)) throw error;
     await participant(used);
     return send();
   }

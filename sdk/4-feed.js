@@ -8,6 +8,19 @@ let stream = null;
 let caughtUp = null;
 // Opens the connection of the stream anew, if it has one.
 let reopen = () => {};
+// When that connection was begun, or heard last.
+let heard = 0;
+
+// A page that was put away, frozen, asleep or offline is told of no connection that died meanwhile. What
+// is evidently alive stays as it is, so of several such events at once one counts. Caught on their way
+// down: some of them are the document's, and do not rise to the window.
+const wake = ({ persisted }) => {
+  if (persisted || Date.now() - heard > STREAM_ALIVE_MS) reopen();
+};
+for (const type of ['pageshow', 'resume', 'visibilitychange', 'online']) {
+  window.addEventListener(type, wake, true);
+}
+
 // Lists run one after another: whoever lists second does so after the cursor was taken from
 // the first, so nothing can fall between its rows and the stream.
 let queue = Promise.resolve();
@@ -80,8 +93,14 @@ const readStream = async (signal, alive) => {
     left = true;
     stop();
   };
-  signal.addEventListener('abort', stop);
-  let watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+  signal.addEventListener('abort', stop, abort);
+  let watchdog;
+  const hear = () => {
+    heard = Date.now();
+    clearTimeout(watchdog);
+    watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+  };
+  hear();
   try {
     const response = await fetchOnce('GET', 'feed', {
       query: { since: cursor }, headers: { accept: 'text/event-stream' }, signal: abort.signal,
@@ -95,8 +114,7 @@ const readStream = async (signal, alive) => {
       });
       if (done) return;
       alive();
-      clearTimeout(watchdog);
-      watchdog = setTimeout(stop, STREAM_SILENCE_MAX_MS);
+      hear();
       rest += value;
       if (rest.length > FRAME_CHARS_MAX) throw networkError('an event is too long');
       const frames = rest.split(/\r?\n\r?\n/);
@@ -118,11 +136,12 @@ const readStream = async (signal, alive) => {
     }
   } catch (error) {
     if (!left) throw error;
+    // What was left on purpose has not failed: the next one comes after the shortest wait.
+    alive();
   } finally {
     caughtUp = null;
     clearTimeout(watchdog);
-    signal.removeEventListener('abort', stop);
-    abort.abort();
+    stop();
   }
 };
 

@@ -128,7 +128,7 @@ declare namespace Rookery {
     };
     /** Who the visitor is; without a session it becomes an anonymous participant. */
     readonly me: Promise<Me>;
-    /** Calls back with who the visitor is, at once and whenever that changes; null after signing out. */
+    /** Calls back with who the visitor is, at once and whenever that changes; null is nobody, until the next call. */
     onAuth(callback: (me: Me | null) => void, options?: { onError?: (error: AppError) => void }): () => void;
     /** Leaves the page to sign in, and comes back to `returnTo`, a path of this app. */
     signIn(options?: { returnTo?: string }): Promise<never>;

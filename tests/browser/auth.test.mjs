@@ -46,6 +46,91 @@ test('a page whose cookie another tab took writes as a new participant', () => w
     assert.equal(service.seen('POST', 'session').length, 2);
   }));
 
+test('two pages that come at once are one participant', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    const other = await page.context().newPage();
+    await other.goto(service.url);
+    const atOnce = (visit) => Promise.all([page, other].map((it) => it.evaluate(visit)));
+    // Whoever asks first to become somebody is answered when the other asks too, or waits for its turn.
+    const asksFirst = () => {
+      const turn = until(page, async () => (await navigator.locks.query()).pending.length).catch(plain);
+      let both;
+      const asked = new Promise((resolve) => { both = resolve; });
+      let first = true;
+      service.faults = [async (r) => {
+        if (r.method !== 'POST' || r.path !== 'session') return undefined;
+        if (!first) both();
+        first = false;
+        await Promise.race([asked, turn]);
+        return undefined;
+      }];
+    };
+    asksFirst();
+    const [one, two] = await atOnce(async () => (await app.me).id);
+    assert.equal(one, two);
+    assert.deepEqual(await atOnce(async () => (await app.collection('notes').create({})).creator.id), [one, one]);
+    // The same where both find that they are nobody any more.
+    service.sessions.clear();
+    asksFirst();
+    await atOnce(() => app.collection('notes').list());
+    const [again, too] = await atOnce(async () => (await app.me).id);
+    assert.equal(again, too);
+    assert.notEqual(again, one);
+    assert.equal(service.sessions.size, 1);
+  }));
+
+// Keeps what onAuth tells, and what a subscription does.
+const watch = (page) => page.evaluate(() => {
+  Object.assign(window, { told: [], failed: [] });
+  app.onAuth((me) => window.told.push(me && me.id));
+  app.collection('notes').subscribe(() => {}, {
+    onSync: () => { window.live = true; }, onError: (e) => window.failed.push(e.code),
+  });
+});
+const shutOut = (service, status, code) => {
+  service.sessions.clear();
+  service.faults.push((r) => (r.path === 'session' || r.path === 'feed'
+    ? service.refuse(status, code) : undefined));
+};
+
+for (const [status, code] of [[401, 'unauthorized'], [401, 'participant_token_invalid'], [404, 'app_not_found']]) {
+  test(`onAuth tells that the session has ended under live rows (${code})`, () => withPage(browser, plain,
+    async ({ page, service }) => {
+      await watch(page);
+      await until(page, () => window.live);
+      const { id } = await page.evaluate(() => app.me);
+      shutOut(service, status, code);
+      for (const { res } of service.streams) {
+        res.end(`event: error\ndata: {"error":{"code":"${code}","status":${status}}}\n\n`);
+      }
+      await until(page, () => window.failed.length && window.told.length > 1);
+      assert.deepEqual(await page.evaluate(() => [window.told, window.failed]), [[id, null], [code]]);
+    }));
+}
+
+test('onAuth tells that the session has ended where a call finds it so', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.id));
+    });
+    const { id } = await page.evaluate(() => app.me);
+    const fails = () => page.evaluate(() => app.collection('notes').list().catch((e) => e.code));
+    // Whoever cannot be asked says nothing of it.
+    service.sessions.clear();
+    let busy = 4;
+    service.faults.push((r) => (r.path === 'session' && busy-- > 0
+      ? service.refuse(503, 'unavailable', true) : undefined));
+    assert.equal(await fails(), 'unavailable');
+    assert.deepEqual(await page.evaluate(() => window.told), [id]);
+    shutOut(service, 401, 'unauthorized');
+    assert.equal(await fails(), 'unauthorized');
+    assert.deepEqual(await page.evaluate(() => window.told), [id, null]);
+    // Whoever was told that it is nobody is not told again.
+    assert.equal(await fails(), 'unauthorized');
+    assert.deepEqual(await page.evaluate(() => window.told), [id, null]);
+  }));
+
 test('a visitor who is shut out is told so, and asked to come in once', () => withPage(browser, plain,
   async ({ page, service }) => {
     await page.evaluate(() => app.me);

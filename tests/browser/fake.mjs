@@ -161,7 +161,7 @@ export class FakeService {
     const cookie = /service_participant=(\w+)/.exec(request.headers.cookie || '');
     const token = request.headers['x-service-participant-token'] || (cookie && cookie[1]);
     const { method, path } = request;
-    if (path === 'session' && method === 'POST') {
+    if (path === 'session' && method === 'POST' && !this.sessions.has(token)) {
       const made = randomBytes(8).toString('hex');
       this.sessions.add(made);
       return [201, { kind: 'anonymous', id: `anon_${made}`, role: this.role, token: made },
@@ -175,6 +175,7 @@ export class FakeService {
     // Nobody may read what everybody may, and change nothing.
     if (!token && method !== 'GET') return this.refuse(401, 'unauthorized');
     const me = { kind: 'anonymous', id: token ? `anon_${token}` : null };
+    // To whoever is a participant already, a POST says the same.
     if (path === 'session') return [200, { ...me, role: this.role }];
     if (path === 'access') return [200, { collections: this.access }];
     if (path === 'challenge') return [200, this.task()];

@@ -5,7 +5,7 @@
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { launch, onPage } from './harness.mjs';
+import { launch, onPage, until } from './harness.mjs';
 import { picture } from './sound.mjs';
 
 const { SITE_URL, APP_URL, PRIVATE_URL, CHALLENGED_URL, HOSTILE_URL, OWNER } = process.env;
@@ -36,7 +36,18 @@ test('a private app opens by signing in, and not without', () => onPage(browser,
     const me = await page.evaluate(async () => app.me);
     assert.deepEqual([me.kind, me.role], ['human', 'owner']);
     assert.equal(await page.evaluate(() => document.cookie), '', 'no script reads the token');
+    // Its session ends, and a second page that shows hears so by its feed.
+    const second = await page.context().newPage();
+    await second.goto(PRIVATE_URL);
+    await second.evaluate(() => new Promise((live) => {
+      window.told = [];
+      app.onAuth((it) => window.told.push(it && it.role));
+      app.collection('notes').subscribe(() => {}, { onSync: live, onError: () => {} });
+    }));
     await page.evaluate(async () => app.signOut());
+    await until(second, () => window.told.length > 1);
+    assert.deepEqual(await second.evaluate(() => window.told), ['owner', null]);
+    await second.close();
     await page.reload();
     await page.getByText('This app is private').waitFor();
   }));

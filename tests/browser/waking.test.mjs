@@ -1,0 +1,85 @@
+// A page that was put away, frozen, asleep or offline: its stream is dead, and nobody says so.
+import { test, before, after } from 'node:test';
+import assert from 'node:assert/strict';
+import { launch, withPage, until } from './harness.mjs';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+const withNotes = (service) => service.write('notes', 'a', { t: 1 });
+const opened = (service) => service.seen('GET', 'feed').length;
+const shows = (page, wanted) => until(page, (t) => window.rows[0]?.data.t === t, wanted);
+
+// From here on the page's timers stand still: no watchdog looks after the stream.
+const follow = async (page) => {
+  await page.evaluate(() => new Promise((live) => {
+    app.collection('notes').subscribe((rows) => { window.rows = rows; }, { onSync: live });
+  }));
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1000);
+};
+
+// The connection stays as it is, and nothing comes by it any more.
+const strand = (service) => {
+  service.streams.clear();
+  service.write('notes', 'a', { t: 2 });
+};
+const sleepFor = (page, ms) => page.clock.setSystemTime(Date.now() + ms);
+
+const fire = (page, ...names) => page.evaluate((types) => {
+  for (const type of types) {
+    const event = type === 'pageshow' ? new PageTransitionEvent(type, { persisted: true }) : new Event(type);
+    (type === 'resume' || type === 'visibilitychange' ? document : window).dispatchEvent(event);
+  }
+}, names);
+
+// Runs `wake`, and the page's timers for as long as the shortest wait; its row is there at once.
+const isLiveAfter = async (page, service, wake) => {
+  const asked = page.waitForRequest((r) => r.url().includes('since='));
+  await wake();
+  await page.clock.runFor(1000);
+  await asked;
+  await shows(page, 2);
+  assert.equal(opened(service), 2, 'the stream was opened once more');
+  assert.equal(service.seen('GET', 'collections/notes').length, 1, 'no second list');
+};
+
+for (const type of ['visibilitychange', 'online', 'resume', 'pageshow']) {
+  test(`a page that slept is live at once (${type})`, () => withPage(browser, withNotes,
+    async ({ page, service }) => {
+      await follow(page);
+      strand(service);
+      // A page that comes back from the browser's cache has lost its connections, however old.
+      if (type !== 'pageshow') await sleepFor(page, 60_000);
+      await isLiveAfter(page, service, () => fire(page, type));
+    }));
+}
+
+test('all that tells a page that it slept opens its feed once', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    strand(service);
+    await sleepFor(page, 60_000);
+    const all = ['resume', 'pageshow', 'visibilitychange', 'online'];
+    await isLiveAfter(page, service, () => fire(page, ...all, ...all));
+    // It was opened a moment ago: that is evidence enough.
+    await fire(page, 'resume', 'visibilitychange', 'online');
+    await page.clock.runFor(1000);
+    service.write('notes', 'a', { t: 3 });
+    await shows(page, 3);
+    assert.equal(opened(service), 2);
+  }));
+
+test('a stream that is evidently alive is left alone', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await sleepFor(page, 60_000);
+    service.write('notes', 'a', { t: 2 });
+    await shows(page, 2);
+    await fire(page, 'resume', 'visibilitychange', 'online');
+    await page.clock.runFor(1000);
+    service.write('notes', 'a', { t: 3 });
+    await shows(page, 3);
+    assert.equal(opened(service), 1);
+  }));
