@@ -1,6 +1,12 @@
 //! What only SQLite has: a folder with one process, a file with an identity, backup and restore.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    future::{Future as _, poll_fn},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    task::Poll,
+};
 
 use rookery_domain::app::AppRecord;
 use rookery_storage::{
@@ -88,6 +94,38 @@ fn who_holds_the_baton_keeps_cold_writes_waiting() {
         drop(held);
         write.await.unwrap().unwrap();
         assert_eq!(meta::get(&test.db, "k").await.unwrap().as_deref(), Some("v"));
+    });
+}
+
+#[test]
+fn the_writer_waits_for_one_cold_write_however_many_there_are() {
+    on_sqlite(async |test: &TestDb| {
+        let Db::Sqlite(sqlite) = &test.db else { unreachable!() };
+        let baton = sqlite.baton();
+        let held = baton.lock().await;
+        let cold: Vec<_> = (0..20)
+            .map(|n| {
+                let db = test.db.clone();
+                tokio::spawn(async move { meta::set(&db, &format!("k{n}"), "v").await })
+            })
+            .collect();
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        let mut writer = Box::pin(baton.clone().lock_owned());
+        let asked = poll_fn(|cx| Poll::Ready(writer.as_mut().poll(cx))).await;
+        assert!(asked.is_pending());
+        drop(held);
+        let turn = writer.await;
+        let mut written = 0;
+        for n in 0..20 {
+            written += usize::from(meta::get(&test.db, &format!("k{n}")).await.unwrap().is_some());
+        }
+        assert!(written <= 1, "{written} went before it");
+        drop(turn);
+        for write in cold {
+            write.await.unwrap().unwrap();
+        }
     });
 }
 

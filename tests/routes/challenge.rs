@@ -85,15 +85,19 @@ async fn an_answer_is_good_for_its_collection_and_ten_minutes() {
 }
 
 #[tokio::test]
-async fn a_refused_write_does_not_spend_its_answer() {
+async fn a_refused_write_spends_its_answer_once_it_was_looked_at() {
     let rows = Rows::start().await;
     let token = quick(&rows, "guarded");
-    let large = json!({"on": "n", "data": {"m": 1}});
-    post(&rows, "guarded", &token, large).await.error(ErrorCode::InvalidRequest);
+    let both = json!({"on": "n", "key": "k", "data": {"n": 1}});
+    post(&rows, "guarded", &token, both).await.error(ErrorCode::InvalidRequest);
+    // The challenge never came into it.
     let taken = json!({"data": {"n": 1}});
-    post(&rows, "guarded", &quick(&rows, "guarded"), taken.clone()).await.expect(201);
-    post(&rows, "guarded", &token, taken).await.error(ErrorCode::UniqueConflict);
-    post(&rows, "guarded", &token, json!({"data": {"n": 2}})).await.expect(201);
+    post(&rows, "guarded", &token, taken.clone()).await.expect(201);
+    let token = quick(&rows, "guarded");
+    post(&rows, "guarded", &token, taken.clone()).await.error(ErrorCode::UniqueConflict);
+    // It does not serve to try out one value after another.
+    let again = post(&rows, "guarded", &token, json!({"data": {"n": 2}})).await;
+    again.error(ErrorCode::ChallengeVerificationFailed);
 }
 
 #[tokio::test]
@@ -104,12 +108,13 @@ async fn one_answer_serves_a_batch_and_a_missing_one_refuses_it_whole() {
     let token = quick(&rows, "guarded");
     post(&rows, "guarded/batch", &token, batch).await.expect(200);
     assert_eq!(rows.get("guarded/count").await.expect(200)["count"], 2);
-    // A batch of which nothing is written spends nothing.
+    // A batch of which nothing is written spends its answer as well.
     let token = quick(&rows, "guarded");
     let taken = json!({"rows": [{"data": {"n": 1}}, {"data": {"n": 2}}]});
     let answer = post(&rows, "guarded/batch", &token, taken).await.expect(200);
     assert_eq!(answer["results"][1]["error"]["code"], "unique_conflict");
-    post(&rows, "guarded", &token, json!({"data": {"n": 3}})).await.expect(201);
+    let spent = post(&rows, "guarded", &token, json!({"data": {"n": 3}})).await;
+    spent.error(ErrorCode::ChallengeVerificationFailed);
     let upsert = json!({"on": "n", "data": {"n": 1}});
     rows.post("guarded", upsert).await.error(ErrorCode::ChallengeRequired);
     rows.patch("guarded/none", json!({"data": {}})).await.error(ErrorCode::RowNotFound);

@@ -36,13 +36,15 @@ async fn each_operation_is_allowed_by_its_name_only() {
     for allowed in ["read", "create", "update", "delete", "count"] {
         let service =
             Service::of(&site, json!({"collections": ["safe"], "operations": [allowed]})).await;
-        let data = json!({"data": {}});
+        let (data, feed) = (json!({"data": {}}), "/feed?collection=safe&wait=0");
         let asked = [
             ("read", service.ask(Method::GET, "safe").await),
             ("read", service.ask(Method::GET, "safe/k").await),
             ("create", service.send(Method::POST, "safe", data.clone()).await),
             ("update", service.send(Method::PATCH, "safe/k", data).await),
             ("count", service.ask(Method::GET, "safe/count").await),
+            // It would wait for nothing.
+            ("read", Answer::of(site.with(&service.token, Method::GET, feed)).await),
         ];
         for (operation, answer) in asked {
             if operation == allowed {

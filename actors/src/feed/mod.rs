@@ -13,7 +13,7 @@ pub use history::HISTORY_EVENTS_MAX;
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp, event::Event, principal::Caller,
+    Error, ErrorCode, Result, Timestamp, access::Access, event::Event, principal::Caller,
     query::cursor::FeedCursor, time::DAY_S,
 };
 
@@ -30,8 +30,8 @@ pub const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Wait of a poll that does not say.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(25);
 /// Bytes of events after which a page ends, whatever was asked for: an event may hold a whole row,
-/// and a page is in memory until its reader has taken it.
-const PAGE_BYTES: usize = 256 << 10;
+/// and a page is in memory until its reader has taken it, which some never do.
+const PAGE_BYTES: usize = 64 << 10;
 /// Events read from storage at a time.
 const CHUNK_EVENTS: usize = 128;
 /// Events that one poll looks at before it answers, however few of them its caller sees.
@@ -80,12 +80,13 @@ impl AppHandle {
     ///
     /// # Errors
     /// `resync_required` when the cursor lies below the retention floor or what the caller may
-    /// read has changed; `invalid_request` for a token that is none; those of a read.
+    /// read has changed; `invalid_request` for a token that is none; `credential_scope_forbidden` for a
+    /// collection that a credential may not read; those of a read.
     pub async fn feed(&self, caller: &Caller, query: &FeedQuery) -> Result<FeedPage> {
         let key = &self.env().key;
         let view = self.view(caller).await?;
         if let Some(name) = &query.collection {
-            view.shelf(name)?;
+            Access::new(&view.standing, &view.shelf(name)?.decl).follow()?;
         }
         let Some(token) = &query.since else {
             let cursor = view.feed_cursor(view.root.seq).to_token(key, self.id());

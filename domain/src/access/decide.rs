@@ -48,6 +48,15 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// The feed of this collection alone: open to every caller, who hears of what it may read, but a
+    /// credential that may not read here would wait for nothing.
+    ///
+    /// # Errors
+    /// `credential_scope_forbidden`.
+    pub fn follow(&self) -> Result<()> {
+        self.credential(Operation::Read).map(drop)
+    }
+
     /// One row by key; `None` when there is no live one.
     ///
     /// # Errors

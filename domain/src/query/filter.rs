@@ -81,7 +81,9 @@ impl Compiler<'_> {
     fn count(&mut self, nodes: usize) -> Result<()> {
         self.nodes += nodes;
         if self.nodes > FILTER_NODES_MAX {
-            return Err(invalid(format!("has more than {FILTER_NODES_MAX} tests and values")));
+            return Err(invalid(format!(
+                "has more than {FILTER_NODES_MAX} parts: objects, tests and values"
+            )));
         }
         Ok(())
     }

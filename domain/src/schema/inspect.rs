@@ -167,10 +167,6 @@ impl Walk {
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 self.fault(place.pointer, "references are not resolved: inline the schema");
             }
-            "$id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" => self.fault(
-                place.pointer,
-                format!("{keyword} has no use where references are not resolved: leave it out"),
-            ),
             "$schema" if value.as_str().map(|uri| uri.trim_end_matches('#')) != Some(DIALECT) => {
                 self.fault(place.pointer, format!("the dialect is {DIALECT:?} and no other"));
             }
@@ -219,7 +215,7 @@ impl Walk {
             Value::Object(map) => {
                 for (name, member) in map {
                     let pointer = format!("{}/{}", place.pointer, escaped(name));
-                    if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef" | "$id") {
+                    if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") {
                         self.keyword(name, member, below(&place, &pointer));
                     } else {
                         self.unknown(member, below(&place, &pointer));

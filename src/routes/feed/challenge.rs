@@ -82,7 +82,7 @@ impl From<&Siteverify> for WidgetRecord {
 ///
 /// Its answer is base64 over the JSON `{algorithm, challenge, number, salt, signature}`, goes into
 /// `x-service-challenge-token` of one create, upsert or batch within ten minutes, and is spent by
-/// it.
+/// it, also when the write is refused for another reason.
 #[utoipa::path(
     get,
     path = "/v1/apps/{id}/challenge",

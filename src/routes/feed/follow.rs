@@ -30,7 +30,11 @@ use crate::{
 };
 
 /// What the feed itself may answer.
-pub const ERRORS: &[ErrorCode] = &[ErrorCode::CollectionNotFound, ErrorCode::ResyncRequired];
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::CollectionNotFound,
+    ErrorCode::CredentialScopeForbidden,
+    ErrorCode::ResyncRequired,
+];
 
 /// How a browser says where its stream broke off.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

@@ -6,7 +6,7 @@ use std::{convert::Infallible, fmt::Write as _, time::Duration};
 use axum::{body::Body, response::Response};
 use futures::stream;
 use http::{HeaderName, HeaderValue, header};
-use rookery_actors::feed::{FeedPage, FeedQuery};
+use rookery_actors::feed::{FeedEvent, FeedPage, FeedQuery};
 use rookery_domain::Error;
 
 use super::follow::EVENT_STREAM;
@@ -19,6 +19,8 @@ use crate::{
 
 /// A silent stream gets a comment this often, so that neither end takes it for dead.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// What a frame has beside its cursor and its event.
+const FRAME_BYTES: usize = "id: \ndata: \n\n".len();
 /// Tells nginx and its like not to hold the stream back.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -119,7 +121,10 @@ impl Stream {
 /// behind them follows where the client has `caught_up` with that, and, with a comment, in a
 /// silence, so that its `Last-Event-ID` moves on.
 fn frames(page: &FeedPage, caught_up: &mut bool) -> String {
-    let mut out = String::new();
+    // No more than is needed: it is kept until the client has read it.
+    let frame = |event: &FeedEvent| FRAME_BYTES + event.cursor.len() + event.json.len();
+    let events: usize = page.events.iter().map(frame).sum();
+    let mut out = String::with_capacity(events + 2 * FRAME_BYTES + page.cursor.len());
     for event in &page.events {
         // Writing to a String cannot fail.
         let _ = write!(out, "id: {}\ndata: {}\n\n", event.cursor, event.json);

@@ -77,8 +77,9 @@ struct Inner {
     readers: SqlitePool,
     baton: Arc<Mutex<()>>,
     soundness: Soundness,
-    /// The cold path's write connection while nobody uses it; taken with the baton in hand.
-    cold: parking_lot::Mutex<Option<SqliteConnection>>,
+    /// The cold path's write connection. Its transactions wait for it first and for the baton then, so
+    /// that the writer thread waits for one of them at most, however many there are.
+    cold: Mutex<Option<SqliteConnection>>,
     /// Idle connections of the hot path's driver, for loading apps.
     loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
     loading: Offload,
@@ -132,7 +133,7 @@ impl SqliteDb {
             readers,
             baton: Arc::default(),
             soundness: Soundness::default(),
-            cold: parking_lot::Mutex::new(Some(cold)),
+            cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
             loading: Offload::default(),
             lock: parking_lot::Mutex::new(Some(lock)),
@@ -181,9 +182,9 @@ impl SqliteDb {
     pub(super) async fn close(&self) {
         self.0.readers.close().await;
         self.0.loaders.lock().clear();
+        let mut cold = self.0.cold.lock().await;
         let _baton = self.0.baton.lock().await;
-        let cold = self.0.cold.lock().take();
-        if let Some(cold) = cold
+        if let Some(cold) = cold.take()
             && let Err(error) = cold.close().await
         {
             tracing::warn!(%error, "the database was not closed cleanly");
@@ -196,13 +197,13 @@ impl SqliteDb {
         input: &I,
         body: Body<I, O>,
     ) -> Result<O, Attempt> {
+        let mut cold = self.0.cold.lock().await;
         let _baton = self.0.baton.lock().await;
         if self.0.lock.lock().is_none() {
             // The folder may be another process's by now.
             return Err(Attempt::Final(StorageError::Aborted("the database is closed".into())));
         }
-        let idle = self.0.cold.lock().take();
-        let conn = match idle {
+        let conn = match cold.take() {
             Some(conn) => conn,
             None => self
                 .0
@@ -222,7 +223,7 @@ impl SqliteDb {
         let roll_back = result.is_err() || tx.is_doomed();
         let ending = tx.control(if roll_back { "rollback" } else { "commit" }).await;
         match ending {
-            Ok(()) => *self.0.cold.lock() = tx.into_sqlite(),
+            Ok(()) => *cold = tx.into_sqlite(),
             Err(error) => {
                 close(tx).await;
                 if !roll_back {

@@ -135,8 +135,9 @@ impl Decision<'_> {
         self.working.root.collections[shelf].decl.clone()
     }
 
-    /// Runs `write` under the collection's challenge, if it asks for one. The answer is spent only
-    /// if the write succeeds.
+    /// Runs `write` under the collection's challenge, if it asks for one. An answer that was looked at
+    /// is spent, whatever comes of the write: else one would do to try out unique values for as long
+    /// as it holds. Where nothing is written, only this actor remembers it.
     fn challenged(
         &mut self,
         collection: &str,
@@ -147,17 +148,20 @@ impl Decision<'_> {
         if self.working.root.collections[shelf].decl.challenge {
             self.proof = Proof::Unchecked(answer);
         }
-        let reply = write(self, shelf)?;
+        let reply = write(self, shelf);
         match std::mem::replace(&mut self.proof, Proof::Unneeded) {
             // Also where a batch put it among its results: one answer, one request.
             Proof::Refused(error) => return Err(error),
-            Proof::Given(solved) if reply.succeeded() => self.spend(solved),
-            // Of a batch nothing was written.
-            Proof::Given(_) => {}
+            Proof::Given(solved) => {
+                self.working.private.spent.insert(solved.id, solved.expires_at, self.now);
+                if reply.as_ref().is_ok_and(Reply::succeeded) {
+                    self.keep_spent(solved);
+                }
+            }
             // Nothing came as far as the challenge.
             Proof::Unneeded | Proof::Unchecked(_) => {}
         }
-        Ok(reply)
+        reply
     }
 
     /// Checks the request's challenge answer, once: called as soon as a write is known to be
@@ -177,9 +181,8 @@ impl Decision<'_> {
         }
     }
 
-    fn spend(&mut self, solved: challenge::Solved) {
-        let (now, challenge::Solved { id, expires_at }) = (self.now, solved);
-        self.working.private.spent.insert(id, expires_at, now);
+    /// Has a spent answer written with the rest; it is good again if that is not committed.
+    fn keep_spent(&mut self, challenge::Solved { id, expires_at }: challenge::Solved) {
         self.working.open.journal.push(Undo::Spent(id));
         self.working.open.spent.push(SpentChallenge { id, expires_at });
     }
