@@ -140,15 +140,10 @@ impl Rooms {
             key.clone(),
         )
         .await?;
-        let directory = Directory::start(
-            db.clone(),
-            clock.clone(),
-            key.clone(),
-            &runtime,
-            DirectoryOptions::default(),
-        )
-        .await
-        .map_err(BootError::Directory)?;
+        let directory =
+            Directory::start(db.clone(), clock.clone(), key.clone(), &runtime, directory(config))
+                .await
+                .map_err(BootError::Directory)?;
         let domains = runtime.domains().clone();
         Ok(Self { db, writer, runtime, directory, domains, key })
     }
@@ -204,6 +199,12 @@ fn unopened(config: &Config, error: StorageError) -> BootError {
         _ => "storage.database_url",
     };
     BootError::Unopened { setting, error }
+}
+
+/// How the directory is set up.
+fn directory(config: &Config) -> DirectoryOptions {
+    let fresh_visitors_max = config.limits.max_fresh_visitors_per_app;
+    DirectoryOptions { fresh_visitors_max, ..DirectoryOptions::default() }
 }
 
 /// The settings of the runtime.

@@ -35,6 +35,8 @@ pub struct Limits {
     pub max_storage_bytes_per_app: u64,
     /// Bytes of one row's data.
     pub row_bytes_max: usize,
+    /// Visitors of one app, of each way they come, that have left nothing there yet.
+    pub max_fresh_visitors_per_app: u64,
     /// Collections one manifest may declare. `MAX_COLLECTIONS_PER_APP`.
     pub max_collections_per_app: usize,
     /// Entries of `embeds`. `MAX_EMBEDS`.
@@ -74,6 +76,7 @@ impl Default for Limits {
             max_rows_per_app: 1_000,
             max_storage_bytes_per_app: 32 << 20,
             row_bytes_max: 64 << 10,
+            max_fresh_visitors_per_app: 10_000,
             max_collections_per_app: 50,
             max_embeds: 50,
             max_external_hosts: 50,

@@ -16,9 +16,9 @@ pub fn read<'a>(headers: &'a HeaderMap, state: &AppState) -> Option<&'a str> {
     cookie::read(headers, name(state))
 }
 
-/// Gives the browser the token of a visit to the app `slug` for as long as it is good.
+/// Gives the browser the token of a visit to the app `slug` for as long as it may be good.
 pub fn set(headers: &mut HeaderMap, visit: &Visit, slug: &str, state: &AppState) {
-    let max_age_s = visit.participant.expires_at.seconds_since(state.clock.now());
+    let max_age_s = visit.may_last_until().seconds_since(state.clock.now());
     let path = state.origins.app_base_path(slug);
     cookie(state, &path).set(headers, visit.token.expose(), max_age_s);
 }

@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::versions::NewVersion;
+use crate::{participants::LASTING_TTL_S, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -17,6 +17,7 @@ use rookery_domain::{
     limits::AppsMax,
     members::Member,
     previews::Preview,
+    principal::PrincipalKind,
     row::{Row, write_json_string},
     trace::Trace,
 };
@@ -82,6 +83,21 @@ impl Group {
         let version = self.app_write.as_ref().and_then(|write| write.version.as_ref());
         let version = version.map_or(0, |version| version.content_bytes());
         entries * ENTRY_BYTES + rows + events + answers + version
+    }
+
+    /// The visitors with a token alone who leave something in this group, and until when each is kept
+    /// if it is the first time.
+    pub(crate) fn visitors(&self) -> Vec<([u8; 16], Timestamp)> {
+        let mut seen: Vec<([u8; 16], Timestamp)> = Vec::new();
+        for Event { by, at, .. } in self.events.iter().map(|event| &**event) {
+            if matches!(by.kind, PrincipalKind::Anonymous | PrincipalKind::Grant) {
+                seen.push((by.id, at.plus_seconds(LASTING_TTL_S)));
+            }
+        }
+        // A statement may change a row once.
+        seen.sort_unstable();
+        seen.dedup_by_key(|(id, _)| *id);
+        seen
     }
 
     /// Bytes that it adds to what the app keeps beside its rows: events and answers.

@@ -5,14 +5,15 @@ use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 use crate::{
     db::{Db, args},
     error::Result,
+    participants::GRACE_S,
 };
 
 /// Rows that one statement deletes at most.
 pub const CHUNK: u32 = 500;
 
 /// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app,
-/// participants and rotated-out tokens of credentials that ended before this. One chunk of each;
-/// `true` when more may be left.
+/// and rotated-out tokens of credentials that ended before this, and participants that ended
+/// [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -30,8 +31,6 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
              (select id from sessions where expires_at < $1 limit $2)",
         "delete from session_grants where hash in
              (select hash from session_grants where expires_at < $1 limit $2)",
-        "delete from participants where id in
-             (select id from participants where expires_at < $1 limit $2)",
         "delete from idp_flows where hash in
              (select hash from idp_flows where expires_at < $1 limit $2)",
         "delete from credential_tokens where hash in
@@ -41,6 +40,10 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
     for sql in statements {
         more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
     }
+    let participants = "delete from participants where id in
+             (select id from participants where expires_at < $1 limit $2)";
+    let ended_before = ended_before.plus_seconds(-GRACE_S);
+    more |= db.execute(participants, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
     Ok(more)
 }
 

@@ -3,6 +3,7 @@
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId, ParticipantId},
+    time::DAY_S,
 };
 
 use crate::{
@@ -10,6 +11,17 @@ use crate::{
     decode,
     error::{Result, StorageError},
 };
+
+/// Seconds that the token of an anonymous visitor is good for once it has left something in the app:
+/// it is all that makes it the creator of its rows, so it lasts.
+pub const LASTING_TTL_S: i64 = 365 * DAY_S;
+
+/// Seconds that a visitor is kept after its end, so that one who was let in just before it is there
+/// still when its first write commits. No request takes as long.
+pub const GRACE_S: i64 = 300;
+
+/// Visitors that one transaction of [`forget_fresh`] forgets at most.
+pub const FRESH_CHUNK: u32 = 500;
 
 /// How a visitor came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,14 +84,27 @@ pub struct Participant {
     pub created_at: Timestamp,
     /// When its token ends.
     pub expires_at: Timestamp,
+    /// Whether it is kept until then. One that has left nothing in the app yet is forgotten sooner
+    /// where newer ones need its room; the commit of the first thing that it leaves sets this.
+    pub lasting: bool,
 }
 
-type Columns =
-    (Vec<u8>, Vec<u8>, Vec<u8>, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>, i64, i64);
+type Columns = (
+    Vec<u8>,
+    Vec<u8>,
+    Vec<u8>,
+    i64,
+    Option<Vec<u8>>,
+    Option<Vec<u8>>,
+    Option<Vec<u8>>,
+    i64,
+    i64,
+    i64,
+);
 
 impl Participant {
     fn decode(columns: Columns) -> Result<Self> {
-        let (id, hash, app, kind, human, via, minted_by, created, expires) = columns;
+        let (id, hash, app, kind, human, via, minted_by, created, expires, lasting) = columns;
         Ok(Self {
             id: decode::id("participants.id", &id)?,
             hash: decode::fixed("participants.hash", &hash)?,
@@ -90,6 +115,7 @@ impl Participant {
             minted_by: decode::fixed_opt("participants.minted_by", minted_by.as_deref())?,
             created_at: Timestamp(created),
             expires_at: Timestamp(expires),
+            lasting: lasting != 0,
         })
     }
 }
@@ -101,8 +127,8 @@ impl Participant {
 pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
     db.execute(
         "insert into participants
-             (id, hash, app_id, kind, human, via, minted_by, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+             (id, hash, app_id, kind, human, via, minted_by, created_at, expires_at, lasting)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         args![
             visitor.id,
             visitor.hash,
@@ -113,6 +139,7 @@ pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
             visitor.minted_by,
             visitor.created_at,
             visitor.expires_at,
+            i64::from(visitor.lasting),
         ],
     )
     .await?;
@@ -125,7 +152,8 @@ pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
 /// Any [`StorageError`].
 pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Participant>> {
     db.optional(
-        "select id, hash, app_id, kind, human, via, minted_by, created_at, expires_at
+        "select id, hash, app_id, kind, human, via, minted_by, created_at, expires_at,
+                lasting
          from participants where hash = $1 and expires_at > $2",
         args![hash, now],
     )
@@ -169,6 +197,48 @@ pub async fn revoke_in_app(db: &Db, app: AppId, human: HumanId) -> Result<()> {
                 "delete from participants where human = $1 and app_id = $2",
             ] {
                 tx.execute(sql, args![*human, *app]).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}
+
+/// Visitors of `app` that came like this and have left nothing there yet, beyond the `kept` newest of
+/// them: the newest [`FRESH_CHUNK`] of those, each with its token's hash.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn fresh_beyond(
+    db: &Db,
+    app: AppId,
+    kind: ParticipantKind,
+    kept: u64,
+) -> Result<Vec<(ParticipantId, [u8; 32])>> {
+    let found: Vec<(Vec<u8>, Vec<u8>)> = db
+        .all(
+            "select id, hash from participants
+             where app_id = $1 and kind = $2 and lasting = 0
+             order by id desc limit $3 offset $4",
+            args![app, kind.code(), FRESH_CHUNK, kept],
+        )
+        .await?;
+    let decoded = found.iter().map(|(id, hash)| {
+        Ok((decode::id("participants.id", id)?, decode::fixed("participants.hash", hash)?))
+    });
+    decoded.collect()
+}
+
+/// Forgets these visitors, but for those that have left something meanwhile.
+///
+/// # Errors
+/// Any [`StorageError`].
+pub async fn forget_fresh(db: &Db, visitors: Vec<ParticipantId>) -> Result<()> {
+    db.transaction(visitors, |tx, visitors| {
+        Box::pin(async move {
+            for visitor in visitors {
+                let sql = "delete from participants where id = $1 and lasting = 0";
+                tx.execute(sql, args![*visitor]).await?;
             }
             Ok(())
         })

@@ -185,6 +185,7 @@ pub(crate) fn visitor(kind: ParticipantKind) -> Participant {
         minted_by: None,
         created_at: NOW,
         expires_at: NOW.plus_seconds(60),
+        lasting: false,
     }
 }
 

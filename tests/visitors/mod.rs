@@ -5,6 +5,7 @@ mod access;
 mod authorize;
 pub mod browser;
 mod feed;
+mod fresh;
 mod limits;
 mod packed;
 mod page;

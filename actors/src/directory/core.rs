@@ -12,8 +12,8 @@ use rookery_storage::Db;
 use tokio::sync::Semaphore;
 
 use super::{
-    DirectoryOptions, credentials::Known, guesses::Guesses, memory::Memory, mutation::Mutation,
-    once::Gates, participants::Cache, touches::Touches,
+    DirectoryOptions, credentials::Known, fresh::Fresh, guesses::Guesses, memory::Memory,
+    mutation::Mutation, once::Gates, participants::Cache, touches::Touches,
 };
 use crate::{observe::Observer, orgs::OrgAdmins};
 
@@ -38,6 +38,7 @@ pub(super) struct Core {
     pub(super) guesses: Guesses,
     pub(super) touches: Touches,
     pub(super) participants: Cache,
+    pub(super) fresh: Fresh,
     pub(super) credentials: Known,
     pub(super) gates: Gates,
 }
@@ -64,6 +65,7 @@ impl Core {
             guesses: Guesses::default(),
             touches: Touches::default(),
             participants: Cache::default(),
+            fresh: Fresh::default(),
             credentials: Known::default(),
             gates: Gates::default(),
         }

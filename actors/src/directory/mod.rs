@@ -17,6 +17,7 @@ mod credentials;
 mod devices;
 mod endings;
 mod forgetting;
+mod fresh;
 mod guesses;
 mod identities;
 mod invitations;
@@ -75,6 +76,8 @@ pub struct DirectoryOptions {
     pub flush_every: Duration,
     /// Agents that may wait for somebody to claim them before they are forgotten sooner.
     pub unclaimed_max: usize,
+    /// Visitors of one app, of each way they come, that are kept before they leave something there.
+    pub fresh_visitors_max: u64,
 }
 
 impl Default for DirectoryOptions {
@@ -83,6 +86,7 @@ impl Default for DirectoryOptions {
             call_timeout: Duration::from_secs(10),
             flush_every: Duration::from_secs(30),
             unclaimed_max: 100_000,
+            fresh_visitors_max: 10_000,
         }
     }
 }

@@ -101,6 +101,11 @@ impl Cache {
         }
     }
 
+    /// Has the next look-up ask storage: what is kept here may be older than it is.
+    pub(super) fn look_again(&self, hash: SecretHash) {
+        self.seen.invalidate(&hash);
+    }
+
     /// Forgets one visitor, after its revocation was committed.
     pub(super) fn forget(&self, hash: SecretHash) {
         {

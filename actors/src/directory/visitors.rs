@@ -11,16 +11,15 @@ use rookery_domain::{
     secret::{Secret, SecretHash, SecretKind},
     time::DAY_S,
 };
-use rookery_storage::participants::{self, Participant, ParticipantKind};
+use rookery_storage::participants::{self, LASTING_TTL_S, Participant, ParticipantKind};
 
 use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
 /// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
 const HUMAN_TTL_S: i64 = 30 * DAY_S;
-/// Seconds that any other visitor's token is good for. It is all that makes an anonymous visitor
-/// the creator of its rows, so it lasts.
-const VISITOR_TTL_S: i64 = 365 * DAY_S;
+/// Seconds that the token of an anonymous visitor is good for before it has left anything.
+const FRESH_TTL_S: i64 = 7 * DAY_S;
 
 /// How a visitor comes to an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +45,8 @@ pub enum Arrival {
         visitor: ParticipantId,
         /// When the link ends.
         until: Option<Timestamp>,
+        /// Whether it lets any number of visitors in, so that one that is forgotten comes again.
+        comes_again: bool,
     },
     /// By a preview token.
     Preview {
@@ -63,6 +64,19 @@ pub struct Visit {
     pub participant: Arc<Participant>,
     /// Its token.
     pub token: Secret,
+}
+
+impl Visit {
+    /// Until when the token may be good: an anonymous visitor's is for longer than it says, once it
+    /// has left something.
+    #[must_use]
+    pub fn may_last_until(&self) -> Timestamp {
+        let Participant { kind, created_at, expires_at, .. } = *self.participant;
+        match kind {
+            ParticipantKind::Anonymous => created_at.plus_seconds(FRESH_TTL_S + LASTING_TTL_S),
+            _ => expires_at,
+        }
+    }
 }
 
 impl Directory {
@@ -114,11 +128,12 @@ impl Directory {
         hash: SecretHash,
     ) -> Result<Option<Arc<Participant>>> {
         let now = self.core.now();
-        let found = match self.core.participants.get(hash) {
+        // One that was to end may have left something since.
+        let found = match self.core.participants.get(hash).filter(|seen| seen.expires_at > now) {
             Some(seen) => Some(seen),
             None => self.core.find_participant(hash, now).await?,
         };
-        let Some(visitor) = found.filter(|found| found.app == app && found.expires_at > now) else {
+        let Some(visitor) = found.filter(|found| found.app == app) else {
             return Ok(None);
         };
         Ok(self.core.vouched(visitor.minted_by)?.then_some(visitor))
@@ -130,10 +145,10 @@ impl Directory {
     /// `unavailable`, `internal`.
     pub async fn is_here(&self, visitor: &Participant) -> Result<bool> {
         let (hash, now) = (SecretHash(visitor.hash), self.core.now());
-        if visitor.expires_at <= now || !self.core.vouched(visitor.minted_by)? {
+        if !self.core.vouched(visitor.minted_by)? {
             return Ok(false);
         }
-        let known = self.core.participants.get(hash).is_some();
+        let known = self.core.participants.get(hash).is_some_and(|seen| seen.expires_at > now);
         Ok(known || self.core.find_participant(hash, now).await?.is_some())
     }
 
@@ -204,7 +219,12 @@ impl Directory {
             let grant =
                 root.access.grant_by_token(&token.0).filter(active).ok_or_else(grants::not_good)?;
             let visitor = ParticipantId::new();
-            let arrival = Arrival::Grant { grant: grant.id, visitor, until: grant.expires_at };
+            let arrival = Arrival::Grant {
+                grant: grant.id,
+                visitor,
+                until: grant.expires_at,
+                comes_again: grant.max_uses.is_none(),
+            };
             // The visitor first, and the link decides whether anybody gets its token.
             let visit = core.create_participant(app.id(), arrival).await?;
             match app.apply(by, Op::RedeemGrant { token: token.0, visitor }).await {
@@ -238,7 +258,11 @@ impl Directory {
 }
 
 impl Core {
-    pub(super) async fn create_participant(&self, app: AppId, arrival: Arrival) -> Result<Visit> {
+    pub(super) async fn create_participant(
+        self: &Arc<Self>,
+        app: AppId,
+        arrival: Arrival,
+    ) -> Result<Visit> {
         let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
         let now = self.now();
         let mut participant = Participant {
@@ -250,10 +274,11 @@ impl Core {
             via: None,
             minted_by: None,
             created_at: now,
-            expires_at: now.plus_seconds(VISITOR_TTL_S),
+            expires_at: now.plus_seconds(LASTING_TTL_S),
+            lasting: false,
         };
         match arrival {
-            Arrival::Anonymous => {}
+            Arrival::Anonymous => participant.expires_at = now.plus_seconds(FRESH_TTL_S),
             Arrival::Share(link) => {
                 participant.kind = ParticipantKind::Share;
                 participant.via = Some(link.half());
@@ -261,13 +286,14 @@ impl Core {
             Arrival::Human { human, share, minted_by } => {
                 participant.kind = ParticipantKind::Human;
                 (participant.human, participant.via) = (Some(human), share);
-                participant.minted_by = minted_by;
+                (participant.minted_by, participant.lasting) = (minted_by, true);
                 participant.expires_at = now.plus_seconds(HUMAN_TTL_S);
             }
-            Arrival::Grant { grant, visitor, until } => {
+            Arrival::Grant { grant, visitor, until, comes_again } => {
                 participant.id = visitor;
                 participant.kind = ParticipantKind::Grant;
                 participant.via = Some(grant.uuid().into_bytes());
+                participant.lasting = !comes_again;
                 participant.expires_at =
                     until.map_or(participant.expires_at, |end| participant.expires_at.min(end));
             }
@@ -281,6 +307,9 @@ impl Core {
         let ticket = self.participants.ticket();
         participants::create(&self.db, &participant).await?;
         self.participants.put(ticket, Arc::clone(&participant));
+        if !participant.lasting {
+            self.make_room(app, participant.kind).await;
+        }
         Ok(Visit { participant, token })
     }
 

@@ -103,6 +103,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
 
 fn limits(limits: &Limits) -> Result<(), ConfigError> {
     count("limits.versions_kept", limits.versions_kept)?;
+    count("limits.max_fresh_visitors_per_app", limits.max_fresh_visitors_per_app)?;
     count("limits.batch_rows_max", limits.batch_rows_max as u64)?;
     within("limits.row_bytes_max", limits.row_bytes_max as u64, BYTES_MAX)?;
     // These may be 0: none at all.

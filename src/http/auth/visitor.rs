@@ -91,7 +91,8 @@ pub struct Arriving {
 #[derive(Debug, Clone)]
 pub struct Following(pub Arriving);
 
-/// A visitor whom the app is open to, for routes that need to tell visitors apart.
+/// A visitor whom the app is open to, for routes by which something may be left there: it is held until
+/// that commits.
 #[derive(Debug, Clone)]
 pub struct Visitor {
     /// The app.
@@ -349,6 +350,9 @@ impl FromRequestParts<AppState> for Visitor {
         let tier = arriving.admit(&caller).await?.tier;
         arriving.check_state(tier, parts.method.is_safe())?;
         RequestContext::check_stray(parts)?;
+        if !state.rooms.directory.hold_visitor(&participant).await? {
+            return Err(token_invalid().into());
+        }
         again::note::<Self>(parts);
         Ok(Self { app: arriving.app, caller, participant })
     }

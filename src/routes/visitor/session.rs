@@ -74,7 +74,8 @@ pub struct SessionRecord {
     /// When it came first.
     #[schema(value_type = Option<String>, format = DateTime)]
     created_at: Option<Timestamp>,
-    /// When its token ends.
+    /// When its token ends. An anonymous visitor's is good for a week, and from the first row or event
+    /// that it leaves for a year.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// The token, in the one answer that makes it.

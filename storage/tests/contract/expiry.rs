@@ -11,7 +11,7 @@ use rookery_storage::{
         global::{self, NewAnswer},
     },
     links,
-    participants::{self, Participant, ParticipantKind},
+    participants::{self, GRACE_S, Participant, ParticipantKind},
     session_grants::{self, SessionGrant},
     sessions,
 };
@@ -73,10 +73,15 @@ contract! {
                 "select count(*) from links",
                 "select count(*) from sessions",
                 "select count(*) from session_grants",
-                "select count(*) from participants",
             ] {
                 assert_eq!(number(db, table).await, left, "{table}");
             }
+            // Who was let in just before its end may be about to write.
+            assert_eq!(number(db, "select count(*) from participants").await, 2);
+        }
+        for (ended_before, left) in [(NOW, 2), (NOW.plus_seconds(50), 1)] {
+            expiry::sweep(db, ended_before.plus_seconds(GRACE_S)).await.unwrap();
+            assert_eq!(number(db, "select count(*) from participants").await, left);
         }
     }
 

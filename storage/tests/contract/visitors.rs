@@ -1,12 +1,24 @@
 //! Visitors of apps.
 
+use std::sync::Arc;
+
+use rookery_domain::{
+    Principal,
+    event::{Event, EventType},
+    id::AppId,
+    principal::PrincipalKind,
+};
 use rookery_storage::{
+    commit::{Abort, Outcome},
     idempotency::Keep,
-    participants::{self, Participant, ParticipantKind},
+    participants::{self, LASTING_TTL_S, Participant, ParticipantKind},
     session_grants,
 };
 
-use crate::support::{NOW, contract, hash, human, session_grant, visitor};
+use crate::{
+    support::{NOW, contract, hash, human, number, session_grant, visitor, writer},
+    writer::kit::{Draft, deploy, start},
+};
 
 contract! {
     async fn a_visitor_of_each_kind_comes_back_as_stored(test: &TestDb) {
@@ -19,6 +31,7 @@ contract! {
             Participant { via: Some([7; 16]), ..visitor(ParticipantKind::Grant) },
             Participant { via: Some([8; 16]), ..visitor(ParticipantKind::Preview) },
             Participant { via: Some([9; 16]), ..visitor(ParticipantKind::Share) },
+            Participant { lasting: true, ..visitor(ParticipantKind::Anonymous) },
         ];
         for visitor in visitors {
             participants::create(db, &visitor).await.unwrap();
@@ -48,6 +61,86 @@ contract! {
         assert!(!participants::revoke(db, visitor.id).await.unwrap());
         assert!(!participants::renew(db, &visitor).await.unwrap());
         assert_eq!(participants::by_hash(db, renewed.hash, NOW).await.unwrap(), None);
+    }
+
+    async fn of_who_left_nothing_the_newest_of_an_app_and_a_kind_are_kept(test: &TestDb) {
+        let db = &test.db;
+        let app = AppId::new();
+        let comes = |kind| Participant { app, ..visitor(kind) };
+        let mut came = Vec::new();
+        for _ in 0..5 {
+            came.push(comes(ParticipantKind::Anonymous));
+        }
+        came[0].lasting = true;
+        let others = [comes(ParticipantKind::Share), visitor(ParticipantKind::Anonymous)];
+        for one in came.iter().chain(&others) {
+            participants::create(db, one).await.unwrap();
+        }
+        let anonymous = ParticipantKind::Anonymous;
+        let beyond = participants::fresh_beyond(db, app, anonymous, 2).await.unwrap();
+        assert_eq!(beyond, [(came[2].id, came[2].hash), (came[1].id, came[1].hash)]);
+        // Whoever lasts is not forgotten, whatever a list said before.
+        let ids = [&came[0], &came[1], &came[2]].map(|one| one.id);
+        participants::forget_fresh(db, ids.into()).await.unwrap();
+        let left = [&came[0], &came[3], &came[4], &others[0], &others[1]];
+        assert_eq!(number(db, "select count(*) from participants").await, 5);
+        for one in left {
+            let found = participants::by_hash(db, one.hash, NOW).await.unwrap();
+            assert_eq!(found.as_ref(), Some(one));
+        }
+        assert_eq!(participants::fresh_beyond(db, app, anonymous, 2).await.unwrap(), []);
+    }
+
+    async fn the_commit_of_what_a_visitor_leaves_keeps_it(test: &TestDb) {
+        let db = &test.db;
+        let app = deploy(test, "notes").await;
+        let elsewhere = AppId::new();
+        let visitors = [
+            visitor(ParticipantKind::Anonymous),
+            visitor(ParticipantKind::Grant),
+            visitor(ParticipantKind::Share),
+            // Left nothing, or not here.
+            visitor(ParticipantKind::Anonymous),
+            Participant { app: elsewhere, ..visitor(ParticipantKind::Anonymous) },
+        ]
+        .map(|one| if one.app == elsewhere { one } else { Participant { app, ..one } });
+        for visitor in &visitors {
+            participants::create(db, visitor).await.unwrap();
+        }
+        let db_writer = start(db).await;
+        let kinds = [PrincipalKind::Anonymous, PrincipalKind::Grant, PrincipalKind::Anonymous];
+        let by = |one: usize| Principal::new(kinds[one], visitors[one].id.uuid());
+        let abroad = Principal::new(PrincipalKind::Anonymous, visitors[4].id.uuid());
+        let draft = Draft::new(app, 1).with(|group| {
+            for by in [by(0), by(1), by(2), by(0), abroad, writer()] {
+                group.seq += 1;
+                let kind = EventType::Custom("waved".into());
+                let (seq, at) = (group.seq, NOW);
+                let event = Event { seq, kind, at, by, change: None, data: None, silent: false };
+                group.events.push(Arc::new(event));
+            }
+        });
+        // The writer's own head is behind: nothing of the group counts.
+        let fenced = Draft::new(app, 7).with(|group| {
+            group.seq += 1;
+            let (seq, at, by) = (group.seq, NOW, by(0));
+            let kind = EventType::Custom("waved".into());
+            let event = Event { seq, kind, at, by, change: None, data: None, silent: false };
+            group.events.push(Arc::new(event));
+        });
+        assert_eq!(fenced.commit(&db_writer).await, Outcome::Aborted(Abort::Fenced));
+        assert_eq!(number(db, "select count(*) from participants where lasting = 1").await, 0);
+        assert_eq!(draft.commit(&db_writer).await, Outcome::Committed);
+        db_writer.drain().await;
+        let year = NOW.plus_seconds(LASTING_TTL_S);
+        let ends = visitors[0].expires_at;
+        for (visitor, (lasting, expires_at)) in visitors
+            .iter()
+            .zip([(true, year), (true, ends), (true, ends), (false, ends), (false, ends)])
+        {
+            let found = participants::by_hash(db, visitor.hash, NOW).await.unwrap();
+            assert_eq!(found, Some(Participant { lasting, expires_at, ..visitor.clone() }));
+        }
     }
 
     async fn who_is_sent_away_from_an_app_has_no_visit_and_no_sign_in_there(test: &TestDb) {

@@ -84,6 +84,13 @@ struct Answers<'g> {
     row_keys: Vec<Option<String>>,
 }
 
+#[derive(Default)]
+struct Visitors {
+    n: Vec<i32>,
+    id: Vec<[u8; 16]>,
+    until: Vec<i64>,
+}
+
 /// The parameters of [`super::statement::COMMIT`] for these groups, each with its position.
 pub(super) fn arguments<'g>(
     epoch: Epoch,
@@ -95,6 +102,7 @@ pub(super) fn arguments<'g>(
     let mut budgets = Budgets::default();
     let mut challenges = Challenges::default();
     let mut answers = Answers::default();
+    let mut visitors = Visitors::default();
     for (n, group) in groups {
         heads.push(n, group);
         rows.push(n, group);
@@ -102,6 +110,7 @@ pub(super) fn arguments<'g>(
         budgets.push(n, group);
         challenges.push(n, group);
         answers.push(n, group);
+        visitors.push(n, group);
     }
     let mut out = PgArguments::default();
     let bind = |out: &mut PgArguments| -> Result<(), sqlx::error::BoxDynError> {
@@ -112,7 +121,8 @@ pub(super) fn arguments<'g>(
         budgets.bind(out)?;
         challenges.bind(out)?;
         answers.bind(out)?;
-        out.add(mem::take(&mut heads.history_bytes))
+        out.add(mem::take(&mut heads.history_bytes))?;
+        visitors.bind(out)
     };
     bind(&mut out).map_err(sqlx::Error::Encode)?;
     Ok(out)
@@ -279,5 +289,19 @@ impl<'g> Answers<'g> {
             self, out, n, scope, body_hash, status, location, body, created_at, collection,
             row_key, row_keys
         )
+    }
+}
+
+impl Visitors {
+    fn push(&mut self, n: i32, group: &Group) {
+        for (id, until) in group.visitors() {
+            self.n.push(n);
+            self.id.push(id);
+            self.until.push(until.0);
+        }
+    }
+
+    fn bind(self, out: &mut PgArguments) -> Bound {
+        bind_all!(self, out, n, id, until)
     }
 }

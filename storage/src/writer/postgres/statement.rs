@@ -72,6 +72,12 @@ with head as (
         body = excluded.body, created_at = excluded.created_at, app_id = excluded.app_id,
         collection = excluded.collection, row_key = excluded.row_key,
         row_keys = excluded.row_keys
+), lasting_visitors as (
+    update participants as p
+    set lasting = 1, expires_at = case p.kind when 0 then v.until else p.expires_at end
+    from unnest($56::int4[], $57::bytea[], $58::int8[]) as v(n, id, until)
+    join head on head.n = v.n
+    where p.id = v.id and p.app_id = head.app_id and p.lasting = 0
 )
 select n from head";
 

@@ -148,6 +148,7 @@ impl Session<'_> {
         self.pass(Point::AfterChallenges)?;
         self.statements.answers(group).map_err(failed)?;
         self.pass(Point::AfterIdempotency)?;
+        self.statements.visitors(group).map_err(failed)?;
         Ok(true)
     }
 

@@ -44,6 +44,7 @@ pub(super) struct Statements<'c> {
     budget: Statement<'c>,
     challenge: Statement<'c>,
     answer: Statement<'c>,
+    visitor: Statement<'c>,
 }
 
 impl<'c> Statements<'c> {
@@ -110,6 +111,11 @@ impl<'c> Statements<'c> {
                  created_at = excluded.created_at, app_id = excluded.app_id, \
                  collection = excluded.collection, row_key = excluded.row_key, \
                  row_keys = excluded.row_keys",
+            )?,
+            visitor: prepare(
+                "update participants set lasting = 1, \
+                 expires_at = case kind when 0 then ?3 else expires_at end \
+                 where id = ?1 and app_id = ?2 and lasting = 0",
             )?,
         })
     }
@@ -264,6 +270,15 @@ impl<'c> Statements<'c> {
                 answer.row_key(),
                 answer.many_row_keys(),
             )?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the visitors who leave something for the first time.
+    pub(super) fn visitors(&mut self, group: &Group) -> Result<()> {
+        let uuid = group.app.uuid();
+        for (id, until) in group.visitors() {
+            run!(self.visitor, &id[..], &uuid.as_bytes()[..], until.0)?;
         }
         Ok(())
     }
