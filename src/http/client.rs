@@ -39,6 +39,16 @@ impl RequestContext {
         parts.extensions.get::<Self>().is_some_and(|context| context.of_page)
     }
 
+    /// The origin of an app that the request came to: a custom domain, or the app's own name.
+    #[must_use]
+    pub fn origin(&self, state: &AppState) -> Option<String> {
+        match (&self.domain, &self.app) {
+            (Some(domain), _) => Some(state.origins.domain_origin(domain)),
+            (None, Some(slug)) => Some(state.origins.app_origin(slug)),
+            (None, None) => None,
+        }
+    }
+
     /// Refuses what the route does not take: neither a misspelt name nor a condition must be passed
     /// over in silence.
     ///

@@ -32,5 +32,6 @@ pub mod request_id;
 pub mod request_log;
 pub mod route_table;
 pub mod session_cookie;
+pub mod sign_in_cookie;
 pub mod strict;
 pub mod waiters;

@@ -29,10 +29,15 @@ pub fn clear(headers: &mut HeaderMap, slug: &str, state: &AppState) {
 }
 
 fn name(state: &AppState) -> &'static str {
+    of_app(state, [PARTICIPANT_COOKIE, PARTICIPANT_COOKIE_OF_PATH, PARTICIPANT_COOKIE_PLAIN])
+}
+
+/// Which of an app's cookies is the one in use: over https, over https at a path, over plain http.
+pub(super) fn of_app(state: &AppState, [host, path, plain]: [&'static str; 3]) -> &'static str {
     match (state.is_https(), state.origins.is_path_mode()) {
-        (true, false) => PARTICIPANT_COOKIE,
-        (true, true) => PARTICIPANT_COOKIE_OF_PATH,
-        (false, _) => PARTICIPANT_COOKIE_PLAIN,
+        (true, false) => host,
+        (true, true) => path,
+        (false, _) => plain,
     }
 }
 

@@ -151,6 +151,15 @@ impl StatusPage {
         page.with_action("Change accounts", go_on)
     }
 
+    /// Another page led a visitor here to be signed in, which it has not asked for: `go_on` does it.
+    #[must_use]
+    pub fn unasked_sign_in(shell: Shell, go_on: String) -> Self {
+        let text = "A link led you here to use this app with somebody's account. \
+                    Go on only if you have just signed in yourself.";
+        let page = Self::new(shell, StatusCode::OK, "Sign in to this app?", text);
+        page.with_action("Sign in", go_on)
+    }
+
     /// A one-time link of a sign-in does not work any more.
     #[must_use]
     pub fn spent_link(shell: Shell, sign_in: String) -> Self {

@@ -4,7 +4,7 @@ use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::{World, cookie_of};
 use crate::harness::Answer;
 
 fn manifest() -> Value {
@@ -35,6 +35,11 @@ async fn a_visitor_is_told_what_it_may_do() {
     site.get("/s/access").await.error(ErrorCode::Unauthorized);
 }
 
+/// What the answer gives the browser, by which it is known again.
+fn began(sent: &Answer) -> String {
+    cookie_of(sent).split_once('=').expect("a cookie").1.to_owned()
+}
+
 #[tokio::test]
 async fn the_way_to_sign_in_leads_to_the_site_and_back_into_the_app_only() {
     let world = World::start().await;
@@ -42,9 +47,12 @@ async fn the_way_to_sign_in_leads_to_the_site_and_back_into_the_app_only() {
     let sent = site.get("/s/sign-in?return_to=%2Finbox%3Fa%3D1").await;
     assert_eq!(sent.status, 303);
     let authorize = format!("{}/authorize?app=book", world.server.public_url());
-    assert_eq!(sent.header("location"), format!("{authorize}&return_to=%2Finbox%3Fa%3D1"));
+    let state = began(&sent);
+    let back = format!("{authorize}&state={state}&return_to=%2Finbox%3Fa%3D1");
+    assert_eq!(sent.header("location"), back);
     let sent = site.get("/s/sign-in").await;
-    assert_eq!(sent.header("location"), format!("{authorize}&return_to=%2F"));
+    let state = began(&sent);
+    assert_eq!(sent.header("location"), format!("{authorize}&state={state}&return_to=%2F"));
     for elsewhere in ["//evil.example", "/%5Cevil.example", "https://evil.example", "/%0d%0aX:1"] {
         let refused = site.get(&format!("/s/sign-in?return_to={elsewhere}")).await;
         refused.error(ErrorCode::InvalidRequest);

@@ -5,7 +5,7 @@ use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
 
 use super::world::{HTML, Site, World, cookie_of};
-use crate::harness::{Answer, START, people::Human};
+use crate::harness::{Answer, START, TestServer, people::Human};
 
 /// Return paths that lead elsewhere once a browser has read them.
 const EVIL: &[&str] = &[
@@ -240,6 +240,92 @@ async fn nobody_is_led_into_another_account_without_being_asked() {
     let request = site.request(Method::GET, &path).header("cookie", &cookie);
     let same = Answer::of(request.header("sec-fetch-site", "cross-site")).await;
     assert_eq!(same.status, 303);
+}
+
+/// What a browser gets that another origin leads to `path`.
+async fn led(site: &Site<'_>, path: &str, cookie: &str) -> Answer {
+    let request = site.request(Method::GET, path).header("sec-fetch-mode", "navigate");
+    let request = request.header("sec-fetch-site", "same-site").header("cookie", cookie);
+    Answer::of(request).await
+}
+
+#[tokio::test]
+async fn nobody_is_led_into_an_account_without_being_asked() {
+    let world = World::start().await;
+    let site = world.public("open", json!({})).await;
+    let mallory = world.server.human("mallory@example.com").await;
+    let guest = format!("service_participant={}", site.guest().await.token);
+    let here = cookie_of(&site.get("/s/sign-in").await);
+    let (_, state) = here.split_once('=').expect("a cookie");
+    let other = cookie_of(&site.get("/s/sign-in").await);
+    let (_, others) = other.split_once('=').expect("a cookie");
+    // Nobody yet, an anonymous visitor, one that began another sign-in, one whom a state is given alone.
+    for (cookie, given) in [
+        ("", None),
+        (guest.as_str(), None),
+        (here.as_str(), None),
+        (here.as_str(), Some(others)),
+        ("", Some(state)),
+        ("service_sign_in=", Some("")),
+    ] {
+        let grant = grant(&world, &mallory, "open").await;
+        let given = given.map(|state| format!("&state={state}")).unwrap_or_default();
+        let path = format!("/s/callback?grant={grant}{given}");
+        let asked = led(&site, &path, cookie).await;
+        assert_eq!((asked.status, asked.headers.contains_key("set-cookie")), (200, false));
+        asked.says("Sign in to this app?").says(path.split('&').next().expect("a path"));
+        // Nothing is spent; going on, a typed address and a program are not led.
+        let goes_on = site.request(Method::GET, &path).header("sec-fetch-site", "same-origin");
+        let goes_on = Answer::of(goes_on.header("cookie", cookie)).await;
+        assert_eq!(goes_on.status, 303, "{}", goes_on.text);
+        let me = site.get_with("/s/session", &cookie_of(&goes_on)).await.expect(200);
+        assert_eq!(me["id"], json!(world.id_of(&mallory)));
+    }
+    let path = format!("/s/callback?grant={}", grant(&world, &mallory, "open").await);
+    let typed = site.request(Method::GET, &path).header("sec-fetch-site", "none");
+    assert_eq!(Answer::of(typed).await.status, 303);
+    assert_eq!(callback(&site, &grant(&world, &mallory, "open").await).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_browser_that_begins_at_the_app_or_at_the_site_comes_in_unasked() {
+    let world = World::start().await;
+    let site = secret(&world).await;
+    let open = async |path: &str| {
+        let request = world.server.by(&world.owner, Method::GET, path);
+        Answer::of(request.header("sec-fetch-mode", "navigate")).await
+    };
+    let on_app = |answer: &Answer| {
+        let location = answer.header("location");
+        location.strip_prefix(&site.origin()).expect("the app's origin").to_owned()
+    };
+    // A link of the site, or of a mail: the app is where it begins.
+    let to_app = open("/authorize?app=secret&return_to=%2Fnotes").await;
+    assert_eq!((to_app.status, on_app(&to_app).as_str()), (303, "/s/sign-in?return_to=%2Fnotes"));
+    let began = led(&site, &on_app(&to_app), "").await;
+    let cookie = cookie_of(&began);
+    let set = began.header("set-cookie").to_owned();
+    for part in ["Path=/", "HttpOnly", "SameSite=Lax", "Max-Age=600"] {
+        assert!(set.split("; ").any(|one| one == part), "{set}");
+    }
+    let to_site =
+        began.header("location").strip_prefix(world.server.public_url()).expect("the site");
+    let back = open(to_site).await;
+    let arrived = led(&site, &on_app(&back), &cookie).await;
+    assert_eq!((arrived.status, arrived.header("location")), (303, "/notes"));
+    let me = site.get_with("/s/session", &cookie_of(&arrived)).await.expect(200);
+    assert_eq!(me["role"], "owner");
+    // Sign-ins beside each other are one browser's: it keeps what it holds.
+    assert_eq!(cookie_of(&led(&site, "/s/sign-in", &cookie).await), cookie);
+    // Over https no other host can plant it.
+    let https = TestServer::builder().set("ROOKERY__SERVER__PUBLIC_URL", "https://localhost:8443");
+    let world = World::start_with(https).await;
+    let site = world.public("garden", json!({})).await;
+    let set = site.get("/s/sign-in").await.header("set-cookie").to_owned();
+    assert!(
+        set.starts_with("__Host-service_sign_in=rk_sin_") && set.ends_with("; Secure"),
+        "{set}"
+    );
 }
 
 #[tokio::test]

@@ -83,14 +83,14 @@ impl Directory {
         .await
     }
 
-    /// Whether a grant that nobody has spent signs in somebody else than `human`.
+    /// Whether a grant that nobody has spent signs in somebody else than `human`; anybody, for nobody.
     ///
     /// # Errors
     /// `unavailable`.
-    pub async fn is_grant_of_another(&self, grant: &str, human: HumanId) -> Result<bool> {
+    pub async fn is_grant_of_another(&self, grant: &str, human: Option<HumanId>) -> Result<bool> {
         let Some(grant) = Secret::parse(SecretKind::SessionGrant, grant) else { return Ok(false) };
         let of = session_grants::human(&self.core.db, grant.hash().0).await?;
-        Ok(of.is_some_and(|of| of != human))
+        Ok(of.is_some_and(|of| Some(of) != human))
     }
 
     /// Spends a grant in `app`: its human is a visitor there. `share` is the first half of the

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::Uri;
 use rookery_actors::{AppHandle, SlotState, directory::ParticipantKind};
 use rookery_domain::{
-    Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath,
+    Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath, secret::Secret,
 };
 
 use super::below;
@@ -44,6 +44,8 @@ pub enum Refusal {
     SpentGrant,
     /// A sign-in that leads here from elsewhere is another account's than the visitor's.
     AnotherAccount,
+    /// A sign-in that leads here from elsewhere did not begin in this browser.
+    UnaskedSignIn,
     /// A link that somebody was given does not let in.
     DeadLink,
     /// A share link is not the one in force.
@@ -131,8 +133,9 @@ pub fn status_page(
     let slug = context.app.as_deref().unwrap_or_default();
     let shell = Shell::new(&state.origins.site_origin(), None);
     let request_id = || context.request_id.to_str().ok().map(str::to_owned);
-    let sign_in = || authorize_address(state, slug, &back_of(uri));
+    let sign_in = || authorize_address(state, slug, &back_of(uri), None);
     let another_account = || account_address(state, slug, &back_of(uri));
+    let go_on = || below(&state.origins.app_base_path(slug), uri, "");
     let page = match &refusal {
         Refusal::NothingHere => StatusPage::not_found(shell, state.origins.app_base_path(slug)),
         Refusal::NoApp => StatusPage::no_app(shell),
@@ -145,9 +148,8 @@ pub fn status_page(
         Refusal::NeedsLink(Outsider::SignedIn) => {
             StatusPage::not_let_in_without_link(shell, another_account())
         }
-        Refusal::AnotherAccount => {
-            StatusPage::another_account(shell, below(&state.origins.app_base_path(slug), uri, ""))
-        }
+        Refusal::AnotherAccount => StatusPage::another_account(shell, go_on()),
+        Refusal::UnaskedSignIn => StatusPage::unasked_sign_in(shell, go_on()),
         Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
         Refusal::DeadLink => StatusPage::dead_link(shell),
         Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
@@ -180,18 +182,26 @@ fn back_of(uri: &Uri) -> ReturnPath {
 /// The site's sign-in, which says who is signed in and takes another address, for an app.
 fn account_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
     let site = state.origins.site_origin();
-    let authorize = authorize_address(state, slug, back);
+    let authorize = authorize_address(state, slug, back, None);
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("redirect_to", authorize.strip_prefix(&*site).unwrap_or("/"))
         .finish();
     format!("{site}/sign-in?{query}")
 }
 
-/// The site's `/authorize` for an app, leading back to a path of it.
-pub fn authorize_address(state: &AppState, slug: &str, back: &ReturnPath) -> String {
-    let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("app", slug)
-        .append_pair("return_to", back.as_str())
-        .finish();
+/// The site's `/authorize` for an app, leading back to a path of it, with the state of a sign-in that
+/// began there.
+pub fn authorize_address(
+    state: &AppState,
+    slug: &str,
+    back: &ReturnPath,
+    began: Option<&Secret>,
+) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("app", slug);
+    if let Some(began) = began {
+        query.append_pair("state", began.expose());
+    }
+    let query = query.append_pair("return_to", back.as_str()).finish();
     format!("{}/authorize?{query}", state.origins.site_origin())
 }

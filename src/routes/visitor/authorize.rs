@@ -4,7 +4,7 @@ use axum::{
     extract::State,
     response::{Html, IntoResponse as _, Response},
 };
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use rookery_domain::{Error, ErrorCode, Result, app::AppStatus, redirect::ReturnPath};
 use serde::Deserialize;
 use url::Url;
@@ -16,9 +16,11 @@ use crate::{
         auth::permission::{HumanSession, OptionalHuman},
         looking::{Looking, untouched},
         params::PageQuery,
+        sign_in_cookie,
     },
     pages::{
         origin::HostMatch,
+        paths::is_navigation,
         shell::{Shell, page_headers, render},
         site::ContinuePage,
     },
@@ -32,10 +34,13 @@ pub struct Authorize {
     app: String,
     /// A path of the app; its start when absent.
     return_to: Option<String>,
+    /// What the browser was given where the sign-in began, at the app's `/s/sign-in`.
+    state: Option<String>,
 }
 
 /// Signed out: to the sign-in page and back here. Signed in: to the app with a grant that it
-/// redeems once, within a minute.
+/// redeems once, within a minute. A browser that has not begun at the app begins there, so that the
+/// app knows it again.
 ///
 /// # Errors
 /// `invalid_request` for a return path that leads elsewhere; `app_not_found`.
@@ -43,6 +48,7 @@ pub async fn authorize(
     visitor: Result<OptionalHuman, ApiError>,
     State(state): State<AppState>,
     Looking(looking): Looking,
+    headers: HeaderMap,
     PageQuery(query): PageQuery<Authorize>,
 ) -> ApiResult<Response> {
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
@@ -67,13 +73,23 @@ pub async fn authorize(
         // Nobody is let in; its own page says why.
         return lead(&state, &url);
     }
+    let began = query.state.as_deref().and_then(sign_in_cookie::parse);
+    if began.is_none() && is_navigation(&headers) {
+        let begin = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("return_to", return_to.as_str())
+            .finish();
+        return lead(&state, &format!("{url}s/sign-in?{begin}"));
+    }
     let directory = &state.rooms.directory;
     let grant = directory.create_session_grant(app.id(), human, session).await?;
-    let parameters = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("grant", grant.expose())
-        .append_pair("return_to", return_to.as_str())
-        .finish();
-    lead(&state, &format!("{url}s/callback?{parameters}"))
+    let mut parameters = url::form_urlencoded::Serializer::new(String::new());
+    parameters.append_pair("grant", grant.expose()).append_pair("return_to", return_to.as_str());
+    if let Some(began) = &began {
+        parameters.append_pair("state", began.expose());
+    }
+    let callback = format!("{url}s/callback?{}", parameters.finish());
+    // Whoever has begun at the app comes from there, and not through a form.
+    if began.is_some() { Ok(see_other(&callback)?) } else { lead(&state, &callback) }
 }
 
 /// Sends the browser to an address of an app. Whoever has just signed in comes through a form of

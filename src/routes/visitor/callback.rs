@@ -16,6 +16,7 @@ use crate::{
         csrf,
         looking::{Looking, untouched},
         params::StrictQuery,
+        sign_in_cookie,
     },
     pages::paths::is_navigation,
     routes::page::{Refusal, status_page},
@@ -30,12 +31,14 @@ pub struct Callback {
     grant: Option<String>,
     /// A path of this app, checked again: the address came through a browser.
     return_to: Option<String>,
+    /// What the browser was given where the sign-in began.
+    state: Option<String>,
 }
 
 /// Signs in to the app and goes on to the return path. Whoever is in by a link of its own, and whose
 /// account is not let in or has less than a grant link gave, stays who it was: signing in shuts nobody
-/// out, and takes no role away. A browser that is signed in as somebody else, and that another origin
-/// led here (`Sec-Fetch-Site`), is asked first.
+/// out, and takes no role away. A browser that another origin led here (`Sec-Fetch-Site`) is asked
+/// first where the sign-in did not begin in it, or would make it use the app as somebody else.
 ///
 /// # Errors
 /// `grant_invalid` for a missing, unknown, used or expired grant and for one of another app (to a
@@ -57,13 +60,20 @@ pub async fn callback(
     let before = arriving.participant();
     let directory = &state.rooms.directory;
     // Nobody is to be made to use the app as somebody else by a page that it looks at.
+    let human = before.and_then(|before| before.human);
     if csrf::is_led_from_elsewhere(&headers)
-        && let Some(before) = before
-        && let (Some(human), Some(grant)) = (before.human, query.grant.as_deref())
+        && let Some(grant) = query.grant.as_deref()
         && directory.is_grant_of_another(grant, human).await?
-        && arriving.app.standing(&arriving.caller_of(before)).await.is_ok()
     {
-        return Ok(status_page(&state, &context, &uri, Refusal::AnotherAccount));
+        let signed_in = before.filter(|_| human.is_some());
+        if let Some(before) = signed_in
+            && arriving.app.standing(&arriving.caller_of(before)).await.is_ok()
+        {
+            return Ok(status_page(&state, &context, &uri, Refusal::AnotherAccount));
+        }
+        if !sign_in_cookie::began_here(&headers, query.state.as_deref(), &state) {
+            return Ok(status_page(&state, &context, &uri, Refusal::UnaskedSignIn));
+        }
     }
     // Whoever came by the share link keeps what it opened.
     let share = before.filter(|one| one.kind == ParticipantKind::Share).and_then(|one| one.via);

@@ -2,13 +2,14 @@
 //! know where the site is.
 
 use axum::{extract::State, response::Response};
+use http::HeaderMap;
 use rookery_domain::redirect::ReturnPath;
 use serde::Deserialize;
 
 use super::see_other;
 use crate::{
     error::ApiResult,
-    http::{auth::permission::Door, client::RequestContext, params::StrictQuery},
+    http::{auth::permission::Door, client::RequestContext, params::StrictQuery, sign_in_cookie},
     routes::page::authorize_address,
     state::AppState,
 };
@@ -21,8 +22,9 @@ pub struct SignIn {
     return_to: Option<String>,
 }
 
-/// Sends the browser to sign in. Nothing is spent or changed, so whoever leads a visitor here
-/// gains nothing.
+/// Sends the browser to sign in, with a state by which the end of this sign-in is told from anybody
+/// else's. Nothing else is spent or changed, so whoever leads a visitor here gains nothing. From an
+/// origin to which `/authorize` does not lead it begins once more at that one.
 ///
 /// # Errors
 /// `invalid_request` for a return path that leads elsewhere.
@@ -30,11 +32,22 @@ pub async fn sign_in(
     _: Door,
     State(state): State<AppState>,
     context: RequestContext,
+    headers: HeaderMap,
     StrictQuery(query): StrictQuery<SignIn>,
 ) -> ApiResult<Response> {
     let slug = context.app.as_deref().unwrap_or_default();
     let return_to = query.return_to.as_deref().filter(|path| !path.is_empty());
     let return_to = return_to.map(|path| state.origins.path_in_app(slug, path));
     let return_to = return_to.map(|path| ReturnPath::parse("return_to", path)).transpose()?;
-    Ok(see_other(&authorize_address(&state, slug, &return_to.unwrap_or_default()))?)
+    let return_to = return_to.unwrap_or_default();
+    let app = state.rooms.apps().find(slug).await.ok();
+    let comes_back = app.is_some_and(|app| {
+        let record = app.record();
+        context.origin(&state) == Some(state.app_origin(record.id, &record.slug))
+    });
+    let mut answer = HeaderMap::new();
+    let began = comes_back.then(|| sign_in_cookie::begin(&headers, &mut answer, slug, &state));
+    let mut response = see_other(&authorize_address(&state, slug, &return_to, began.as_ref()))?;
+    response.headers_mut().extend(answer);
+    Ok(response)
 }
