@@ -87,9 +87,7 @@ pub async fn authorize(
     if let Some(began) = &began {
         parameters.append_pair("state", began.expose());
     }
-    let callback = format!("{url}s/callback?{}", parameters.finish());
-    // Whoever has begun at the app comes from there, and not through a form.
-    if began.is_some() { Ok(see_other(&callback)?) } else { lead(&state, &callback) }
+    lead(&state, &format!("{url}s/callback?{}", parameters.finish()))
 }
 
 /// Sends the browser to an address of an app. Whoever has just signed in comes through a form of
