@@ -33,7 +33,8 @@ test('whoever comes by the name is carried to the site, signs in there, and is c
   assert.deepEqual([me.kind, me.role], ['human', 'owner']);
   assert.equal(await page.evaluate(() => document.cookie), '', 'no script reads the token');
   const cookies = await context.cookies(APP_URL);
-  assert.deepEqual(cookies.map((one) => one.name), ['service_participant'], 'the site keeps its own');
+  assert.deepEqual(cookies.map((one) => one.name).sort(), ['service_participant', 'service_sign_in'],
+    'the site keeps its own');
 
   // The other name leads here, with its path; the grant in the history opens nothing again.
   await page.goto(`${ALIAS_URL}?from=alias`);
