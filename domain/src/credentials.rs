@@ -138,7 +138,7 @@ impl Rights {
         }
         match self.mode {
             Mode::Explicit if self.collections.is_empty() => Err(Error::invalid(
-                "`collections`: an explicit credential names at least one collection",
+                "`collections`: must name at least one collection, unless `mode` is `following`",
             )),
             Mode::Explicit => Ok(()),
             Mode::Following => check_operations(&self.operations, "operations"),
@@ -162,7 +162,7 @@ impl Rights {
 
 fn check_operations(operations: &[Operation], member: &str) -> Result<()> {
     if operations.is_empty() {
-        return Err(Error::invalid(format!("`{member}`: names at least one operation")));
+        return Err(Error::invalid(format!("`{member}`: must name at least one operation")));
     }
     for (at, operation) in operations.iter().enumerate() {
         if operations[..at].contains(operation) {
