@@ -137,9 +137,9 @@ impl Rights {
             check_operations(&rights.operations, &format!("collections[{at}].operations"))?;
         }
         match self.mode {
-            Mode::Explicit if self.collections.is_empty() => Err(Error::invalid(
-                "`collections`: must name at least one collection, unless `mode` is `following`",
-            )),
+            Mode::Explicit if self.collections.is_empty() => {
+                Err(Error::invalid("`collections`: must name at least one collection"))
+            }
             Mode::Explicit => Ok(()),
             Mode::Following => check_operations(&self.operations, "operations"),
         }

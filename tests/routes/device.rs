@@ -166,6 +166,7 @@ async fn a_decision_must_come_from_the_site_and_from_somebody_signed_in() {
     let answer = Answer::of(nobody.body(form)).await;
     assert_eq!(answer.status, 401);
     assert!(answer.text.contains("href=\"/sign-in?redirect_to=%2Fdevice"), "{}", answer.text);
+    server.state().clock.set(START.plus_seconds(10));
     assert_eq!(poll(&server, &started).await.status, 202);
 }
 

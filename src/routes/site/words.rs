@@ -195,11 +195,12 @@ fn about_member(message: &str) -> Option<String> {
     // Of a member within a list, what it is called there.
     let name = member.rsplit('.').next()?.split('[').next()?;
     let (_, words) = FIELDS.iter().find(|(field, _)| field.trim_matches('`') == name)?;
-    let Some((shown, why)) = rest.split_once(": ") else { return Some(format!("{words}{rest}")) };
-    // What was sent is the better name: "foo" needs a dot.
-    let subject = match shown.trim().trim_matches('"') {
-        "" => (*words).to_owned(),
-        shown => format!("“{shown}”"),
+    // What was sent is the better name, where it is told: "foo" needs a dot.
+    let sent = rest.strip_prefix(" \"").and_then(|rest| rest.split_once("\": "));
+    let (subject, why) = match (rest.strip_prefix(": "), sent) {
+        (Some(why), _) => ((*words).to_owned(), why),
+        (None, Some((sent, why))) => (format!("“{sent}”"), why),
+        (None, None) => return Some(format!("{words}{rest}")),
     };
     if why == "not an id of this kind" {
         return Some(format!("{subject} is unknown"));
