@@ -137,6 +137,7 @@ pub fn ops() -> (Routes, OpenApi) {
         .get("/ops/hot", ops::pages::hot)
         .get("/ops/restarts", ops::pages::restarts)
         .get("/ops/apps/{id}", ops::pages::app)
+        .post("/ops/apps/{id}", ops::pages::act)
         .get("/ops/live", ops::pages::live)
         .get("/ops/console.js", ops::pages::script)
         .get("/ops/console.css", ops::pages::style)

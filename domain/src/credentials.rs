@@ -137,9 +137,9 @@ impl Rights {
             check_operations(&rights.operations, &format!("collections[{at}].operations"))?;
         }
         match self.mode {
-            Mode::Explicit if self.collections.is_empty() => Err(Error::invalid(
-                "`collections`: an explicit credential names at least one collection",
-            )),
+            Mode::Explicit if self.collections.is_empty() => {
+                Err(Error::invalid("`collections`: must name at least one collection"))
+            }
             Mode::Explicit => Ok(()),
             Mode::Following => check_operations(&self.operations, "operations"),
         }
@@ -162,7 +162,7 @@ impl Rights {
 
 fn check_operations(operations: &[Operation], member: &str) -> Result<()> {
     if operations.is_empty() {
-        return Err(Error::invalid(format!("`{member}`: names at least one operation")));
+        return Err(Error::invalid(format!("`{member}`: must name at least one operation")));
     }
     for (at, operation) in operations.iter().enumerate() {
         if operations[..at].contains(operation) {

@@ -98,12 +98,25 @@ impl<T: DeserializeOwned> FromRequestParts<AppState> for StrictQuery<T> {
 /// # Errors
 /// `invalid_request`, naming the parameter.
 pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    pairs(text, "query", |name| format!("query parameter {name}"))
+}
+
+/// Reads the fields of a form.
+///
+/// # Errors
+/// `invalid_request`, naming the field.
+pub fn form_fields<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    pairs(text, "the form", |name| format!("`{name}`"))
+}
+
+/// Reads pairs of which `all` is what they are together, and `one` tells what one of them is.
+fn pairs<T: DeserializeOwned>(text: &str, all: &str, one: fn(&str) -> String) -> Result<T, Error> {
     let pairs = url::form_urlencoded::parse(text.as_bytes());
     // PostgreSQL compares no text with it, and nothing that is asked for holds it.
     if text.contains("%00")
         && let Some((name, _)) = pairs.clone().find(|(_, value)| value.contains('\0'))
     {
-        return Err(Error::invalid(format!("query parameter {name}: must not hold NUL")));
+        return Err(Error::invalid(format!("{}: must not hold NUL", one(&name))));
     }
     let input = serde_urlencoded::Deserializer::new(pairs);
     serde_path_to_error::deserialize(input).map_err(|error| {
@@ -111,8 +124,8 @@ pub fn query<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
         let cause = error.into_inner().to_string();
         let cause = in_words(&cause);
         match path.as_str() {
-            "." | "?" => Error::invalid(format!("query: {cause}")),
-            path => Error::invalid(format!("query parameter {path}: {cause}")),
+            "." | "?" => Error::invalid(format!("{all}: {cause}")),
+            path => Error::invalid(format!("{}: {cause}", one(path))),
         }
     })
 }

@@ -126,6 +126,8 @@ pub enum DeviceStep {
         /// What the agent calls itself.
         agent_name: String,
     },
+    /// Decided so long ago that nobody knows the code any more.
+    Over,
 }
 
 /// `/dev/mailbox`: the mail of a server without SMTP.

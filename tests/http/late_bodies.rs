@@ -194,6 +194,7 @@ async fn a_form_that_was_begun_before_signing_out_is_not_taken() {
     late.send_as(FORM, &what, &head, "force=yes").await;
     sign_out(&world).await;
     let [(what, answer)] = late.end().await.try_into().expect("one answer");
-    assert!(answer.starts_with("HTTP/1.1 303") && answer.contains("/sign-in"), "{what}: {answer}");
+    assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("/sign-in"), "{what}: {answer}");
+    assert!(answer.contains("Nothing was saved"), "{what}: {answer}");
     assert_eq!(site.get("").await.expect(200)["version"], 2);
 }

@@ -123,3 +123,33 @@ async fn a_quarantined_app_is_shown_with_its_cause_and_lifted() {
     let lifted = act(&server, &app.id, "lift-quarantine", &json!({"reason": "fixed"})).await;
     assert_eq!(lifted.expect(200)["state"], "dormant");
 }
+
+#[tokio::test]
+async fn the_form_of_an_app_works_without_its_script() {
+    let server = with_actions().await;
+    let owner = server.owner("ann").await;
+    server.deploy(&owner, json!({"slug": "acted-on", "manifest": guestbook()})).await;
+    let path = "/ops/apps/acted-on";
+    let page = Answer::of(server.ops(Method::GET, path)).await;
+    assert!(page.text.contains(&format!("method=\"post\" action=\"{path}\"")), "{}", page.text);
+    let send = async |action: &str, reason: &str, origin: &str| {
+        let asked = server.ops(Method::POST, path).header("origin", origin);
+        Answer::of(asked.form(&[("action", action), ("reason", reason)])).await
+    };
+    let own = format!("http://{}", server.ops_address());
+    let done = send("hibernate", "a drill", &own).await;
+    assert_eq!((done.status, done.header("location")), (303, &*format!("{path}?done=hibernate")));
+    let page = Answer::of(server.ops(Method::GET, done.header("location"))).await;
+    assert!(page.text.contains("<output>done: hibernate</output>"), "{}", page.text);
+    let list = Answer::of(server.ops(Method::GET, "/ops/api/actions")).await.expect(200);
+    assert_eq!(list["items"][0]["reason"], "a drill");
+
+    let refused = send("lift-quarantine", "too <early>", &own).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.text.contains("neither quarantined"), "{}", refused.text);
+    assert!(refused.text.contains("value=\"too &#60;early&#62;\""), "{}", refused.text);
+    assert_eq!(send("wake", " ", &own).await.status, 400);
+    send("wake", "x", "https://evil.example").await.error(ErrorCode::Forbidden);
+    let odd = Answer::of(server.ops(Method::GET, &format!("{path}?done=%3Cb%3E"))).await;
+    assert!(odd.text.contains("<output></output>"), "{}", odd.text);
+}

@@ -162,7 +162,7 @@ fn the_forms_say_what_the_routes_expect() {
         started_at: "now".into(),
     });
     for part in [
-        "<form method=\"post\" action=\"/device\">",
+        "<form method=\"post\" action=\"/device?user_code=WDJB-MJHT\">",
         "name=\"user_code\" value=\"WDJB-MJHT\"",
         "name=\"decision\" value=\"approve\"",
         "name=\"decision\" value=\"deny\"",

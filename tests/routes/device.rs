@@ -49,7 +49,7 @@ async fn a_device_waits_is_approved_and_gets_its_key_exactly_once() {
     assert!(page.text.contains("Robot &#38; Sons"), "{}", page.text);
     assert!(page.text.contains(&human.email) && page.text.contains(code));
     let approved = Answer::of(decide(&server, &human, &started, "approve")).await;
-    assert_eq!(approved.status, 200, "{}", approved.text);
+    assert_eq!(approved.status, 303, "{}", approved.text);
 
     let answers = join_all((0..RACERS).map(|_| poll(&server, &started))).await;
     let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
@@ -74,7 +74,7 @@ async fn what_nobody_has_fetched_ends_when_a_session_is_revoked_but_not_by_signi
         let code = server.claim_code(&human).await;
         let (approved, waiting) = (start(&server).await, start(&server).await);
         let decided = Answer::of(decide(&server, &human, &approved, "approve")).await;
-        assert_eq!(decided.status, 200, "{}", decided.text);
+        assert_eq!(decided.status, 303, "{}", decided.text);
         let (verb, path) = match end {
             "DELETE this" => {
                 let sessions = server.by(&human, Method::GET, "/v1/self/sessions");
@@ -123,7 +123,9 @@ async fn a_denied_device_is_told_so_and_an_expired_or_unknown_one_is_not_found()
     let server = TestServer::start().await;
     let human = server.human("ada@example.org").await;
     let denied = start(&server).await;
-    let page = Answer::of(decide(&server, &human, &denied, "deny")).await;
+    let decided = Answer::of(decide(&server, &human, &denied, "deny")).await;
+    let page = server.by(&human, Method::GET, decided.header("location"));
+    let page = Answer::of(page).await;
     assert!(page.text.contains("was denied"), "{}", page.text);
     poll(&server, &denied).await.error(ErrorCode::Forbidden);
     // Decided is decided.
@@ -162,8 +164,10 @@ async fn a_decision_must_come_from_the_site_and_from_somebody_signed_in() {
     let nobody = server.request(Method::POST, "/device").header("origin", &site);
     let nobody = nobody.header("content-type", "application/x-www-form-urlencoded");
     let answer = Answer::of(nobody.body(form)).await;
-    assert_eq!(answer.status, 303);
-    assert!(answer.header("location").starts_with("/sign-in?redirect_to=%2Fdevice"));
+    assert_eq!(answer.status, 401);
+    assert!(answer.text.contains("href=\"/sign-in?redirect_to=%2Fdevice"), "{}", answer.text);
+    server.state().clock.set(START.plus_seconds(10));
+    assert_eq!(poll(&server, &started).await.status, 202);
 }
 
 #[tokio::test]
@@ -213,7 +217,7 @@ async fn right_codes_that_many_type_at_once_are_no_guesses() {
     });
     let mut statuses: Vec<_> = join_all(decisions).await.iter().map(|one| one.status).collect();
     statuses.sort_unstable();
-    assert_eq!((statuses[0], statuses[1], statuses[RACERS - 1]), (200, 409, 409));
+    assert_eq!((statuses[0], statuses[1], statuses[RACERS - 1]), (303, 409, 409));
 }
 
 #[tokio::test]

@@ -69,11 +69,31 @@ async fn sessions_end_one_by_one_or_all_at_once() {
 
     let third = server.human("ada@example.org").await;
     let all = server.submit(&here, "/account", &[("action", "end-all")]).await;
-    assert_eq!(all.led_to(), "/signed-out");
+    let said = server.get(all.led_to()).await;
+    said.says("You are signed out everywhere").says("In every browser").hides("entered from here");
     assert!(all.header("set-cookie").contains("Max-Age=0"));
     for gone in [&here, &third] {
         assert_eq!(Answer::of(server.by(gone, GET, "/account")).await.status, 303);
     }
+}
+
+#[tokio::test]
+async fn an_account_that_others_need_is_told_where_to_make_an_admin() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    server.human("bob@example.org").await;
+    let made = server.submit(&ada, "/orgs", &[("name", "Rooks & Co")]).await;
+    let org = made.led_to().split_once('?').expect("a mark").0.to_owned();
+    let add = [("action", "add-member"), ("email", "bob@example.org"), ("role", "member")];
+    server.submit(&ada, &org, &add).await.led_to();
+    let close = [("action", "close"), ("confirm_email", "ada@example.org")];
+    let refused = server.submit(&ada, "/account", &close).await;
+    assert_eq!(refused.status, 409);
+    refused.says("You are the last admin of “Rooks &#38; Co”, which others are in");
+    refused
+        .says(&format!("<a href=\"{org}\">Go to Rooks &#38; Co</a>"))
+        .hides("last admin of org_");
+    refused.hides("aria-invalid");
 }
 
 #[tokio::test]

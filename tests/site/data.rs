@@ -62,6 +62,47 @@ async fn rows_are_listed_filtered_and_sorted() {
 }
 
 #[tokio::test]
+async fn a_value_fits_as_a_number_and_as_the_text_that_it_is() {
+    let owned = Owned::with(guestbook()).await;
+    for (key, title) in [
+        ("a", json!("42")),
+        ("b", json!(42)),
+        ("c", json!("true")),
+        ("d", json!(true)),
+        ("7", json!("43")),
+        ("f", json!(null)),
+        ("g", json!(50)),
+    ] {
+        let row = json!({"key": key, "data": {"title": title}});
+        owned.agent(POST, "/collections/entries", row).await.expect(201);
+    }
+    let found = async |condition: &str| {
+        let page = owned.see(&format!("/data/entries?{condition}")).await;
+        assert_eq!(page.status, 200, "{condition}: {}", page.text);
+        let mut keys: Vec<_> =
+            page.text.split("id=\"row-").skip(1).map(|key| key[..1].to_owned()).collect();
+        keys.sort_unstable();
+        keys.concat()
+    };
+    for (condition, keys) in [
+        ("field=title&op=eq&value=42", "ab"),
+        ("field=title&op=eq&value=%2242%22", "a"),
+        ("field=title&op=eq&value=true", "cd"),
+        ("field=title&op=ne&value=42", "7cdfg"),
+        ("field=title&op=in&value=42,43", "7ab"),
+        ("field=title&op=gte&value=43", "7cg"),
+        ("field=title&op=gt&value=true", ""),
+        ("field=title&op=eq&value=null", "f"),
+        ("field=key&op=eq&value=7", "7"),
+        ("field=key&op=in&value=7,a", "7a"),
+        ("field=version&op=eq&value=1", "7abcdfg"),
+        ("field=title&op=exists&value=false", ""),
+    ] {
+        assert_eq!(found(condition).await, keys, "{condition}");
+    }
+}
+
+#[tokio::test]
 async fn a_column_that_no_sort_names_has_a_plain_heading() {
     let owned = Owned::with(json!({"collections": {"free": {"permissions": {
         "read": ["owner"], "write": ["owner"], "delete": ["owner"]}}}}))

@@ -101,6 +101,9 @@ async fn what_is_no_domain_stays_in_the_field_and_removing_names_one() {
         let typed = wrong.replace('<', "&#60;").replace('>', "&#62;");
         refused.says("role=\"alert\"").says(&format!("value=\"{typed}\""));
     }
+    let named_wrong = named.submit("add", "FOO.example.org:80").await;
+    named_wrong.says("“FOO.example.org:80” must be a bare DNS name such as app.example.com.");
+    named.submit("add", "*.example.org").await.says("A wildcard is no domain.");
     named.submit("add", "www.example.com").await.led_to();
     assert_eq!(named.submit("add", "www.example.com").await.status, 409);
     // A form without a name does not remove them all.

@@ -99,6 +99,29 @@ async fn a_refused_field_of_an_apps_pages_is_marked() {
 }
 
 #[tokio::test]
+async fn what_is_refused_is_told_in_sentences() {
+    let owned = Owned::with(guestbook()).await;
+    let said = async |below: &str, fields: &[(&str, &str)], text: &str| {
+        let page = owned.submit(below, fields).await;
+        assert!((400..500).contains(&page.status), "{}", page.text);
+        page.says(text).hides("uery parameter");
+    };
+    let fields = [("action", "credential"), ("mode", "explicit"), ("operation", "read")];
+    said("/sharing", &fields, "The choice of collections must name at least one collection").await;
+    let fields = [("action", "credential"), ("mode", "following")];
+    said("/sharing", &fields, "What it may do must name at least one operation.").await;
+    let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "zz")];
+    said("/sharing", &fields, ">The manifest declares no role &#34;zz&#34;.").await;
+    let fields = [("action", "organization"), ("org_id", "zz")];
+    said("/settings", &fields, "The organization is unknown.").await;
+    let fields = [("action", "timezone"), ("timezone", "a\0b")];
+    said("/settings", &fields, "The timezone must ").await;
+    said("/data/entries/new", &[("key", "a\0b"), ("data", "{}")], "must not hold NUL.").await;
+    said("/data/entries/new", &[("key", "k")], "The form lacks `data`.").await;
+    said("/settings", &[("action", "explode")], "This page has no such form.").await;
+}
+
+#[tokio::test]
 async fn what_was_done_is_said_where_it_was_done() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;

@@ -2,6 +2,7 @@
 //! in `browser`.
 
 mod account;
+mod accounts;
 mod agents;
 mod assets;
 mod browser;

@@ -104,3 +104,46 @@ async fn overview_and_reports_show_the_app() {
     deleted.says("This app is in the trash").says("Restore it");
     assert_eq!(owned.see("/data").await.status, 410);
 }
+
+#[tokio::test]
+async fn an_app_names_the_organization_that_its_owner_left() {
+    let owned = Owned::with(guestbook()).await;
+    let (server, ada) = (&owned.server, &owned.ada);
+    let bob = server.human("bob@example.org").await;
+    let eve = server.human("eve@example.org").await;
+    let org = server.submit(ada, "/orgs", &[("name", "Rooks")]).await;
+    let org = org.led_to().split_once('?').expect("a mark").0.to_owned();
+    let id = org.strip_prefix("/orgs/").expect("an id");
+    let add = [("action", "add-member"), ("email", "bob@example.org"), ("role", "admin")];
+    server.submit(ada, &org, &add).await.led_to();
+    owned.submit("/settings", &[("action", "organization"), ("org_id", id)]).await.led_to();
+    owned.submit("/sharing", &[("action", "add-member"), ("email", &eve.email)]).await.led_to();
+    let link = format!("<a href=\"{org}\">Rooks</a>");
+    owned.see("").await.says(&link);
+
+    server.submit(ada, &org, &[("action", "leave")]).await.led_to();
+    owned.see("").await.says("<dd>Rooks</dd>").hides(&link);
+    let chosen = format!("<option value=\"{id}\" selected>Rooks</option>");
+    owned.see("/settings").await.says(&chosen);
+    // Whoever is no more than a member of the app knows it by its id.
+    server.see(&eve, &owned.page("")).await.says(id).hides("Rooks");
+
+    // An admin may have more than one, and move the app to one that its owner never knew.
+    let other = server.submit(&bob, "/orgs", &[("name", "Ravens")]).await;
+    let other = other.led_to().split_once('?').expect("a mark").0.to_owned();
+    let other = other.strip_prefix("/orgs/").expect("an id");
+    let settings = owned.page("/settings");
+    let fields = [("action", "organization"), ("org_id", other), ("was", id)];
+    server.submit(&bob, &settings, &fields).await.led_to();
+    owned.see("").await.says("<dd>Ravens</dd>");
+    let chosen = format!("<option value=\"{other}\" selected>Ravens</option>");
+    owned.see("/settings").await.says(&chosen).says("<option value=\"\">None</option>");
+    // Saved as it stands, it stays there; and the owner takes it out.
+    let fields = [("action", "organization"), ("org_id", other), ("was", other)];
+    owned.submit("/settings", &fields).await.led_to();
+    assert_eq!(owned.read("").await["org_id"], other);
+    let fields = [("action", "organization"), ("org_id", ""), ("was", other)];
+    owned.submit("/settings", &fields).await.led_to();
+    assert!(owned.read("").await["org_id"].is_null());
+    owned.see("").await.hides("Ravens");
+}

@@ -229,7 +229,7 @@ async fn nobody_is_led_into_another_account_without_being_asked() {
     };
     let (asked, path) = led(&carol, "cross-site").await;
     assert_eq!((asked.status, asked.headers.contains_key("set-cookie")), (200, false));
-    asked.says("Change to another account?").says(&path);
+    asked.says("Change to another account?").says(&path).hides("class=\"mark\"");
     // Going on, or coming as oneself, is no longer led.
     let request = site.request(Method::GET, &path).header("cookie", &cookie);
     let changed = Answer::of(request.header("sec-fetch-site", "same-origin")).await;

@@ -60,6 +60,11 @@ impl OrgBook {
         }
     }
 
+    /// What an organization is called.
+    pub(super) fn name(&self, org: OrgId) -> Option<&str> {
+        self.orgs.get(&org).map(|entry| &*entry.org.name)
+    }
+
     /// The organization, what `human` is there, and how many are in it; `None` for a stranger.
     pub(super) fn seen_by(
         &self,

@@ -104,6 +104,14 @@ impl Directory {
         self.core.org_record(human, org)
     }
 
+    /// What an organization is called, for who may know it; `None` where there is none.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub fn org_name(&self, org: OrgId) -> Result<Option<String>> {
+        self.core.read(|memory| memory.orgs.name(org).map(str::to_owned))
+    }
+
     /// At most `limit` organizations that a human is in, the newest first, behind `after`.
     ///
     /// # Errors

@@ -106,13 +106,25 @@ pub async fn act(
     Path((id, action)): Path<(String, String)>,
     StrictJson(why): StrictJson<Why>,
 ) -> ApiResult<Json<AppLine>> {
-    let action: Action = action.parse()?;
-    let reason = why.reason.trim().to_owned();
+    run(&state, &id, action.parse()?, &why.reason).await.map(Json)
+}
+
+/// Does it to the app of this id or slug, and writes it down.
+///
+/// # Errors
+/// `invalid_request`, `app_not_found`, `conflict`, `unavailable`, `internal`.
+pub(super) async fn run(
+    state: &AppState,
+    id: &str,
+    action: Action,
+    reason: &str,
+) -> ApiResult<AppLine> {
+    let reason = reason.trim().to_owned();
     if reason.is_empty() || reason.chars().count() > REASON_LEN_MAX {
         let message = format!("reason: must have 1 to {REASON_LEN_MAX} characters");
         return Err(Error::invalid(message).into());
     }
-    let app = state.rooms.apps().find(&id).await?;
+    let (app, state) = (state.rooms.apps().find(id).await?, state.clone());
     // Also written down where whoever asked does not wait for the answer.
     let line = to_the_end(async move {
         let done = perform(&app, action).await;
@@ -121,7 +133,7 @@ pub async fn act(
         done.map(|()| AppLine::of(&app))
     })
     .await?;
-    Ok(Json(line))
+    Ok(line)
 }
 
 async fn perform(app: &AppHandle, action: Action) -> Result<()> {

@@ -10,23 +10,30 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use futures::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use rookery_actors::app::render::path_segment;
 use rookery_domain::{Error, ErrorCode};
+use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::{
-    act::Action,
+    act::{self, Action},
+    operator::ActingOperator,
     views::{ViewQuery, Which, make},
 };
 use crate::{
-    error::ApiResult,
-    http::params::StrictQuery,
+    error::{self, ApiResult},
+    http::{
+        client::RequestContext,
+        params::{PageQuery, StrictQuery},
+    },
     ops::view::{POINTS, Part, Row, View, changes},
     pages::{
         paths,
         shell::{self, Shell},
         status::StatusPage,
     },
+    routes::site::{FORM_BYTES_MAX, form},
     state::AppState,
 };
 
@@ -43,6 +50,29 @@ struct Page<'a> {
     /// The app that actions on this page are for.
     acts_on: Option<&'a str>,
     actions: &'a [Action],
+    said: &'a Said,
+}
+
+/// What the form of an app's page did, or why not.
+#[derive(Default)]
+struct Said {
+    status: StatusCode,
+    text: String,
+    /// The reason that was given with what was refused.
+    reason: String,
+}
+
+/// What an address says was done.
+#[derive(Deserialize)]
+pub struct Done {
+    done: Option<String>,
+}
+
+/// What the form of an app's page sends.
+#[derive(Deserialize)]
+struct Form {
+    action: String,
+    reason: String,
 }
 
 impl Page<'_> {
@@ -82,11 +112,11 @@ pub async fn start() -> Redirect {
     Redirect::to("/ops")
 }
 
-async fn show(state: &AppState, asked: ViewQuery) -> ApiResult<Response> {
+async fn show(state: &AppState, asked: ViewQuery, said: &Said) -> ApiResult<Response> {
     let view = make(state, &asked).await?;
     let acts_on = asked.id.as_deref().filter(|_| state.config.ops.actions);
-    let page = Page { view: &view, present: asked.view, acts_on, actions: &Action::ALL };
-    let mut response = shell::render(&page)?.into_response();
+    let page = Page { view: &view, present: asked.view, acts_on, actions: &Action::ALL, said };
+    let mut response = (said.status, shell::render(&page)?).into_response();
     let headers = response.headers_mut();
     let fixed = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -111,7 +141,7 @@ macro_rules! page {
             StrictQuery(mut asked): StrictQuery<ViewQuery>,
         ) -> ApiResult<Response> {
             asked.view = Which::$which;
-            show(&state, asked).await
+            show(&state, asked, &Said::default()).await
         }
     };
 }
@@ -141,8 +171,11 @@ pub async fn app(
     State(state): State<AppState>,
     headers: HeaderMap,
     Path(id): Path<String>,
+    PageQuery(Done { done }): PageQuery<Done>,
 ) -> ApiResult<Response> {
-    match show(&state, ViewQuery::app(id)).await {
+    let done = done.and_then(|action| action.parse::<Action>().ok());
+    let text = done.map(|action| format!("done: {}", action.as_str())).unwrap_or_default();
+    match show(&state, ViewQuery::app(id), &Said { text, ..Said::default() }).await {
         Err(failed)
             if failed.error.code == ErrorCode::AppNotFound && paths::is_navigation(&headers) =>
         {
@@ -152,6 +185,40 @@ pub async fn app(
             Ok((page.status, headers, shell::render(&page)?).into_response())
         }
         answered => answered,
+    }
+}
+
+/// Does what the form of an app's page asks for, where no script sends it.
+///
+/// # Errors
+/// `forbidden`, `app_not_found`, `unavailable`, `internal`; any other refusal is said on the page.
+pub async fn act(
+    _: ActingOperator,
+    State(state): State<AppState>,
+    client: RequestContext,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+    body: Body,
+) -> ApiResult<Response> {
+    let form: Form = form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
+    let done = match form.action.parse::<Action>() {
+        Ok(action) => act::run(&state, &id, action, &form.reason).await.map(|_| action),
+        Err(error) => Err(error.into()),
+    };
+    match done {
+        Ok(action) => {
+            let page = format!("/ops/apps/{}?done={}", path_segment(&id), action.as_str());
+            Ok(Redirect::to(&page).into_response())
+        }
+        Err(failed) if matches!(failed.error.code.status(), 400 | 409) => {
+            let said = Said {
+                status: error::status(failed.error.code),
+                text: failed.error.message.clone(),
+                reason: form.reason,
+            };
+            show(&state, ViewQuery::app(id), &said).await
+        }
+        Err(failed) => Err(failed),
     }
 }
 

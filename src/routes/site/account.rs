@@ -3,16 +3,19 @@
 use askama::Template;
 use axum::response::Response;
 use http::{Method, StatusCode};
-use rookery_domain::{Error, id::SessionId};
+use rookery_domain::{
+    Error,
+    id::{OrgId, SessionId},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    FORM_BYTES_MAX,
     desk::Desk,
     fields::{Fields, unknown_action},
     frame::{Frame, Section},
     notice::{Notice, or_again},
+    orgs::Org,
     paging::{ITEMS_MAX, Pager, Trail},
     posted::Posted,
     records::List,
@@ -67,13 +70,15 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Posted(desk, body): Posted) -> Response {
-    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => fields,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn act(Posted(desk, fields): Posted<Fields>) -> Response {
     let answered = perform(&desk, &fields).await;
-    let again = |status, error| view(&desk, status, Some(refusal(&error, &fields)), fields);
+    let again = async |status, error: Error| {
+        let notice = match last_admin_of(&error) {
+            Some(org) => keeps_an_org(&desk, org).await?,
+            None => refusal(&error, &fields),
+        };
+        view(&desk, status, Some(notice), fields).await
+    };
     desk.answer(or_again(answered, again).await)
 }
 
@@ -88,6 +93,21 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
         _ => ("", &[]),
     };
     Notice::of_form(error, action, place, asked)
+}
+
+/// The organization that would be left without an admin.
+fn last_admin_of(error: &Error) -> Option<OrgId> {
+    error.details.as_deref()?.get("org_id")?.as_str()?.parse().ok()
+}
+
+/// That the account has to stay for an organization's sake.
+async fn keeps_an_org(desk: &Desk, org: OrgId) -> ApiResult<Notice> {
+    let Org { id, name, .. } = desk.api.get(&format!("/v1/orgs/{org}")).await?;
+    let text = format!(
+        "You are the last admin of “{name}”, which others are in: make one of them an admin first."
+    );
+    let link = Some((format!("/orgs/{id}"), format!("Go to {name}")));
+    Ok(Notice { link, place: "close", ..Notice::of_refusal(text, None) })
 }
 
 async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
@@ -116,7 +136,7 @@ async fn perform(desk: &Desk, fields: &Fields) -> ApiResult<Response> {
         }
         "end-all" => {
             api.act(Method::DELETE, "/v1/self/sessions").await?;
-            signed_out(desk, "/signed-out")
+            signed_out(desk, "/signed-out?everywhere=true")
         }
         "close" => {
             let confirmation = json!({"confirm_email": fields.one("confirm_email")});

@@ -2,14 +2,13 @@
 //! claimed.
 
 use askama::Template;
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::{Error, id::AgentId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    FORM_BYTES_MAX,
     api::Made,
     desk::Desk,
     frame::{Frame, Section},
@@ -71,27 +70,41 @@ struct Minted {
 /// What a form of the page asks for.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
-enum Action {
+pub enum Action {
+    /// Makes a code that an agent claims itself with.
     ClaimCode {
+        /// The token of the form.
         #[serde(default)]
         form: FormToken,
     },
+    /// Has its keys refused for now.
     Pause {
+        /// Which agent.
         agent: AgentId,
     },
+    /// Lets it go on.
     Resume {
+        /// Which agent.
         agent: AgentId,
     },
+    /// Has its keys refused for ever.
     Revoke {
+        /// Which agent.
         agent: AgentId,
     },
+    /// Makes a key in place of those that it has.
     Rotate {
+        /// Which agent.
         agent: AgentId,
+        /// The token of the form.
         #[serde(default)]
         form: FormToken,
     },
+    /// Calls it otherwise.
     Rename {
+        /// Which agent.
         agent: AgentId,
+        /// Its name.
         name: String,
     },
 }
@@ -118,20 +131,16 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Posted(desk, body): Posted) -> Response {
-    desk.answer(perform(&desk, body).await)
+pub async fn act(Posted(desk, action): Posted<Action>) -> Response {
+    desk.answer(perform(&desk, action).await)
 }
 
-async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
-    let action = desk.form::<Action>(body, FORM_BYTES_MAX).await;
+async fn perform(desk: &Desk, action: Action) -> ApiResult<Response> {
     let typed = match &action {
-        Ok(Action::Rename { agent, name }) => Some((*agent, name.clone())),
+        Action::Rename { agent, name } => Some((*agent, name.clone())),
         _ => None,
     };
-    let answered = match action {
-        Ok(action) => run(desk, action).await,
-        Err(error) => Err(error.into()),
-    };
+    let answered = run(desk, action).await;
     let again = async |status, error: Error| {
         let form = typed.as_ref().map(|(agent, _)| agent.to_string()).unwrap_or_default();
         let notice = Notice::of_form(&error, &form, "agents", &["name"]);

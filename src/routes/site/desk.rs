@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use askama::Template;
 use axum::{
-    body::Body,
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
@@ -21,9 +20,9 @@ use url::Url;
 use super::{
     api::Api,
     assets::addresses,
-    form,
     frame::{Frame, Section},
     html,
+    made_for::MadeFor,
     notice::{self, ANCHOR, Notice},
     once::FormToken,
     see_other, sign_in, visitor, words,
@@ -31,6 +30,7 @@ use super::{
 use crate::{
     error::{self, ApiError, ApiResult},
     http::{client::RequestContext, csrf},
+    pages::shell::Shell,
     state::AppState,
 };
 
@@ -66,6 +66,7 @@ pub struct Desk {
     /// The human.
     pub human: HumanId,
     who: String,
+    account: MadeFor,
     session: SessionId,
     uri: Uri,
     headers: HeaderMap,
@@ -103,6 +104,7 @@ impl Desk {
             api,
             human: holder.human,
             who,
+            account: MadeFor::of(state, holder)?,
             session: holder.session,
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
@@ -160,15 +162,22 @@ impl Desk {
         self.headers.contains_key(HX_REQUEST)
     }
 
-    /// Reads the form of a page, of `bytes_max` bytes at most. The session may have ended while it was
-    /// waited for.
-    ///
-    /// # Errors
-    /// `unauthorized`, `invalid_request`, `payload_too_large`, `rate_limited`, `unavailable`.
-    pub async fn form<T: DeserializeOwned>(&self, body: Body, bytes_max: usize) -> Result<T> {
-        let form = form(&self.state, &self.headers, self.address, body, bytes_max).await?;
-        let ended = || Error::new(ErrorCode::Unauthorized, "the session has ended");
-        visitor(&self.state, &self.headers)?.map(|_| form).ok_or_else(ended)
+    /// Whose desk it is, as a form names it.
+    #[must_use]
+    pub const fn account(&self) -> &MadeFor {
+        &self.account
+    }
+
+    /// Where the request comes from.
+    #[must_use]
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The frame of a page without scripts.
+    #[must_use]
+    pub fn shell(&self) -> Shell {
+        Shell::new(&self.state.public_url, Some(self.account.who.clone()))
     }
 
     /// A page.
@@ -176,7 +185,7 @@ impl Desk {
     /// # Errors
     /// `internal`.
     pub fn page(&self, status: StatusCode, page: &impl Template) -> Result<Response> {
-        html(&self.state, status, page)
+        html(&self.account, &self.state, status, page)
     }
 
     /// The page that follows an action: seen anew, so that reloading it does nothing again; and at
@@ -264,10 +273,14 @@ fn to_sign_in(uri: &Uri, headers: &HeaderMap) -> Result<Response> {
 /// What one comes back to: the page that was asked for, or that has the form which was sent to its
 /// path, or whose script asked for a part of it.
 pub(super) fn way_back(uri: &Uri, headers: &HeaderMap) -> ReturnPath {
-    let here = if headers.contains_key(HX_REQUEST) {
-        headers.get(HX_CURRENT_URL).and_then(path_of)
-    } else {
-        uri.path_and_query().map(ToString::to_string)
+    let asked = || uri.path_and_query().map(ToString::to_string);
+    let page = headers.get(HX_CURRENT_URL).filter(|_| headers.contains_key(HX_REQUEST));
+    let here = match page.and_then(path_of) {
+        // Of the same page something else was asked for, such as its rows by another filter.
+        Some(page) if page.split('?').next() != Some(uri.path()) => Some(page),
+        Some(_) => asked(),
+        None if headers.contains_key(HX_REQUEST) => None,
+        None => asked(),
     };
     here.and_then(|here| ReturnPath::parse("redirect_to", &here).ok()).unwrap_or_default()
 }

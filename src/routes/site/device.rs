@@ -1,30 +1,44 @@
 //! `/device`: a human approves or denies an agent that asked by device authorization.
 
-use axum::{body::Body, extract::State, response::Response};
-use http::{HeaderMap, Method, StatusCode};
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rookery_actors::directory::{Device, DeviceState, SessionHolder};
+use rookery_actors::directory::{Device, DeviceState};
 use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath, secret::UserCode};
 use serde::Deserialize;
 
-use super::{FORM_BYTES_MAX, form, frame, see_other, show, sign_in, visitor, words::At};
+use super::{
+    desk::{DONE, Desk},
+    made_for::MadeFor,
+    posted::Posted,
+    see_other, show_to, sign_in, visitor,
+    words::At,
+};
 use crate::{
     error::{ApiResult, tell},
-    http::{client::RequestContext, csrf, params::PageQuery},
-    pages::site::{DevicePage, DeviceStep},
+    http::{client::RequestContext, params::PageQuery},
+    pages::{
+        shell::Shell,
+        site::{DevicePage, DeviceStep},
+    },
     state::{AppState, State as Shared},
 };
+
+/// What the address of the page says that follows a decision.
+const DECIDED: &str = "decided";
 
 /// The code that the agent shows.
 #[derive(Deserialize)]
 pub struct UserCodeQuery {
     user_code: Option<String>,
+    /// What the human did with it just now.
+    done: Option<String>,
 }
 
 /// What the form sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+pub struct Form {
     user_code: String,
     decision: Decision,
 }
@@ -48,61 +62,57 @@ pub async fn page(
 ) -> ApiResult<Response> {
     let code = query.user_code.unwrap_or_default();
     let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&code)?) };
+    let account = MadeFor::of(&state, visitor)?;
     if code.is_empty() {
         let step = DeviceStep::Enter { user_code: code, error: None };
-        return Ok(answer(&state, visitor, StatusCode::OK, step)?);
+        return Ok(answer(&state, &account, StatusCode::OK, step)?);
     }
-    let found = state.rooms.directory.device(&code, client.address).await;
-    Ok(found_or_asked_again(&state, visitor, code, found)?)
+    Ok(match state.rooms.directory.device(&code, client.address).await {
+        Ok(device) => found(&state, &account, code, device)?,
+        // The page after a decision, loaded anew when the code has ended.
+        Err(error)
+            if error.code == ErrorCode::NotFound && query.done.as_deref() == Some(DECIDED) =>
+        {
+            answer(&state, &account, StatusCode::OK, DeviceStep::Over)?
+        }
+        Err(error) => refused(&state, &account, code, error)?,
+    })
 }
 
-/// Approves or denies. The form must come from this site.
-///
-/// # Errors
-/// `csrf_origin_mismatch`, `invalid_request`, `payload_too_large`, `unavailable`, `internal`.
-pub async fn decide(
-    State(state): State<AppState>,
-    method: Method,
-    headers: HeaderMap,
-    client: RequestContext,
-    body: Body,
-) -> ApiResult<Response> {
-    csrf::check(&method, &headers, &state.public_url)?;
-    let Form { user_code, decision } =
-        form(&state, &headers, client.address, body, FORM_BYTES_MAX).await?;
-    let Some(visitor) = visitor(&state, &headers)? else { return Ok(to_sign_in(&user_code)?) };
+/// Approves or denies. What follows is a page of its own, so that loading it anew decides nothing again.
+pub async fn decide(client: RequestContext, Posted(desk, form): Posted<Form>) -> Response {
+    desk.answer(perform(&desk, form, client).await)
+}
+
+async fn perform(desk: &Desk, form: Form, client: RequestContext) -> ApiResult<Response> {
+    let Form { user_code, decision } = form;
     let approve = decision == Decision::Approve;
-    let decided = state
-        .rooms
-        .directory
-        .decide_device(&user_code, visitor.human, approve, client.address)
-        .await;
-    Ok(found_or_asked_again(&state, visitor, user_code, decided)?)
+    let directory = &desk.state.rooms.directory;
+    match directory.decide_device(&user_code, desk.human, approve, client.address).await {
+        Ok(_) => {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            let query = query.append_pair("user_code", &user_code).append_pair(DONE, DECIDED);
+            Ok(see_other(&format!("/device?{}", query.finish()))?)
+        }
+        Err(error) => Ok(refused(&desk.state, desk.account(), user_code, error)?),
+    }
 }
 
-/// Shows what was found, or asks again and says why.
-fn found_or_asked_again(
-    state: &Shared,
-    visitor: SessionHolder,
-    user_code: String,
-    found: Result<Device>,
-) -> Result<Response> {
-    match found {
-        Ok(device) => {
-            // As the agent shows it, not as it was typed: a human compares the two.
-            let shown = UserCode::parse(&user_code).map(|code| code.expose());
-            let step = step_of(shown.unwrap_or(user_code), device);
-            answer(state, visitor, StatusCode::OK, step)
-        }
-        Err(error) => {
-            let why = explain(&error).ok_or_else(|| error.clone())?;
-            let status = crate::error::status(error.code);
-            let step = DeviceStep::Enter { user_code, error: Some(why.to_owned()) };
-            let mut response = answer(state, visitor, status, step)?;
-            tell(&error.into(), &mut response);
-            Ok(response)
-        }
-    }
+/// What was found. As the agent shows the code, not as it was typed: a human compares the two.
+fn found(state: &Shared, account: &MadeFor, user_code: String, device: Device) -> Result<Response> {
+    let shown = UserCode::parse(&user_code).map(|code| code.expose());
+    let step = step_of(shown.unwrap_or(user_code), device);
+    answer(state, account, StatusCode::OK, step)
+}
+
+/// Asks again and says why.
+fn refused(state: &Shared, account: &MadeFor, user_code: String, error: Error) -> Result<Response> {
+    let why = explain(&error).ok_or_else(|| error.clone())?;
+    let status = crate::error::status(error.code);
+    let step = DeviceStep::Enter { user_code, error: Some(why.to_owned()) };
+    let mut response = answer(state, account, status, step)?;
+    tell(&error.into(), &mut response);
+    Ok(response)
 }
 
 fn step_of(user_code: String, device: Device) -> DeviceStep {
@@ -130,11 +140,12 @@ fn explain(error: &Error) -> Option<&'static str> {
 
 fn answer(
     state: &Shared,
-    visitor: SessionHolder,
+    account: &MadeFor,
     status: StatusCode,
     step: DeviceStep,
 ) -> Result<Response> {
-    show(state, status, &DevicePage { shell: frame(state, Some(visitor))?, step })
+    let shell = Shell::new(&state.public_url, Some(account.who.clone()));
+    show_to(account, state, status, &DevicePage { shell, step })
 }
 
 /// Signs in and comes back.

@@ -49,5 +49,5 @@ impl Fields {
 
 /// The refusal of a form whose `action` its page does not have.
 pub fn unknown_action() -> Error {
-    Error::invalid("`action`: this page does not know it")
+    Error::invalid("this page has no such form")
 }

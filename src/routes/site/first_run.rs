@@ -3,19 +3,19 @@
 //! is claimed with the human's code, deploys the example.
 
 use askama::Template;
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    FORM_BYTES_MAX,
     api::Made,
     desk::Desk,
     frame::{Frame, Section},
     home::{self, Any},
     notice::{Notice, or_again},
     once::FormToken,
+    posted::Posted,
     records::{App, List},
     see_other,
 };
@@ -63,7 +63,7 @@ struct Code {
 
 /// What the button sends.
 #[derive(Deserialize)]
-struct Start {
+pub struct Start {
     #[serde(default)]
     form: FormToken,
 }
@@ -100,14 +100,14 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Makes the first agent and lets it deploy the example.
-pub async fn start(desk: Desk, body: Body) -> Response {
+pub async fn start(Posted(desk, form): Posted<Start>) -> Response {
     // A server that takes no registrations, an account that is full: said where the steps are.
     let again = |status, error| home::view(&desk, status, Some(Notice::refused(&error)));
-    desk.answer(or_again(run(&desk, body).await, again).await)
+    desk.answer(or_again(run(&desk, form).await, again).await)
 }
 
-async fn run(desk: &Desk, body: Body) -> ApiResult<Response> {
-    let Start { form } = desk.form(body, FORM_BYTES_MAX).await?;
+async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
+    let Start { form } = start;
     let there = || desk.go("/", "first-agent-there");
     let api = &desk.api;
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;

@@ -18,6 +18,7 @@ pub mod fields;
 pub mod first_run;
 pub mod frame;
 pub mod home;
+pub mod made_for;
 pub mod mailbox;
 pub mod marks;
 pub mod notice;
@@ -46,8 +47,9 @@ use rookery_actors::directory::SessionHolder;
 use rookery_domain::{Error, Result};
 use serde::de::DeserializeOwned;
 
+use self::made_for::MadeFor;
 use crate::{
-    http::{auth::session_cookie, body::read_within, params::query},
+    http::{auth::session_cookie, body::read_within, params::form_fields},
     pages::shell::{self, Shell},
     state::State,
 };
@@ -83,9 +85,26 @@ fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Respo
     Ok(response)
 }
 
+/// The same for who is signed in, whose forms it has.
+fn show_to(
+    account: &MadeFor,
+    state: &State,
+    status: StatusCode,
+    page: &impl Template,
+) -> Result<Response> {
+    let mut response = show(state, status, page)?;
+    *response.body_mut() = Body::from(account.mark(&shell::render(page)?));
+    Ok(response)
+}
+
 /// A page for who is signed in, with style and scripts of its own.
-fn html(state: &State, status: StatusCode, page: &impl Template) -> Result<Response> {
-    let mut response = Response::new(Body::from(shell::render(page)?));
+fn html(
+    account: &MadeFor,
+    state: &State,
+    status: StatusCode,
+    page: &impl Template,
+) -> Result<Response> {
+    let mut response = Response::new(Body::from(account.mark(&shell::render(page)?)));
     *response.status_mut() = status;
     let apps = state.origins.any_app_source();
     let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
@@ -101,22 +120,33 @@ fn see_other(path: &str) -> Result<Response> {
     Ok(response)
 }
 
-/// Reads the form that a client at `address` sends. Only a browser sends one, so only its content
-/// type is taken.
-async fn form<T: DeserializeOwned>(
+/// Reads the form that a client at `address` sends, as it stands in the body. Only a browser sends
+/// one, so only its content type is taken.
+async fn form_text(
     state: &State,
     headers: &HeaderMap,
     address: IpAddr,
     body: Body,
     bytes_max: usize,
-) -> Result<T> {
+) -> Result<String> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
         return Err(Error::invalid("Content-Type: must be application/x-www-form-urlencoded"));
     }
     let (bytes, _share) = read_within(headers, address, body, bytes_max, state).await?;
-    query(std::str::from_utf8(&bytes).map_err(|_| Error::invalid("the form is not UTF-8"))?)
+    String::from_utf8(bytes.into()).map_err(|_| Error::invalid("the form is not UTF-8"))
+}
+
+/// The fields of a form that nobody need be signed in for.
+pub(in crate::routes) async fn form<T: DeserializeOwned>(
+    state: &State,
+    headers: &HeaderMap,
+    address: IpAddr,
+    body: Body,
+    bytes_max: usize,
+) -> Result<T> {
+    form_fields(&form_text(state, headers, address, body, bytes_max).await?)
 }
 
 /// Whether this is a browser that shows a page to somebody.

@@ -26,6 +26,8 @@ pub struct Notice {
     pub text: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    /// Where to do that: a page of the site, and what it is called.
+    pub link: Option<(String, String)>,
     /// The part of the page that says it; empty for its top.
     pub place: &'static str,
     /// The field that was refused.
@@ -109,7 +111,7 @@ impl Notice {
     /// That an action was refused, in words of the page's own.
     #[must_use]
     pub const fn of_refusal(text: String, hint: Option<&'static str>) -> Self {
-        Self { refused: true, text, hint, place: TOP, field: None }
+        Self { refused: true, text, hint, link: None, place: TOP, field: None }
     }
 
     /// Why the form of `action` was refused, said at a part of the page. It is about the one of its
@@ -132,7 +134,7 @@ impl Notice {
     }
 
     fn done(place: &'static str, text: &str) -> Self {
-        Self { refused: false, text: text.to_owned(), hint: None, place, field: None }
+        Self { refused: false, text: text.to_owned(), hint: None, link: None, place, field: None }
     }
 
     /// Whether it takes the focus itself: it is a refusal, and of no field that could.

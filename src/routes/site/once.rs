@@ -45,7 +45,7 @@ impl FormToken {
         let plain = self.0.len() <= LEN_MAX && self.0.bytes().all(|b| b.is_ascii_alphanumeric());
         let key = format!("form-{}-{}", self.0, hex(&hash_json(body)));
         let key = plain.then(|| HeaderValue::try_from(key).ok()).flatten();
-        key.map(Some).ok_or_else(|| Error::invalid("`form`: is none of this page"))
+        key.map(Some).ok_or_else(|| Error::invalid("the form is none of this page"))
     }
 }
 

@@ -1,5 +1,6 @@
-//! A form that a signed-in human sends. Where the session ended while the form stood open, what was
-//! typed is kept on a page that sends it again: in its body alone, in no address and no cookie.
+//! A form that a signed-in human sends, read. It is done for the account that its page was made for, and
+//! for no other: where somebody else is signed in by now, or nobody is, what was typed is kept on a page
+//! that sends it again, in its body alone, in no address and no cookie.
 
 use askama::Template;
 use axum::{
@@ -8,39 +9,122 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{StatusCode, request::Parts};
+use serde::de::DeserializeOwned;
 
 use super::{
+    FORM_BYTES_MAX,
     app::data::ROW_FORM_BYTES_MAX,
     desk::{Desk, way_back},
-    form, frame, show, sign_in,
+    form_text, frame,
+    made_for::{self, MadeFor},
+    show, sign_in, visitor,
 };
-use crate::{error::ApiResult, http::client::RequestContext, pages::shell::Shell, state::AppState};
+use crate::{
+    error::ApiResult,
+    http::{client::RequestContext, params::form_fields},
+    pages::shell::Shell,
+    state::{AppState, State},
+};
 
-/// Who sends a form, and the form, unread.
-pub struct Posted(pub Desk, pub Body);
+/// Who sends a form of at most `BYTES_MAX` bytes, and what it holds.
+pub struct Posted<T, const BYTES_MAX: usize = FORM_BYTES_MAX>(pub Desk, pub T);
+
+/// A form that carries a row.
+pub type PostedRow<T> = Posted<T, ROW_FORM_BYTES_MAX>;
 
 /// What was sent, to be sent again.
 #[derive(Template)]
 #[template(path = "session_ended.html")]
 struct SessionEndedPage {
     shell: Shell,
+    kept: Kept,
+    /// For whom, where the form says so.
+    made_for: Option<MadeFor>,
+}
+
+/// What was sent while somebody else is signed in.
+#[derive(Template)]
+#[template(path = "another_account.html")]
+struct AnotherAccountPage {
+    shell: Shell,
+    kept: Kept,
+    made_for: MadeFor,
+    /// Who is signed in.
+    now: MadeFor,
+}
+
+/// A form that was not done.
+struct Kept {
     sign_in: String,
     /// Where the form goes.
     path: String,
+    /// Without the account that it was made for.
     fields: Vec<(String, String)>,
 }
 
-impl FromRequest<AppState> for Posted {
+impl<T: DeserializeOwned, const BYTES_MAX: usize> FromRequest<AppState> for Posted<T, BYTES_MAX> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        match Desk::open(&mut parts, state).await {
-            Ok(Ok(desk)) => Ok(Self(desk, body)),
+        let desk = match Desk::open(&mut parts, state).await {
+            Ok(Ok(desk)) => desk,
             Ok(Err(_)) => {
-                Err(keep(parts, body, state).await.unwrap_or_else(|failed| failed.into_response()))
+                return Err(answer(keep(parts, body, state).await));
             }
-            Err(failed) => Err(failed.into_response()),
+            Err(failed) => return Err(failed.into_response()),
+        };
+        let text = form_text(state, &parts.headers, desk.address(), body, BYTES_MAX).await;
+        let text = text.map_err(|error| desk.answer(Err(error.into())))?;
+        let form = Form::of(&text);
+        // The session may have ended while the form was waited for.
+        match visitor(state, &parts.headers) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(answer(session_ended(&parts, form, state))),
+            Err(error) => return Err(desk.answer(Err(error.into()))),
+        }
+        let now = desk.account();
+        match form.made_for {
+            Some(made_for) if made_for.human != now.human => {
+                let kept = Kept::of(&parts, &form.fields);
+                let page =
+                    AnotherAccountPage { shell: desk.shell(), kept, made_for, now: now.clone() };
+                Err(desk.answer(show(state, StatusCode::CONFLICT, &page).map_err(Into::into)))
+            }
+            _ => match form_fields(&form.fields) {
+                Ok(fields) => Ok(Self(desk, fields)),
+                Err(error) => Err(desk.answer(Err(error.into()))),
+            },
+        }
+    }
+}
+
+/// The text of a form, and for whom it was made.
+#[derive(Default)]
+struct Form {
+    fields: String,
+    made_for: Option<MadeFor>,
+}
+
+impl Form {
+    fn of(text: &str) -> Self {
+        let is_mark = |pair: &&str| pair.split('=').next() == Some(made_for::FIELD);
+        let (marks, fields): (Vec<_>, Vec<_>) = text.split('&').partition(is_mark);
+        let marks = marks.join("&");
+        let mark = url::form_urlencoded::parse(marks.as_bytes()).next();
+        Self {
+            fields: fields.join("&"),
+            made_for: mark.and_then(|(_, value)| MadeFor::sent(&value)),
+        }
+    }
+}
+
+impl Kept {
+    fn of(parts: &Parts, fields: &str) -> Self {
+        Self {
+            sign_in: sign_in::address(&way_back(&parts.uri, &parts.headers)),
+            path: parts.uri.to_string(),
+            fields: form_fields(fields).unwrap_or_default(),
         }
     }
 }
@@ -50,12 +134,19 @@ impl FromRequest<AppState> for Posted {
 async fn keep(mut parts: Parts, body: Body, state: &AppState) -> ApiResult<Response> {
     let RequestContext { address, .. } =
         RequestContext::from_request_parts(&mut parts, state).await?;
-    let fields = form(state, &parts.headers, address, body, ROW_FORM_BYTES_MAX).await;
+    let text = form_text(state, &parts.headers, address, body, ROW_FORM_BYTES_MAX).await;
+    session_ended(&parts, text.map(|text| Form::of(&text)).unwrap_or_default(), state)
+}
+
+fn session_ended(parts: &Parts, form: Form, state: &State) -> ApiResult<Response> {
     let page = SessionEndedPage {
         shell: frame(state, None)?,
-        sign_in: sign_in::address(&way_back(&parts.uri, &parts.headers)),
-        path: parts.uri.to_string(),
-        fields: fields.unwrap_or_default(),
+        kept: Kept::of(parts, &form.fields),
+        made_for: form.made_for,
     };
     Ok(show(state, StatusCode::UNAUTHORIZED, &page)?)
+}
+
+fn answer(answered: ApiResult<Response>) -> Response {
+    answered.unwrap_or_else(|failed| failed.into_response())
 }

@@ -1,6 +1,6 @@
 //! What pages read of the API's records: the members that they show, and no more.
 
-use rookery_domain::id::{AgentId, AppId};
+use rookery_domain::id::{AgentId, AppId, OrgId};
 use serde::Deserialize;
 
 use super::words::{At, Bytes, Count};
@@ -40,7 +40,7 @@ pub struct App {
     /// Whose it is.
     pub owner: Owner,
     /// The organization whose admins act as its owner.
-    pub org_id: Option<String>,
+    pub org_id: Option<OrgId>,
     /// The name of its own that serves it.
     pub domain: Option<String>,
     /// Its collections.

@@ -7,11 +7,12 @@ use axum::{
     response::Response,
 };
 use http::{Method, StatusCode};
+use serde::Deserialize;
 
 use super::{api::Api, frame, see_other, show};
 use crate::{
     error::ApiResult,
-    http::{csrf, session_cookie},
+    http::{csrf, params::PageQuery, session_cookie},
     pages::shell::Shell,
     state::AppState,
 };
@@ -20,6 +21,15 @@ use crate::{
 #[template(path = "signed_out.html")]
 struct SignedOutPage {
     shell: Shell,
+    /// Whether every session of the account has ended.
+    everywhere: bool,
+}
+
+/// What the page says has ended.
+#[derive(Deserialize)]
+pub struct What {
+    #[serde(default)]
+    everywhere: bool,
 }
 
 #[derive(Template)]
@@ -46,8 +56,12 @@ pub async fn submit(State(state): State<AppState>, request: Request) -> ApiResul
 ///
 /// # Errors
 /// `internal`.
-pub async fn page(State(state): State<AppState>) -> ApiResult<Response> {
-    Ok(show(&state, StatusCode::OK, &SignedOutPage { shell: frame(&state, None)? })?)
+pub async fn page(
+    State(state): State<AppState>,
+    PageQuery(What { everywhere }): PageQuery<What>,
+) -> ApiResult<Response> {
+    let page = SignedOutPage { shell: frame(&state, None)?, everywhere };
+    Ok(show(&state, StatusCode::OK, &page)?)
 }
 
 /// The page after an account was deleted. It tells nobody whose, so whoever opens it may see it.

@@ -1,13 +1,12 @@
 //! `/transfers`: a human sees the apps that are offered to its address, and takes or declines them.
 
 use askama::Template;
-use axum::{body::Body, response::Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use rookery_domain::{ErrorCode, id::TransferId};
 use serde::Deserialize;
 
 use super::{
-    FORM_BYTES_MAX,
     desk::Desk,
     frame::{Frame, Section},
     notice::Notice,
@@ -21,7 +20,7 @@ use crate::error::{self, ApiResult};
 /// What the form sends.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Form {
+pub struct Form {
     transfer: TransferId,
     decision: Decision,
 }
@@ -74,12 +73,12 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Takes an app or declines it.
-pub async fn decide(Posted(desk, body): Posted) -> Response {
-    desk.answer(perform(&desk, body).await)
+pub async fn decide(Posted(desk, form): Posted<Form>) -> Response {
+    desk.answer(perform(&desk, form).await)
 }
 
-async fn perform(desk: &Desk, body: Body) -> ApiResult<Response> {
-    let Form { transfer, decision } = desk.form(body, FORM_BYTES_MAX).await?;
+async fn perform(desk: &Desk, form: Form) -> ApiResult<Response> {
+    let Form { transfer, decision } = form;
     let (verb, done) = match decision {
         Decision::Accept => ("accept", "accepted"),
         Decision::Decline => ("decline", "declined"),

@@ -175,16 +175,43 @@ pub fn refusal(error: &Error) -> String {
         }
         _ => {
             let message = message.strip_suffix(": `email`").unwrap_or(message);
-            let known = FIELDS.iter().find_map(|(field, words)| {
-                let rest = message.strip_prefix(field)?;
-                Some(match rest.strip_prefix(": expected ") {
-                    Some(what) => format!("{words} must be {what}"),
-                    None => format!("{words}{}", rest.strip_prefix(':').unwrap_or(rest)),
-                })
-            });
-            known.unwrap_or_else(|| message.to_owned())
+            about_member(message).unwrap_or_else(|| message.to_owned())
         }
     }
+}
+
+/// What of a message that begins with a member of a body stands behind it as a sentence goes on; all else
+/// is a sentence of its own.
+const GOES_ON: &[&str] =
+    &["must", "is", "has", "needs", "names", "holds", "takes", "means", "does"];
+
+/// A message that begins with a member of a body, as a sentence about what people know that as; `None`
+/// for one that does not, and for a member that no form has.
+fn about_member(message: &str) -> Option<String> {
+    if let Some(field) = message.strip_prefix("the form: missing field ") {
+        return Some(format!("the form lacks {field}"));
+    }
+    let (member, rest) = message.strip_prefix('`')?.split_once('`')?;
+    // Of a member within a list, what it is called there.
+    let name = member.rsplit('.').next()?.split('[').next()?;
+    let (_, words) = FIELDS.iter().find(|(field, _)| field.trim_matches('`') == name)?;
+    // What was sent is the better name, where it is told: "foo" needs a dot.
+    let sent = rest.strip_prefix(" \"").and_then(|rest| rest.split_once("\": "));
+    let (subject, why) = match (rest.strip_prefix(": "), sent) {
+        (Some(why), _) => ((*words).to_owned(), why),
+        (None, Some((sent, why))) => (format!("“{sent}”"), why),
+        (None, None) => return Some(format!("{words}{rest}")),
+    };
+    if why == "not an id of this kind" {
+        return Some(format!("{subject} is unknown"));
+    }
+    if let Some((_, what)) = why.split_once("expected ").filter(|(before, _)| {
+        before.is_empty() || before.starts_with("unknown variant") || before.starts_with("invalid")
+    }) {
+        return Some(format!("{subject} must be {what}"));
+    }
+    let goes_on = why.split(' ').next().is_some_and(|first| GOES_ON.contains(&first));
+    Some(if goes_on { format!("{subject} {why}") } else { why.to_owned() })
 }
 
 /// That only these subjects of a manifest may do something.

@@ -1,17 +1,17 @@
 //! `POST /apps/:id`: what a button does with an app as a whole.
 
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::Method;
 use serde::Deserialize;
 
 use crate::{
     error::ApiResult,
-    routes::site::{FORM_BYTES_MAX, desk::Desk, posted::Posted, see_other},
+    routes::site::{desk::Desk, posted::Posted, see_other},
 };
 
 /// What a button says.
 #[derive(Deserialize)]
-struct Form {
+pub struct Form {
     action: Action,
     /// The page to go back to.
     back: Option<String>,
@@ -30,12 +30,12 @@ enum Action {
 }
 
 /// Does it, and goes back.
-pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
-    desk.answer(perform(&desk, &id, body).await)
+pub async fn act(Path(id): Path<String>, Posted(desk, form): Posted<Form>) -> Response {
+    desk.answer(perform(&desk, &id, form).await)
 }
 
-async fn perform(desk: &Desk, id: &str, body: Body) -> ApiResult<Response> {
-    let Form { action, back } = desk.form(body, FORM_BYTES_MAX).await?;
+async fn perform(desk: &Desk, id: &str, form: Form) -> ApiResult<Response> {
+    let Form { action, back } = form;
     let api = &desk.api;
     let (own, app) = (format!("/v1/self/apps/{id}"), format!("/v1/apps/{id}"));
     let page = format!("/apps/{id}");

@@ -13,7 +13,6 @@ use super::place::{Place, Tab};
 use crate::{
     error::ApiResult,
     routes::site::{
-        FORM_BYTES_MAX,
         desk::Desk,
         fields::{Fields, unknown_action},
         frame::Frame,
@@ -102,11 +101,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 /// Binds a domain, or removes one.
-pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
-    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => fields,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
     let done = perform(&desk, &id, &fields).await;
     let answered = done.and_then(|done| Ok(desk.go(&format!("/apps/{id}/domains"), done)?));
     let typed = if fields.one("action") == "add" { fields.one("domain") } else { "" };

@@ -1,8 +1,8 @@
 //! The frame of an app's pages: which app, what the human is to it, which page this is.
 
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::{Error, ErrorCode, id::OrgId};
 use rookery_storage::shelf;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::data::collection_path;
 use crate::{
@@ -39,6 +39,22 @@ pub enum Tab {
     Settings,
 }
 
+impl Tab {
+    /// Whether the page says which organization the app is in.
+    fn names_org(self) -> bool {
+        matches!(self, Self::Overview | Self::Settings)
+    }
+}
+
+/// What a page of an app's owner asks before it does what its form says: the API lets others do some of
+/// it too, who do not see the page.
+///
+/// # Errors
+/// What `GET /v1/apps/:id` answers.
+pub async fn require_owner(desk: &Desk, id: &str) -> ApiResult<()> {
+    desk.api.get::<IgnoredAny>(&format!("/v1/apps/{id}")).await.map(drop)
+}
+
 /// Where a page of an app stands, inside the site's frame.
 pub struct Place {
     /// The app.
@@ -47,6 +63,42 @@ pub struct Place {
     pub tab: Tab,
     /// Whether the human acts as its owner.
     pub own: bool,
+    /// The organization that it is in.
+    pub org: Option<OrgOfApp>,
+}
+
+/// The organization that an app is in, as whoever looks at the app sees it.
+pub struct OrgOfApp {
+    /// Its id.
+    pub id: OrgId,
+    /// Its name. An owner knows it though it left the organization.
+    pub name: Option<String>,
+    /// Whether the human is in it, and its page opens.
+    pub opens: bool,
+}
+
+impl OrgOfApp {
+    async fn of(desk: &Desk, id: OrgId, own: bool) -> ApiResult<Self> {
+        let seen = desk.api.get_if_allowed::<Named>(&format!("/v1/orgs/{id}")).await?;
+        let opens = seen.is_some();
+        let name = match seen {
+            None if own => desk.state.rooms.directory.org_name(id)?,
+            seen => seen.map(|org| org.name),
+        };
+        Ok(Self { id, name, opens })
+    }
+
+    /// What it is called here.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id.to_string())
+    }
+}
+
+/// Of an organization, what it is called.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
 }
 
 impl Place {
@@ -92,7 +144,11 @@ impl Place {
                 one.undeclared = desk.api.get_if_allowed::<IgnoredAny>(&path).await?.is_none();
             }
         }
-        Ok((desk.frame(Section::Apps), Self { app, tab, own }))
+        let org = match app.org_id.filter(|_| tab.names_org()) {
+            Some(id) => Some(OrgOfApp::of(desk, id, own).await?),
+            None => None,
+        };
+        Ok((desk.frame(Section::Apps), Self { app, tab, own, org }))
     }
 
     /// Whether the tabs stand at `tab`.

@@ -5,7 +5,7 @@
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
-use rookery_domain::Error;
+use rookery_domain::{Error, id::OrgId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,6 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        FORM_BYTES_MAX,
         desk::Desk,
         fields::{Fields, unknown_action},
         frame::Frame,
@@ -30,9 +29,20 @@ use crate::{
 /// An organization of the human.
 #[derive(Deserialize)]
 struct Org {
-    id: String,
+    id: OrgId,
     name: String,
     role: String,
+}
+
+impl SettingsPage {
+    /// The organizations that the app may be in: those that the human administers, and the one that it
+    /// is in.
+    fn choices(&self) -> Vec<(OrgId, String, bool)> {
+        let here = self.place.org.as_ref();
+        let others = self.orgs.iter().filter(|org| here.is_none_or(|here| here.id != org.id));
+        let others = others.map(|org| (org.id, org.name.clone(), false));
+        here.map(|org| (org.id, org.label(), true)).into_iter().chain(others).collect()
+    }
 }
 
 /// Bounds of a collection.
@@ -93,11 +103,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
-    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => fields,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
     let done = perform(&desk, &id, &fields).await;
     let done = done.map(|()| match fields.one("action") {
         "retention" => "retention-set",
@@ -125,6 +131,8 @@ async fn perform(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<()> {
     let (method, path, body) = match fields.one("action") {
         "visibility" => (Method::PATCH, app, json!({"visibility": fields.one("visibility")})),
         "timezone" => (Method::PATCH, app, json!({"timezone": fields.one("timezone")})),
+        // The one that it is in already, of which the human may be no admin.
+        "organization" if fields.all("was") == [fields.one("org_id")] => return Ok(()),
         "organization" => (Method::PATCH, app, json!({"org_id": fields.some("org_id")})),
         "unrestricted" => {
             let on = json!({"on": fields.one("on") == "true"});

@@ -10,7 +10,6 @@ use super::Org;
 use crate::{
     error::ApiResult,
     routes::site::{
-        FORM_BYTES_MAX,
         desk::Desk,
         frame::{Frame, Section},
         notice::{Notice, or_again},
@@ -32,7 +31,7 @@ struct OrgsPage {
 
 /// What the form sends.
 #[derive(Deserialize)]
-struct Form {
+pub struct Form {
     name: String,
 }
 
@@ -42,11 +41,7 @@ pub async fn page(desk: Desk) -> Response {
 }
 
 /// Makes an organization, and goes there.
-pub async fn create(Posted(desk, body): Posted) -> Response {
-    let form = match desk.form::<Form>(body, FORM_BYTES_MAX).await {
-        Ok(form) => form,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn create(Posted(desk, form): Posted<Form>) -> Response {
     let made = desk.api.send::<Org>(Method::POST, "/v1/orgs", &json!({"name": form.name})).await;
     let answered = made.and_then(|org| Ok(desk.go(&format!("/orgs/{}", org.id), "org-created")?));
     let again = |status, error| {

@@ -15,7 +15,6 @@ use super::Org;
 use crate::{
     error::ApiResult,
     routes::site::{
-        FORM_BYTES_MAX,
         desk::Desk,
         fields::{Fields, unknown_action},
         frame::{Frame, Section},
@@ -66,11 +65,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
-    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => fields,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
     let answered = perform(&desk, &id, &fields).await.and_then(|done| {
         Ok(match done {
             "org-left" => desk.go("/orgs", done),

@@ -1,29 +1,28 @@
 //! `/apps/:id/data/:collection/new`: a new row.
 
 use askama::Template;
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{
-    ROW_FORM_BYTES_MAX, collection_page, collection_path, record::Row, refusal, row_page, way::Way,
-};
+use super::{collection_page, collection_path, record::Row, refusal, row_page, way::Way};
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{Place, Tab},
+        app::place::{self, Place, Tab},
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
-        posted::Posted,
+        posted::{Posted, PostedRow},
         words,
     },
 };
 
+/// What the form sends.
 #[derive(Deserialize)]
-struct Form {
+pub struct Form {
     #[serde(default)]
     key: String,
     data: String,
@@ -61,13 +60,13 @@ pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 /// Creates it.
 pub async fn submit(
     Path((id, collection)): Path<(String, String)>,
-    Posted(desk, body): Posted,
+    Posted(desk, form): PostedRow<Form>,
 ) -> Response {
-    desk.answer(create(&desk, &id, &collection, body).await)
+    desk.answer(create(&desk, &id, &collection, form).await)
 }
 
-async fn create(desk: &Desk, id: &str, collection: &str, body: Body) -> ApiResult<Response> {
-    let form: Form = desk.form(body, ROW_FORM_BYTES_MAX).await?;
+async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResult<Response> {
+    place::require_owner(desk, id).await?;
     let key = Some(form.key.as_str()).filter(|key| !key.is_empty());
     let answered = match RawValue::from_string(form.data.clone()) {
         Ok(data) => {

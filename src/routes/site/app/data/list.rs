@@ -7,11 +7,12 @@ use axum::{extract::Path, response::Response};
 use http::StatusCode;
 use rookery_domain::{Error, Result, query::sorts_by_member};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
 use super::{
     collection_page, collection_path,
+    condition::condition,
     record::Row,
     refusal, row_page,
     text::{Cell, visible},
@@ -70,12 +71,7 @@ impl Query {
             return nothing.then_some(None).ok_or_else(|| Error::invalid("choose a field"));
         }
         let op = if self.op.is_empty() { "eq" } else { &*self.op };
-        let value = match op {
-            "in" => self.value.split(',').map(|one| literal(one.trim())).collect(),
-            "contains" | "prefix" => Value::String(self.value.clone()),
-            _ => literal(&self.value),
-        };
-        Ok(Some(json!({self.field.trim(): {op: value}}).to_string()))
+        Ok(Some(condition(self.field.trim(), op, &self.value).to_string()))
     }
 
     fn path(&self, app: &str, collection: &str, trail: &Trail) -> Result<String> {
@@ -108,14 +104,6 @@ impl Query {
             query if query.is_empty() => page.to_owned(),
             query => format!("{page}?{query}"),
         }
-    }
-}
-
-/// A number, a truth value or null where the text is one; else the text.
-fn literal(text: &str) -> Value {
-    match serde_json::from_str(text) {
-        Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null | Value::String(_))) => value,
-        _ => Value::String(text.to_owned()),
     }
 }
 

@@ -1,8 +1,10 @@
-//! `/apps/:id/data`: an app's rows. A collection as a list (`list`), what changes while it is
-//! looked at (`changes`), one row to see and edit (`row`), its past (`history`), its conflicts (`merge`), new rows
-//! (`create`), the trash (`trash`); and the way from each of them back to the list (`way`).
+//! `/apps/:id/data`: an app's rows. A collection as a list (`list`) of what fits a condition
+//! (`condition`), what changes while it is looked at (`changes`), one row to see and edit (`row`), its
+//! past (`history`), its conflicts (`merge`), new rows (`create`), the trash (`trash`); and the way from
+//! each of them back to the list (`way`).
 
 pub mod changes;
+pub mod condition;
 pub mod create;
 pub mod history;
 pub mod list;

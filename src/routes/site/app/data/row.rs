@@ -2,7 +2,7 @@
 //! its version, deleted, restored, purged.
 
 use askama::Template;
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use http::{Method, StatusCode};
 use rookery_actors::feed;
 use rookery_domain::{Error, ErrorCode, principal::Caller};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    ROW_FORM_BYTES_MAX, collection_page,
+    collection_page,
     history::{Event, history},
     merge::Merge,
     record::{Names, Row},
@@ -20,28 +20,35 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{Place, Tab},
+        app::place::{self, Place, Tab},
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
-        posted::Posted,
+        posted::{Posted, PostedRow},
     },
 };
 
 /// What a form of the page asks for.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
-enum Action {
+pub enum Action {
     /// Writes the content: as the human wants it, and as it was when the human began.
     Save {
+        /// The version that the human began with.
         version: String,
+        /// The content as the human wants it.
         data: String,
+        /// The content that the human began with.
         base: String,
     },
+    /// Moves it to the trash.
     Delete {
+        /// The version that the human saw.
         version: String,
     },
+    /// Brings it back.
     Restore,
+    /// Destroys its content.
     Purge,
 }
 
@@ -109,9 +116,12 @@ pub async fn page(desk: Desk, Path((id, collection, key)): Which) -> Response {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path((id, collection, key)): Which, Posted(desk, body): Posted) -> Response {
+pub async fn act(
+    Path((id, collection, key)): Which,
+    Posted(desk, action): PostedRow<Action>,
+) -> Response {
     let at = RowAt { id: &id, collection: &collection, key: &key };
-    desk.answer(perform(&desk, at, body).await)
+    desk.answer(perform(&desk, at, action).await)
 }
 
 /// Which row of which collection of which app.
@@ -122,9 +132,9 @@ struct RowAt<'a> {
     key: &'a str,
 }
 
-async fn perform(desk: &Desk, at: RowAt<'_>, body: Body) -> ApiResult<Response> {
-    let action = desk.form(body, ROW_FORM_BYTES_MAX).await?;
+async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Response> {
     let RowAt { id, collection, key } = at;
+    place::require_owner(desk, id).await?;
     let way = Way::back(desk, id, collection);
     let (list, page) = (way.list(), way.to(&row_page(id, collection, key)));
     let path = row_path(id, collection, key);

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        FORM_BYTES_MAX,
         api::Made,
         desk::Desk,
         fields::{Fields, unknown_action},
@@ -40,11 +39,7 @@ enum Ended {
 }
 
 /// Does what a form of the page asks for.
-pub async fn act(Path(id): Path<String>, Posted(desk, body): Posted) -> Response {
-    let fields = match desk.form::<Fields>(body, FORM_BYTES_MAX).await {
-        Ok(fields) => fields,
-        Err(error) => return desk.answer(Err(error.into())),
-    };
+pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -> Response {
     let answered = match perform(&desk, &id, &fields).await {
         Ok(Ended::Done(done)) => desk.again(done).map_err(Into::into),
         Ok(Ended::Shown(made)) => {

@@ -1,7 +1,7 @@
 //! `POST /apps/:id/versions/:number`: deploys the content of an earlier version as a new one,
 //! through the gate that every deploy goes through.
 
-use axum::{body::Body, extract::Path, response::Response};
+use axum::{extract::Path, response::Response};
 use rookery_actors::control::RollBack;
 use serde::Deserialize;
 
@@ -10,15 +10,15 @@ use crate::{
     error::{ApiError, ApiResult},
     http::auth::permission::AppOwner,
     routes::site::{
-        FORM_BYTES_MAX,
         desk::Desk,
         notice::{Notice, or_again},
         posted::Posted,
     },
 };
 
+/// What the form sends.
 #[derive(Deserialize)]
-struct Form {
+pub struct Form {
     /// Set when the human has read what breaks, and goes on.
     #[serde(default)]
     force: Option<String>,
@@ -29,9 +29,9 @@ struct Form {
 pub async fn submit(
     owner: Result<AppOwner, ApiError>,
     Path((id, number)): Path<(String, String)>,
-    Posted(desk, body): Posted,
+    Posted(desk, form): Posted<Form>,
 ) -> Response {
-    desk.answer(roll_back(&desk, owner, &id, &number, body).await)
+    desk.answer(roll_back(&desk, owner, &id, &number, form).await)
 }
 
 async fn roll_back(
@@ -39,12 +39,11 @@ async fn roll_back(
     owner: Result<AppOwner, ApiError>,
     id: &str,
     number: &str,
-    body: Body,
+    form: Form,
 ) -> ApiResult<Response> {
     let AppOwner { app, caller, .. } = owner?;
-    let Form { force } = desk.form(body, FORM_BYTES_MAX).await?;
     let version = one::parse(number)?;
-    let request = RollBack { caller, number: version, force: force.is_some(), dry_run: false };
+    let request = RollBack { caller, number: version, force: form.force.is_some(), dry_run: false };
     match desk.state.rooms.control().roll_back(&app, request).await {
         // A version that is not there has no page.
         Err(failed) if failed.code.status() == 404 => Err(failed.into()),
