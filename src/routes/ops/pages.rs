@@ -20,10 +20,9 @@ use super::{
 };
 use crate::{
     error::ApiResult,
-    http::params::StrictQuery,
+    http::{accept::is_navigation, params::StrictQuery},
     ops::view::{POINTS, Part, Row, View, changes},
     pages::{
-        paths,
         shell::{self, Shell},
         status::StatusPage,
     },
@@ -143,9 +142,7 @@ pub async fn app(
     Path(id): Path<String>,
 ) -> ApiResult<Response> {
     match show(&state, ViewQuery::app(id)).await {
-        Err(failed)
-            if failed.error.code == ErrorCode::AppNotFound && paths::is_navigation(&headers) =>
-        {
+        Err(failed) if failed.error.code == ErrorCode::AppNotFound && is_navigation(&headers) => {
             let shell = Shell::new(&state.origins.site_origin(), None);
             let page = StatusPage::not_found(shell, "/ops".to_owned());
             let headers = page.headers(state.origins.is_https());

@@ -118,9 +118,3 @@ async fn form<T: DeserializeOwned>(
     let (bytes, _share) = read_within(headers, address, body, bytes_max, state).await?;
     query(std::str::from_utf8(&bytes).map_err(|_| Error::invalid("the form is not UTF-8"))?)
 }
-
-/// Whether this is a browser that shows a page to somebody.
-pub(super) fn wants_html(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
-}

@@ -11,13 +11,13 @@ use super::{replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
+        accept::is_navigation,
         auth::visitor::{Arriving, Following},
         client::RequestContext,
         csrf,
         looking::{Looking, untouched},
         params::StrictQuery,
     },
-    pages::paths::is_navigation,
     routes::page::{Refusal, status_page},
     state::AppState,
 };
