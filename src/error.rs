@@ -177,17 +177,12 @@ impl Envelope {
         let Some(mut failed) = ApiError::take(response) else { return };
         failed.name_verbs(response);
         tell(&failed, response);
-        let code = failed.error.code;
         let envelope = ErrorEnvelope { error: self.body(failed.error, request_id) };
         // Serializing strings and a JSON value cannot fail.
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-        if code.status() == 401 {
-            let challenge = HeaderValue::from_static("Bearer realm=\"rookery\"");
-            headers.insert(header::WWW_AUTHENTICATE, challenge);
-        }
         *response.body_mut() = Body::from(body);
     }
 

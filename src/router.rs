@@ -159,6 +159,7 @@ pub fn whole_document(mut site: OpenApi, mut apps: OpenApi) -> OpenApi {
     site.merge(apps);
     openapi::share_items(&mut site);
     openapi::list_aliases(&mut site);
+    openapi::rules::write(&mut site);
     site
 }
 

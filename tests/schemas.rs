@@ -154,6 +154,8 @@ fn bounds_are_those_of_the_rules() {
         ("NewOrgMember.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
         ("NewTransfer.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
         ("LinkRequest.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
+        ("DeployBody.html", "minLength", json!(1)),
+        ("DeployForm.html", "minLength", json!(1)),
     ] {
         let (schema, member) = path.split_once('.').expect("a member");
         let schema = &document["components"]["schemas"][schema]["properties"][member];
@@ -161,6 +163,65 @@ fn bounds_are_those_of_the_rules() {
     }
     for (path, schema) in members(&document).iter().filter(|(path, _)| path.ends_with(".email")) {
         assert_eq!(schema["format"], "email", "{path}");
+    }
+}
+
+#[test]
+fn a_schema_takes_what_the_server_takes() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let long = "x".repeat(100);
+    let named = |schema: &'static str| {
+        let names = [("a b", true), (" a ", true), (&*long, true), ("日本", true), ("", false)];
+        let wrong = [(" ", false), ("a\u{7}b", false), ("a\u{2028}b", false), ("\u{202e}a", false)];
+        names.into_iter().chain(wrong).map(move |(name, fits)| {
+            let domain = agent_name::AgentName::parse(name).is_ok();
+            assert_eq!(domain, fits, "{name:?}");
+            (schema, json!({"name": name}), fits)
+        })
+    };
+    let write = |key: &str| json!({"key": key, "data": {}});
+    let credential = |mode: Value, collections: Value| {
+        let mut body = json!({"operations": ["read"]});
+        for (member, value) in [("mode", mode), ("collections", collections)] {
+            if !value.is_null() {
+                body[member] = value;
+            }
+        }
+        body
+    };
+    let end = "2027-01-01T00:00:00.000Z";
+    let bodies = [
+        ("WriteBody", write("a/ü"), true),
+        ("WriteBody", write(""), false),
+        ("WriteBody", write("a\u{0}"), false),
+        ("WriteBody", write("a\u{85}"), false),
+        ("WriteBody", json!({"on": "email", "data": {}}), true),
+        ("WriteBody", json!({"key": "k", "on": "email", "data": {}}), false),
+        ("NewPreviewBody", json!({"expires_at": end}), true),
+        ("NewPreviewBody", json!({"expires_at": end, "expires_in_s": 60}), false),
+        ("NewGrantBody", json!({"role": "x", "expires_at": end, "expires_in_s": 60}), false),
+        ("NewCredentialBody", json!({"name": "a\u{7}", "collections": ["c"]}), false),
+        ("NewCredentialBody", credential(Value::Null, json!(["c"])), true),
+        ("NewCredentialBody", credential(json!("following"), Value::Null), true),
+        ("NewCredentialBody", credential(json!("following"), json!([])), true),
+        ("NewCredentialBody", credential(json!("explicit"), json!([])), false),
+        ("NewCredentialBody", credential(Value::Null, json!([])), false),
+        ("NewCredentialBody", credential(Value::Null, Value::Null), false),
+    ];
+    let names = ["Register", "DeviceRequest", "Rename", "OrgNameBody", "ProfilePatch"];
+    for (schema, body, fits) in bodies.into_iter().chain(names.into_iter().flat_map(named)) {
+        let mut whole = schemas[schema].clone();
+        whole["components"] = json!({"schemas": schemas});
+        let validator = jsonschema::draft202012::new(&whole).expect("a schema");
+        assert_eq!(validator.is_valid(&body), fits, "{schema}: {body}");
+    }
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for parameter in item["get"]["parameters"].as_array().into_iter().flatten() {
+            if parameter["name"] == "cursor" {
+                assert_eq!(parameter["schema"]["minLength"], 1, "{path}");
+            }
+        }
     }
 }
 

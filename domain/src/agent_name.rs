@@ -8,6 +8,10 @@ use crate::{Error, Result, text::turns_direction};
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 100;
+/// What [`AgentName::parse`] takes, as far as a regular expression says it: a character that is no
+/// space, and none within that controls or turns the text.
+pub const PATTERN: &str =
+    r"^\s*(?=\S)[^\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+\s*$";
 
 /// An agent's name: trimmed, 1 to [`NAME_CHARS_MAX`] characters, without control characters and
 /// without those that turn the direction of text (a page shows the name beside "approve").

@@ -18,6 +18,8 @@ pub const CREDENTIALS_PER_APP_MAX: usize = 1_000;
 pub const TOKENS_PER_CREDENTIAL_MAX: usize = 10;
 /// Characters of a credential's name.
 pub const NAME_CHARS_MAX: usize = 100;
+/// What [`check_name`] takes, as far as a regular expression says it.
+pub const NAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 /// Seconds that the old token of a rotation goes on working, unless its owner says otherwise.
 pub const OVERLAP_S_DEFAULT: i64 = 3_600;
 /// Seconds that it may go on working at most.

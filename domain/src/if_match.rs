@@ -1,37 +1,98 @@
-//! The condition of a write on a row's version: `if_match`, and the header `If-Match` (RFC 9110,
-//! 13.1.1). A row's entity tag is its version in quotes.
+//! The entity tag of a row, and the condition of a write on it: `if_match`, and the header
+//! `If-Match` (RFC 9110, 13.1.1).
 
-use crate::{Error, ErrorCode, Result};
+use std::fmt;
+
+use crate::{Error, ErrorCode, Result, Timestamp};
 
 /// The largest number that a member may name a version by: integers of most languages hold it.
 pub const VERSION_MAX: u64 = i64::MAX as u64;
 
-/// The versions that the row may have; a number or tag that is no row's version is met by none.
+/// The entity tag of a row, quotes included: its version, and the millisecond of its last write.
+/// Versions begin anew with an app that takes over a slug, and go back with a backup.
+#[must_use]
+pub fn etag(version: u32, updated_at: Timestamp) -> String {
+    format!("\"{}\"", State::of(version, Some(updated_at)))
+}
+
+/// What a tag says of a row. The time is as finely as rows show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    version: u64,
+    written_ms: Option<u64>,
+}
+
+impl State {
+    fn of(version: u32, written: Option<Timestamp>) -> Self {
+        let written_ms = written.map(|at| at.0.div_euclid(1_000).cast_unsigned());
+        Self { version: version.into(), written_ms }
+    }
+
+    /// What this text says, in its one spelling.
+    fn parse(text: &str) -> Option<Self> {
+        let (version, written_ms) = match text.split_once('-') {
+            Some((version, ms)) => (version, Some(u64::from_str_radix(ms, 16).ok()?)),
+            None => (text, None),
+        };
+        let state = Self { version: version.parse().ok()?, written_ms };
+        (state.to_string() == text).then_some(state)
+    }
+
+    /// Whether a row in the state `row` is what this names.
+    fn names(self, row: Self) -> bool {
+        let Self { version, written_ms } = self;
+        version == row.version && (written_ms.is_none() || written_ms == row.written_ms)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.version)?;
+        self.written_ms.map_or(Ok(()), |ms| write!(f, "-{ms:x}"))
+    }
+}
+
+/// The states that the row may be in: a version, or a version that was written at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IfMatch(Vec<u64>);
+pub struct IfMatch(Vec<Tag>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Tag {
+    Row(State),
+    /// One that no row has.
+    Other(Box<str>),
+}
+
+impl Tag {
+    /// The tag with this text between its quotes.
+    fn of(text: &str) -> Self {
+        State::parse(text).map_or_else(|| Self::Other(text.into()), Self::Row)
+    }
+}
 
 impl IfMatch {
     /// The row has this version.
     #[must_use]
     pub fn version(version: u64) -> Self {
-        Self(vec![version])
+        Self(vec![Tag::Row(State { version, written_ms: None })])
     }
 
-    /// What the header says: `None` for `*`, which every row meets. Tags are compared strongly, so a
-    /// weak one is met by no row. A bare version is taken for its tag.
+    /// What the header says: `None` for `*`, which everything meets. Tags are compared strongly, so a
+    /// weak one is met by nothing. A bare version is taken for its tag.
     ///
     /// # Errors
     /// `invalid_request`, for what is no list of entity tags.
     pub fn of_header(text: &str) -> Result<Option<Self>> {
-        let wrong = || Error::invalid("If-Match: must be row versions, such as \"3\", or *");
+        let wrong =
+            || Error::invalid("If-Match: must be entity tags, versions such as \"3\", or *");
         let mut rest = text.trim();
         if rest == "*" {
             return Ok(None);
         }
-        if let Some(version) = version(rest) {
-            return Ok(Some(Self::version(version)));
+        if let Some(state) = State::parse(rest).filter(|state| state.written_ms.is_none()) {
+            return Ok(Some(Self::version(state.version)));
         }
-        let mut versions = Vec::new();
+        let mut tags = Vec::new();
         loop {
             let weak = rest.strip_prefix("W/");
             let (tag, behind) = weak
@@ -39,36 +100,83 @@ impl IfMatch {
                 .strip_prefix('"')
                 .and_then(|tag| tag.split_once('"'))
                 .ok_or_else(wrong)?;
-            versions.extend(version(tag).filter(|_| weak.is_none()));
+            if weak.is_none() {
+                tags.push(Tag::of(tag));
+            }
             rest = match behind.trim_start().strip_prefix(',') {
                 Some(next) => next.trim_start(),
                 None if behind.trim().is_empty() => break,
                 None => return Err(wrong()),
             };
         }
-        versions.sort_unstable();
-        versions.dedup();
-        Ok(Some(Self(versions)))
+        Ok(Some(Self(tags)))
     }
 
-    /// Checks the version that the row has.
+    fn states(&self) -> impl Iterator<Item = State> {
+        self.0.iter().filter_map(|tag| match tag {
+            Tag::Row(state) => Some(*state),
+            Tag::Other(_) => None,
+        })
+    }
+
+    /// The versions that it names, in order, each once.
+    #[must_use]
+    pub fn versions(&self) -> Vec<u64> {
+        let mut versions: Vec<_> = self.states().map(|state| state.version).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        versions
+    }
+
+    /// Whether a time is part of what it asks for.
+    #[must_use]
+    pub fn names_times(&self) -> bool {
+        self.states().any(|state| state.written_ms.is_some())
+    }
+
+    /// Has the version alone stand for the row in this state: in one app it was never another's.
+    pub fn know(&mut self, version: u32, written: Timestamp) {
+        let row = State::of(version, Some(written));
+        if self.states().any(|state| state.names(row)) {
+            self.0.push(Tag::Row(State { written_ms: None, ..row }));
+        }
+    }
+
+    /// Checks the row's version, and when it was written last; a row of which that is not known is
+    /// met by its version alone.
     ///
     /// # Errors
     /// `conflict`.
-    pub fn check(&self, version: u32) -> Result<()> {
-        if self.0.contains(&version.into()) {
+    pub fn check(&self, version: u32, written: Option<Timestamp>) -> Result<()> {
+        let row = State::of(version, written);
+        if self.states().any(|state| state.names(row)) {
             return Ok(());
         }
-        let seen: Vec<_> = self.0.iter().map(u64::to_string).collect();
+        let seen: Vec<_> = self.versions().iter().map(u64::to_string).collect();
         let message = match seen[..] {
             [] => format!("`if_match` names no version, and the row's is {version}"),
+            _ if self.versions().contains(&row.version) => {
+                format!("`if_match` is version {version} of another row that had this address")
+            }
             _ => format!("`if_match` is {}, but the row's version is {version}", seen.join(" or ")),
         };
         Err(Error::new(ErrorCode::Conflict, message))
     }
-}
 
-/// The version that this text is, in its one spelling.
-fn version(text: &str) -> Option<u64> {
-    text.parse::<u64>().ok().filter(|version| version.to_string() == text)
+    /// Checks the entity tag of an answer, with its quotes; that of a row is met by its version, as
+    /// for a write.
+    ///
+    /// # Errors
+    /// `conflict`.
+    pub fn check_etag(&self, etag: &str) -> Result<()> {
+        // A weak tag is met by none.
+        let tag = etag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).map(Tag::of);
+        let is_met = match tag {
+            Some(Tag::Row(row)) => self.states().any(|state| state.names(row)),
+            Some(other) => self.0.contains(&other),
+            None => false,
+        };
+        let message = || format!("If-Match: does not name what is there, which is {etag}");
+        if is_met { Ok(()) } else { Err(Error::new(ErrorCode::Conflict, message())) }
+    }
 }

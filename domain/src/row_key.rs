@@ -4,6 +4,8 @@ use crate::{Error, Result, id::RowId};
 
 /// Characters of a key.
 pub const CHARS_MAX: usize = 128;
+/// What [`check`] takes, as far as a regular expression says it.
+pub const PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 /// Keys that a route or a URL parser would read as something else.
 pub const RESERVED: [&str; 6] = ["batch", "count", "deleted", "retention", ".", ".."];
 

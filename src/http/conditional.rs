@@ -1,13 +1,13 @@
-//! Conditional requests (RFC 9110, 13): `If-None-Match` against an answer's strong entity tag, and
-//! `If-Match` as the version of a row.
+//! Conditional requests (RFC 9110, 13): the conditions of a read against an answer's strong entity
+//! tag, and `If-Match` of a write as the state of a row.
 
 use axum::{
     body::Body,
     extract::FromRequestParts,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
-use rookery_domain::{Error, if_match::IfMatch};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use rookery_domain::{Error, Result, if_match::IfMatch};
 
 use super::reply::RawJson;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A list's answer in JSON, with a strong entity tag; whether the caller has it already is looked
-/// at by the boundary ([`IfNoneMatch::settle`]).
+/// at by the boundary ([`ReadConditions::settle`]).
 pub fn tagged(body: String) -> Response {
     let etag = strong_etag(body.as_bytes());
     IfNoneMatch::default().answer(&etag, || RawJson(body).into_response())
@@ -93,6 +93,66 @@ impl IfNoneMatch {
     }
 }
 
+/// The conditions of a request that changes nothing.
+#[derive(Debug)]
+pub struct ReadConditions {
+    if_match: Vec<HeaderValue>,
+    if_none_match: IfNoneMatch,
+}
+
+impl ReadConditions {
+    /// Those of a request, if it is a read and has any.
+    #[must_use]
+    pub fn of(method: &Method, headers: &HeaderMap) -> Option<Self> {
+        if !method.is_safe() {
+            return None;
+        }
+        let if_match: Vec<_> = headers.get_all(header::IF_MATCH).iter().cloned().collect();
+        let if_none_match = IfNoneMatch::of(headers);
+        let none = if_match.is_empty() && if_none_match.is_empty();
+        (!none).then_some(Self { if_match, if_none_match })
+    }
+
+    /// Holds the answer's entity tag, if it has one, against both, `If-Match` first (RFC 9110, 13.2.2).
+    /// One that `If-Match` does not name is not sent: `conflict` in the API, as for a write, and 412
+    /// for a `file`.
+    pub fn settle(&self, response: &mut Response, file: bool) {
+        match self.refusal(response) {
+            Some(refusal) => {
+                let mut refused = match file {
+                    true => StatusCode::PRECONDITION_FAILED.into_response(),
+                    false => ApiError::from(refusal).into_response(),
+                };
+                // What the boundary is to know of the answer holds for this one.
+                let mut known = std::mem::take(response.extensions_mut());
+                known.extend(std::mem::take(refused.extensions_mut()));
+                *refused.extensions_mut() = known;
+                *response = refused;
+            }
+            None => self.if_none_match.settle(response),
+        }
+    }
+
+    fn refusal(&self, response: &Response) -> Option<Error> {
+        if self.if_match.is_empty() {
+            return None;
+        }
+        // An error and a redirect have none.
+        let etag = response.headers().get(header::ETAG)?.to_str().ok()?;
+        match if_match(&self.if_match) {
+            Ok(condition) => condition?.check_etag(etag).err(),
+            Err(malformed) => Some(malformed),
+        }
+    }
+}
+
+/// What lines of `If-Match`, at least one, say together: nothing for `*`.
+fn if_match<'a>(lines: impl IntoIterator<Item = &'a HeaderValue>) -> Result<Option<IfMatch>> {
+    let lines: Result<Vec<_>, _> = lines.into_iter().map(HeaderValue::to_str).collect();
+    let lines = lines.map_err(|_| Error::invalid("If-Match: must be visible characters"))?;
+    IfMatch::of_header(&lines.join(", "))
+}
+
 /// What `If-Match` demands of a row's version; nothing without the header, and for `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IfMatchHeader(pub Option<IfMatch>);
@@ -101,13 +161,9 @@ impl FromRequestParts<AppState> for IfMatchHeader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
-        let lines = parts.headers.get_all(header::IF_MATCH).iter();
-        let lines: Result<Vec<_>, _> = lines.map(HeaderValue::to_str).collect();
-        let lines = lines.map_err(|_| Error::invalid("If-Match: must be visible characters"))?;
-        if lines.is_empty() {
+        if !parts.headers.contains_key(header::IF_MATCH) {
             return Ok(Self(None));
         }
-        // Lines of one name are one list.
-        Ok(Self(IfMatch::of_header(&lines.join(", "))?))
+        Ok(Self(if_match(parts.headers.get_all(header::IF_MATCH))?))
     }
 }

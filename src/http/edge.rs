@@ -32,9 +32,10 @@ use rookery_storage::trace;
 use tower::Service as _;
 
 use super::{
+    accept::{self, is_navigation},
     cli_version,
     client::{self, RequestContext},
-    conditional::IfNoneMatch,
+    conditional::ReadConditions,
     figures::OpenConnection,
     headers, linger, metering,
     operators::{self, Operators},
@@ -49,7 +50,7 @@ use super::{
 use crate::{
     error::{ApiError, Told},
     gcra::Allowance,
-    pages::{paths::is_navigation, policy::sandbox_preflight_headers},
+    pages::policy::sandbox_preflight_headers,
     routes::site::api::InnerRoutes,
     state::AppState,
     traces,
@@ -165,7 +166,7 @@ impl Edge {
         let address = client::address(peer, &parts.headers, proxies);
         let caller = request_id::trace_parent(&parts.headers);
         let trace = self.trace(caller.as_ref(), uri.path(), began);
-        let cached = method.is_safe().then(|| IfNoneMatch::of(&parts.headers));
+        let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
         let is_app = !matches!(origin, Origin::Site);
         let mut passing = Passing {
@@ -181,7 +182,7 @@ impl Edge {
             is_app,
             caller,
             trace,
-            cached: cached.filter(|cached| !cached.is_empty()),
+            conditions,
             cookies: (has_cookie && !is_app).then(|| parts.headers.clone()),
             loads_page: false,
             base: origin.base_path(&self.state),
@@ -201,7 +202,7 @@ impl Edge {
         let Passing { routes, method, uri, address, by_proxy, .. } = passing;
         let (mut parts, body) = request.into_parts();
         let (app, domain, pass) = origin.into_parts();
-        let if_match = parts.headers.contains_key(header::IF_MATCH);
+        let stray = routes.stray(method, uri, &parts.headers);
         parts.extensions.insert(RequestContext {
             request_id: passing.request_id.clone(),
             address: *address,
@@ -209,7 +210,7 @@ impl Edge {
             app,
             domain,
             pass,
-            stray: routes.stray(method, uri.path(), uri.query(), if_match),
+            stray,
             of_page: false,
         });
         if !passing.is_api() && !passing.is_app {
@@ -228,14 +229,17 @@ impl Edge {
         mut response: Response,
         app: Option<AppHandle>,
     ) -> Response {
-        if let Some(cached) = &passing.cached {
-            cached.settle(&mut response);
+        if let Some(conditions) = &passing.conditions {
+            conditions.settle(&mut response, !passing.is_private());
         }
         match passing.loads_page {
             true => refused::show(&self.state, &mut response, &passing.request_id),
             false => self.state.envelope.seal(&mut response, &passing.request_id),
         }
         let told = Told::take(&mut response);
+        if told.is_some() && self.app_routes.is_some() && !passing.is_private() {
+            accept::vary_by_navigation(response.headers_mut());
+        }
         self.write_headers(&passing, &mut response);
         self.record(&passing, response.status(), told.as_ref(), app.as_ref());
         match app {
@@ -374,8 +378,8 @@ struct Passing<'a> {
     caller: Option<TraceParent>,
     /// The trace that is kept of it.
     trace: Option<Trace>,
-    /// What of the answer the client has already.
-    cached: Option<IfNoneMatch>,
+    /// What it demands of the answer's entity tag.
+    conditions: Option<ReadConditions>,
     /// The headers of a request of the site with a cookie, whose session may have to be renewed.
     cookies: Option<HeaderMap>,
     /// Whether a browser loads a page: an error is one to it, and to everything else the envelope.

@@ -2,7 +2,7 @@
 //! A handler's own value stays.
 
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// Policy of the site's own pages: nothing but same-origin styles and images, no script at all.
 pub const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; \
@@ -10,6 +10,9 @@ pub const PAGE_CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self'
 
 /// Two years, as browsers' preload lists ask.
 const HSTS: &str = "max-age=63072000";
+
+/// How somebody says who they are.
+const BEARER: &str = "Bearer realm=\"rookery\"";
 
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
@@ -56,9 +59,14 @@ pub fn lead_below(base: &str, response: &mut Response) {
 /// Writes what every answer has. A `private` one (the API's) is never stored unless it says so; any
 /// other gets the rails of a page.
 pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {
+    let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(super::request_id::HEADER, request_id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if is_unauthorized {
+        // Envelope or page (RFC 9110, 15.5.2).
+        headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(BEARER));
+    }
     if private {
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     } else {

@@ -1,6 +1,7 @@
 //! What every request has in common: the boundary it passes, and the extractors that handlers
 //! name in their signatures. No route is here.
 
+pub mod accept;
 pub mod auth;
 pub mod body;
 pub mod body_budget;

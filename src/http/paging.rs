@@ -23,6 +23,7 @@ pub struct Paging {
     #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
+    #[param(min_length = 1)]
     cursor: Option<String>,
 }
 

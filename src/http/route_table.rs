@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use http::{Method, Uri};
+use http::{HeaderMap, Method, Uri, header};
 use matchit::Router;
 use utoipa::openapi::{
     OpenApi, PathItem, RefOr,
@@ -93,8 +93,8 @@ impl Pages {
 struct Takes {
     /// The parameters of its query.
     query: BTreeSet<String>,
-    /// Whether it changes something, but not under the condition of `If-Match`.
-    unconditional: bool,
+    /// Whether `If-Match` may be a condition of it.
+    if_match: bool,
 }
 
 impl RouteTable {
@@ -121,28 +121,30 @@ impl RouteTable {
         self.router.at(path).is_ok_and(|found| found.value.methods.contains_key(method.as_str()))
     }
 
-    /// What a request brings that `method` on `path` does not take, in words: a parameter of its
-    /// `query`, or a condition (`if_match`), which must not be passed over (RFC 9110, 13.1.1).
+    /// What a request brings that `method` on its path does not take, in words: a parameter of its
+    /// query, or among its `headers` a condition of a change, which must not be passed over (RFC 9110,
+    /// 13.1.1 and 13.1.2). Those of a read are the boundary's.
     #[must_use]
-    pub fn stray(
-        &self,
-        method: &Method,
-        path: &str,
-        query: Option<&str>,
-        if_match: bool,
-    ) -> Option<Box<str>> {
-        let query = query.filter(|query| !query.is_empty());
-        if query.is_none() && !if_match {
+    pub fn stray(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Box<str>> {
+        let query = uri.query().filter(|query| !query.is_empty());
+        let condition = |name| !method.is_safe() && headers.contains_key(name);
+        let (if_match, if_none_match) =
+            (condition(header::IF_MATCH), condition(header::IF_NONE_MATCH));
+        if query.is_none() && !if_match && !if_none_match {
             return None;
         }
-        let found = self.router.at(path).ok()?;
+        let found = self.router.at(uri.path()).ok()?;
         let takes = found.value.methods.get(method.as_str())?.as_ref()?;
         let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         if let Some((name, _)) = names.find(|(name, _)| !takes.query.contains(&**name)) {
             return Some(format!("query: unknown parameter {name:?}").into());
         }
-        let unmet = if_match && takes.unconditional;
-        unmet.then(|| "If-Match: this route knows no such condition".into())
+        let unknown = match (if_match && !takes.if_match, if_none_match) {
+            (true, _) => "If-Match",
+            (false, true) => "If-None-Match",
+            (false, false) => return None,
+        };
+        Some(format!("{unknown}: this route knows no such condition").into())
     }
 
     /// The number of the route (`/v1/apps/{id}`) that the path belongs to, if there is one.
@@ -170,9 +172,8 @@ fn methods(item: &PathItem) -> Methods {
     ];
     let there = operations.into_iter().filter_map(|(operation, name)| {
         let operation = operation.as_ref()?;
-        let changes = !matches!(name, "GET" | "HEAD");
-        let unconditional = changes && !names(operation, &ParameterIn::Header).contains("If-Match");
-        Some((name, Some(Takes { query: names(operation, &ParameterIn::Query), unconditional })))
+        let if_match = names(operation, &ParameterIn::Header).contains("If-Match");
+        Some((name, Some(Takes { query: names(operation, &ParameterIn::Query), if_match })))
     });
     there.collect()
 }

@@ -15,7 +15,7 @@ const ETAG: &str = "ETag";
 const LOCATION: &str = "Location";
 const REPLAYED: &str = "Idempotent-Replayed";
 const ROW_EXISTED: &str = "Row-Existed";
-/// The schema of one row, whose answer has its version as entity tag.
+/// The schema of one row, whose answer has an entity tag.
 const ROW: &str = "RowRecord";
 
 /// The headers of any answer, to which answers refer by name.
@@ -32,7 +32,7 @@ pub(super) fn components(components: ComponentsBuilder) -> ComponentsBuilder {
 pub(super) fn api_components(components: ComponentsBuilder) -> ComponentsBuilder {
     let text = |what| header(Type::String, what);
     components
-        .header(ETAG, text("The entity tag; a row's is its version in quotes."))
+        .header(ETAG, text("The entity tag; a row's tells its version and when it was written."))
         .header(LOCATION, text("Where what was made is, or where to go on."))
         .header(REPLAYED, text("`true` on an answer that was given before."))
         .header(ROW_EXISTED, text("`true` where the key was taken: the row that was there."))

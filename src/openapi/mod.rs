@@ -13,6 +13,7 @@ pub(crate) mod ids;
 mod operation;
 mod prose;
 mod reference;
+pub(crate) mod rules;
 pub(crate) mod shapes;
 mod tags;
 pub(crate) mod words;

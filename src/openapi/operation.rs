@@ -74,10 +74,18 @@ where
         if let Some(get) = &mut item.get {
             may_be_unchanged(get);
         }
+        let get = item.get.as_ref();
+        let is_tagged = get.is_some_and(|get| get.responses.responses.contains_key("304"));
+        let of_tag: &[ErrorCode] = if is_tagged { &[ErrorCode::Conflict] } else { &[] };
         for operation in operations(item) {
             // Only what changes something is asked where it comes from.
             let checked = |code: &&ErrorCode| !reads || **code != ErrorCode::CsrfOriginMismatch;
-            let codes = COMMON.iter().chain(T::Permission::CODES).chain(errors).filter(checked);
+            let codes = COMMON
+                .iter()
+                .chain(T::Permission::CODES)
+                .chain(errors)
+                .chain(of_tag)
+                .filter(checked);
             complete::<T::Permission>(operation, codes);
             identify(operation, path);
             type_parameters(operation, template);

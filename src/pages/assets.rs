@@ -53,7 +53,11 @@ pub fn content_type(path: &str, declared: Option<&str>) -> String {
             lower.split(';').next().map(str::trim),
             Some("application/javascript" | "application/json" | "application/manifest+json")
         );
-    if textual && !lower.contains("charset") { format!("{value}; charset=utf-8") } else { value }
+    if textual && !lower.contains("charset") {
+        format!("{}; charset=utf-8", value.trim_end_matches([' ', ';']))
+    } else {
+        value
+    }
 }
 
 fn by_extension(path: &str) -> String {
@@ -66,18 +70,58 @@ fn by_extension(path: &str) -> String {
     }
 }
 
-/// Whether `value` is a `type/subtype` of token characters (RFC 9110 section 8.3.1), with
-/// parameters of visible ASCII, and short enough to be taken over.
+/// Whether `value` is a `type/subtype` with its parameters, each `name=value` (RFC 9110, 8.3.1), of
+/// visible ASCII and short enough to be taken over.
 #[must_use]
 pub fn is_media_type(value: &str) -> bool {
-    let essence = value.split(';').next().unwrap_or_default().trim_end();
-    let token = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-    };
+    let (essence, parameters) = value
+        .split_once(';')
+        .map_or((value, None), |(essence, rest)| (essence.trim_end_matches(' '), Some(rest)));
     value.len() <= CONTENT_TYPE_BYTES_MAX
         && value.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
-        && essence.split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub))
+        && essence.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && is_token(sub))
+        && parameters.is_none_or(are_parameters)
+}
+
+/// Whether `text`, which is behind a semicolon, is parameters with semicolons between them; there may
+/// be none between two.
+fn are_parameters(mut text: &str) -> bool {
+    loop {
+        text = text.trim_start_matches([' ', ';']);
+        if text.is_empty() {
+            return true;
+        }
+        let Some((name, rest)) = text.split_once('=') else { return false };
+        let behind = match rest.strip_prefix('"') {
+            Some(quoted) => behind_quoted(quoted),
+            None => {
+                let (value, behind) = rest.split_at(rest.find([' ', ';']).unwrap_or(rest.len()));
+                is_token(value).then_some(behind)
+            }
+        };
+        let Some(behind) = behind.filter(|_| is_token(name)) else { return false };
+        text = behind.trim_start_matches(' ');
+        if !text.is_empty() && !text.starts_with(';') {
+            return false;
+        }
+    }
+}
+
+/// What is behind the quote that ends a text (RFC 9110, 5.6.4), in which a backslash takes away the
+/// meaning of what follows it.
+fn behind_quoted(text: &str) -> Option<&str> {
+    let mut escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })?;
+    Some(&text[end + 1..])
+}
+
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// Who may keep an answer, and for how long.

@@ -108,8 +108,20 @@ pub enum Target {
     NotFound,
 }
 
+impl Target {
+    /// Whether `path` asks for something else when no browser is loading a page.
+    #[must_use]
+    pub fn is_for_navigation(&self, path: &str) -> bool {
+        match self {
+            Self::Document => !path.is_empty() && path != INDEX,
+            Self::Asset(_) => false,
+            Self::Folder | Self::NotFound => true,
+        }
+    }
+}
+
 /// Decides what `path` (from [`from_request`]) asks for. `exists` tells whether an asset is stored
-/// under a path. `navigation` tells that a browser is loading a page (see [`is_navigation`]): then
+/// under a path. `navigation` tells that a browser is loading a page (see [`is_navigation`](crate::http::accept::is_navigation)): then
 /// a path that names no file, such as `/items/7`, is the document's, because the app itself routes
 /// it with the history API. A missing file stays missing.
 pub fn resolve(path: &str, navigation: bool, exists: impl Fn(&str) -> bool) -> Target {
@@ -130,17 +142,4 @@ pub fn resolve(path: &str, navigation: bool, exists: impl Fn(&str) -> bool) -> T
     let reserved = parts.next() == Some(RESERVED_DIR);
     let names_file = path.rsplit('/').next().is_some_and(|last| last.contains('.'));
     if navigation && !reserved && !names_file { Target::Document } else { Target::NotFound }
-}
-
-/// Whether a request loads a page rather than something for a page: `Sec-Fetch-Mode: navigate`,
-/// or, from a client that does not send it, an `Accept` that names HTML.
-#[must_use]
-pub fn is_navigation(headers: &http::HeaderMap) -> bool {
-    match headers.get("sec-fetch-mode") {
-        Some(mode) => mode == "navigate",
-        None => headers
-            .get(http::header::ACCEPT)
-            .and_then(|v| v.to_str().ok())
-            .is_some_and(|accept| accept.contains("text/html")),
-    }
 }

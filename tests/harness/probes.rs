@@ -153,7 +153,7 @@ async fn query(_: Public, StrictQuery(query): StrictQuery<Paging>) -> Json<Value
 #[utoipa::path(get, path = "/v1/probe/tagged", responses((status = 200, body = Value)))]
 async fn tagged(_: Public, cached: IfNoneMatch, condition: IfMatchHeader) -> Response {
     use axum::response::IntoResponse as _;
-    let met = condition.0.is_none_or(|condition| condition.check(7).is_ok());
+    let met = condition.0.is_none_or(|condition| condition.check(7, None).is_ok());
     let body = json!({"if_match": met}).to_string();
     cached.answer("\"7\"", || RawJson(body).into_response())
 }

@@ -157,7 +157,14 @@ async fn created_things_have_a_location_and_tagged_ones_answer_304() {
         assert_eq!(answer.header("cache-control"), "private, no-cache");
     }
     assert_eq!(Answer::of(tagged("if-none-match", "\"8\"")).await.status, 200);
-    assert_eq!(Answer::of(tagged("if-match", "\"3\"")).await.json()["if_match"], false);
+    for other in ["\"3\"", "W/\"7\"", "\"x\""] {
+        Answer::of(tagged("if-match", other)).await.error(ErrorCode::Conflict);
+        let held = tagged("if-match", other).header("if-none-match", "\"7\"");
+        Answer::of(held).await.error(ErrorCode::Conflict);
+    }
+    for named in ["\"7\"", "\"3\", \"7\"", "*"] {
+        assert_eq!(Answer::of(tagged("if-match", named)).await.status, 200, "{named}");
+    }
     assert_eq!(Answer::of(tagged("if-match", "\"7\"")).await.json()["if_match"], true);
     Answer::of(tagged("if-match", "three")).await.error(ErrorCode::InvalidRequest);
 }

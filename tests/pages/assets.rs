@@ -154,6 +154,18 @@ fn content_types_are_the_declared_or_the_extensions() {
         ("x.png", Some("nonsense"), "image/png"),
         ("x.png", Some("image/png\r\nset-cookie: a=b"), "image/png"),
         ("x.png", Some("/png"), "image/png"),
+        ("x.txt", Some("text/html; charset=\"x"), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html;;; charset"), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html; =x"), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html; a=b c"), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html; a=\"b\"c"), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html; a=\"\\\""), "text/plain; charset=utf-8"),
+        ("x.txt", Some("text/html;"), "text/html; charset=utf-8"),
+        (
+            "x.txt",
+            Some("text/html ; charset=\"a;\\\"b\" ;;c=d"),
+            "text/html ; charset=\"a;\\\"b\" ;;c=d",
+        ),
         ("x.png", Some(""), "image/png"),
     ] {
         assert_eq!(content_type(path, declared), wanted, "{path} {declared:?}");

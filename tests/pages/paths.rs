@@ -2,7 +2,10 @@
 
 use http::HeaderMap;
 use proptest::prelude::*;
-use rookery::pages::paths::{Target, from_deploy, from_request, is_navigation, resolve};
+use rookery::{
+    http::accept::is_navigation,
+    pages::paths::{Target, from_deploy, from_request, resolve},
+};
 
 #[test]
 fn a_request_path_is_decoded_once() {
@@ -145,4 +148,15 @@ fn a_navigation_is_told_from_a_fetch() {
     assert!(is_navigation(&headers(&[("accept", "text/html,*/*")])));
     assert!(!is_navigation(&headers(&[("accept", "*/*")])));
     assert!(!is_navigation(&HeaderMap::new()));
+    for (accept, is) in [
+        ("TEXT/HTML", true),
+        ("text/html;level=1;q=0.5", true),
+        ("text/html;q=0, application/json", false),
+        ("text/html;q=0.5, application/json", false),
+        ("text/html;q=0.9, */*;q=0.8", true),
+        ("text/html;q=0.1, application/*;q=0, */*", true),
+        ("application/xhtml+xml, text/htmlx", false),
+    ] {
+        assert_eq!(is_navigation(&headers(&[("accept", accept)])), is, "{accept}");
+    }
 }

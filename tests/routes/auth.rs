@@ -306,6 +306,14 @@ async fn the_mailbox_answers_this_machine_only() {
     let page = Answer::of(page).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(page.text.contains("/sign-in/confirm?token="));
+    for (accept, kind) in [
+        ("TEXT/HTML", "text/html; charset=utf-8"),
+        ("text/html;q=0, application/json", "application/json"),
+    ] {
+        let page = server.request(Method::GET, "/dev/mailbox").header("accept", accept);
+        let page = Answer::of(page).await;
+        assert_eq!((page.header("content-type"), page.header("vary")), (kind, "accept"));
+    }
     assert!(server.mails("other@example.org").await.is_empty());
     let typo = server.get("/dev/mailbox?for=ada@example.org").await;
     typo.error(ErrorCode::InvalidRequest);

@@ -170,6 +170,7 @@ async fn the_feed_is_a_stream_to_whoever_prefers_that() {
     ] {
         let response = rows.feed_request("?wait=0").header("accept", accept).send().await.unwrap();
         assert_eq!(response.headers()["content-type"], kind, "{accept}");
+        assert_eq!(response.headers()["vary"], "accept", "{accept}");
     }
 }
 

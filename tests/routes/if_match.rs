@@ -5,7 +5,7 @@ use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
-use crate::harness::Answer;
+use crate::harness::{Answer, START, TestServer, apps::open_collection};
 
 async fn patch(rows: &Rows, query: &str, header: Option<&str>, mut body: Value) -> Answer {
     body["data"] = json!({"n": 1});
@@ -148,7 +148,96 @@ async fn where_no_condition_is_known_none_is_passed_over() {
     let error = Answer::of(upsert).await.error(ErrorCode::InvalidRequest);
     assert!(error["message"].as_str().unwrap().contains("If-Match"), "{error}");
     assert_eq!(rows.get("people/a").await.expect(200)["version"], 1);
-    // To read is to change nothing.
-    let read = rows.request(OWNER, Method::GET, "people/a").header("if-match", "\"9\"");
-    Answer::of(read).await.expect(200);
+    for (method, path, body) in [
+        (Method::POST, "people", json!({"data": {"email": "b"}})),
+        (Method::PATCH, "people/a", json!({"data": {}})),
+        (Method::DELETE, "people/a", json!({})),
+    ] {
+        let request = rows.request(OWNER, method, path).header("if-none-match", "*").json(&body);
+        let error = Answer::of(request).await.error(ErrorCode::InvalidRequest);
+        assert!(error["message"].as_str().unwrap().contains("If-None-Match"), "{error}");
+    }
+    assert_eq!(rows.get("people/count").await.expect(200)["count"], 1);
+}
+
+#[tokio::test]
+async fn what_is_read_is_held_to_if_match_too() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let app = format!("/v1/apps/{}", rows.app);
+    let row = rows.path("entries/k");
+    for path in [row.clone(), rows.path("entries"), app.clone(), format!("{app}/members")] {
+        let tag = rows.server.get_as(rows.key(OWNER), &path).await.header("etag").to_owned();
+        for method in [Method::GET, Method::HEAD] {
+            let ask = |tag: &str| {
+                let request = rows.server.request(method.clone(), &path);
+                Answer::of(request.bearer_auth(rows.key(OWNER)).header("if-match", tag))
+            };
+            for wrong in ["\"9\"", "\"0\"", &format!("W/{tag}")] {
+                assert_eq!(ask(wrong).await.status, 409, "{method} {path} {wrong}");
+            }
+            for right in [&*tag, "*", &format!("\"9\", {tag}")] {
+                assert_eq!(ask(right).await.status, 200, "{method} {path} {right}");
+            }
+        }
+        let ask = || rows.server.call(Method::GET, &path, rows.key(OWNER));
+        let both = ask().header("if-match", &tag).header("if-none-match", &tag);
+        assert_eq!(Answer::of(both).await.status, 304, "{path}");
+        let both = ask().header("if-match", "\"9\"").header("if-none-match", &tag);
+        Answer::of(both).await.error(ErrorCode::Conflict);
+        Answer::of(ask().header("if-match", "nine")).await.error(ErrorCode::InvalidRequest);
+    }
+    // As a write takes it, a bare version stands for the row.
+    for version in ["1", "\"1\""] {
+        let read = rows.request(OWNER, Method::GET, "entries/k").header("if-match", version);
+        Answer::of(read).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_tag_names_the_row_of_one_app_and_time() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let manifest = json!({"collections": {"c": open_collection()}});
+    let (mut tags, mut lists, mut trashed) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..2 {
+        server.state().clock.set(START.plus_seconds(round));
+        let body = json!({"manifest": manifest, "slug": "twice",
+            "input_data": {"c": [{"key": "k", "data": {}}, {"key": "t", "data": {}}]}});
+        let app = server.deploy(&owner, body).await;
+        let rows = "/v1/apps/twice/collections/c";
+        let row = server.get_as(&owner, &format!("{rows}/k")).await;
+        assert_eq!(row.expect(200)["version"], 1);
+        tags.push(row.header("etag").to_owned());
+        server.send(Method::DELETE, &owner, &format!("{rows}/t"), &json!({})).await.expect(200);
+        let path = format!("{rows}/t?include_deleted=true");
+        trashed.push(server.get_as(&owner, &path).await.header("etag").to_owned());
+        lists.push(server.get_as(&owner, rows).await.header("etag").to_owned());
+        if round == 0 {
+            for (method, below) in [(Method::DELETE, ""), (Method::POST, "/purge")] {
+                let answer = server.send(method, &owner, &app.path(below), &Value::Null).await;
+                assert_eq!(answer.status, 204, "{}", answer.text);
+            }
+        }
+    }
+    let rows = "/v1/apps/twice/collections/c";
+    let ask = |method: Method, path: String, name: &str, tag: &str| {
+        let request = server.call(method, &path, &owner).header(name, tag);
+        Answer::of(request.json(&json!({})))
+    };
+    for (path, tags) in [(format!("{rows}/k"), &tags), (rows.to_owned(), &lists)] {
+        let asked = async |tag| ask(Method::GET, path.clone(), "if-none-match", tag).await.status;
+        assert_eq!((asked(&tags[0]).await, asked(&tags[1]).await), (200, 304), "{path} {tags:?}");
+    }
+    let purge = format!("{rows}/t/purge");
+    ask(Method::DELETE, purge.clone(), "if-match", &trashed[0]).await.error(ErrorCode::Conflict);
+    ask(Method::DELETE, purge, "if-match", &trashed[1]).await.expect(200);
+    let path = format!("{rows}/k");
+    ask(Method::DELETE, path.clone(), "if-match", &tags[0]).await.error(ErrorCode::Conflict);
+    // Beside the same version as a number, the whole tag still counts.
+    let both = format!("{path}?if_match=1");
+    ask(Method::DELETE, both.clone(), "if-match", &tags[0]).await.error(ErrorCode::Conflict);
+    let other = format!("{path}?if_match=2");
+    ask(Method::DELETE, other, "if-match", &tags[1]).await.error(ErrorCode::InvalidRequest);
+    ask(Method::DELETE, both, "if-match", &tags[1]).await.expect(200);
 }

@@ -53,6 +53,13 @@ async fn a_program_gets_the_envelope_as_ever() {
     };
     plain("/nothing", &[]).await.error(ErrorCode::NotFound);
     plain("/nothing", &[("accept", "application/json")]).await.error(ErrorCode::NotFound);
+    let refused = [("accept", "text/html;q=0, application/json")];
+    plain("/nothing", &refused).await.error(ErrorCode::NotFound);
+    let loud = plain("/nothing", &[("accept", "TEXT/HTML")]).await;
+    is_page(&loud, 404, "Nothing is here");
+    for either in [&loud, &plain("/nothing", &[]).await] {
+        assert_eq!(either.header("vary"), "accept, sec-fetch-mode");
+    }
     let script = [("accept", "text/html"), ("sec-fetch-mode", "cors")];
     plain("/nothing", &script).await.error(ErrorCode::NotFound);
     // The API is for programs, whoever looks at it.

@@ -68,6 +68,13 @@ async fn assets_are_sent_with_their_type_in_parts_and_not_twice() {
     let again = site.request(Method::GET, "/css/site.css");
     let again = Answer::of(again.header("if-none-match", css.header("etag"))).await;
     assert_eq!((again.status, again.text.as_str()), (304, ""));
+    for path in ["/css/site.css", "/"] {
+        let ask = |tag: &str| Answer::of(site.request(Method::GET, path).header("if-match", tag));
+        let tag = site.get(path).await.header("etag").to_owned();
+        let other = ask("\"other\"").await;
+        assert_eq!((other.status, other.text.as_str()), (412, ""), "{path}");
+        assert_eq!(ask(&tag).await.status, 200, "{path}");
+    }
     let part = site.request(Method::GET, "/data.bin").header("range", "bytes=2-4");
     let part = Answer::of(part).await;
     assert_eq!((part.status, part.text.as_str()), (206, "234"));
@@ -104,6 +111,20 @@ async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not
     let world = World::start().await;
     let site = with_assets(&world).await;
     assert_eq!(site.open("/items/7", "").await.status, 200);
+    for (accept, status) in [
+        ("TEXT/HTML", 200),
+        ("text/html;q=0, application/json", 404),
+        ("text/html;q=0.2, application/json", 404),
+        ("text/html, */*;q=0.8", 200),
+    ] {
+        let answer =
+            Answer::of(site.request(Method::GET, "/items/7").header("accept", accept)).await;
+        assert_eq!(answer.status, status, "{accept}");
+        let vary: Vec<_> = answer.headers.get_all("vary").iter().collect();
+        assert!(vary.iter().any(|names| *names == "accept, sec-fetch-mode"), "{accept}: {vary:?}");
+    }
+    // What has an address of its own is not chosen.
+    assert_eq!(site.get("/css/site.css").await.headers.get_all("vary").iter().count(), 1);
     for missing in ["/items/7", "/nothing.css", "/../etc/passwd", "/css%2Fsite.css", "/%00"] {
         let answer = site.get(missing).await;
         assert_eq!(answer.status, 404, "{missing}");
@@ -160,6 +181,7 @@ async fn pages_of_the_site_are_not_on_an_app_and_the_other_way_round() {
     let private = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
     let page = private.open("/", &world.owner.cookie).await;
     assert_eq!(page.status, 401);
+    assert_eq!(page.header("www-authenticate"), "Bearer realm=\"rookery\"");
 }
 
 #[tokio::test]

@@ -307,5 +307,6 @@ fn etag(view: &View, collection: &str, scope: RowScope, query: &ListQuery) -> St
     hash.write_usize(query.limit.get());
     hash.write(query.cursor.as_deref().unwrap_or_default().as_bytes());
     hash.write_u8(u8::from(query.include_deleted));
-    format!("\"{:x}-{:016x}\"", view.root.seq, hash.finish())
+    // The dot keeps it apart from rows' tags.
+    format!("\"{:x}.{:016x}\"", view.root.seq, hash.finish())
 }

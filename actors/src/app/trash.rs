@@ -1,4 +1,4 @@
-//! The trash of a collection: its list, and bringing a row back. Both are the owner's.
+//! The trash of a collection: its list, bringing a row back, and destroying one. All are the owner's.
 //!
 //! The contents of deleted rows are in storage only, so a restore reads them first and hands them
 //! to the actor, which takes them if the row has not changed meanwhile.
@@ -13,7 +13,7 @@ use rookery_domain::{
 use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor};
 
 use super::{
-    message::{Op, Reply, RowReply},
+    message::{DeleteRow, Op, PurgedRow, Reply, RowReply},
     page::PageText,
     read::{SeenRow, View},
 };
@@ -135,6 +135,33 @@ impl AppHandle {
                 Ok(other) => return Err(other.unexpected()),
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Destroys a row, live or in the trash.
+    ///
+    /// # Errors
+    /// `collection_not_found`, `credential_scope_forbidden`, `purge_forbidden`, `row_not_found`,
+    /// `conflict`; those of [`AppHandle::apply`].
+    pub async fn purge_row(
+        &self,
+        caller: &Caller,
+        collection: &str,
+        mut target: DeleteRow,
+    ) -> Result<PurgedRow> {
+        if let Some(condition) = target.if_match.as_mut().filter(|it| it.names_times()) {
+            // The actor knows the version of a row in the trash, but not when it was written.
+            match self.row(caller, collection, &target.key, true).await {
+                Ok(seen) => condition.know(seen.row.version, seen.row.updated_at),
+                Err(error) if error.code.retryable() => return Err(error),
+                // The actor says what is to be said, in its order.
+                Err(_) => {}
+            }
+        }
+        let op = Op::Purge { collection: collection.into(), target };
+        match self.apply(caller.clone(), op).await? {
+            Reply::Purged(left) => Ok(left),
+            other => Err(other.unexpected()),
         }
     }
 }

@@ -53,6 +53,7 @@ pub struct Query {
     #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// Where the page begins: `next_cursor` of the page before.
+    #[param(min_length = 1)]
     cursor: Option<String>,
 }
 

@@ -15,6 +15,7 @@ use super::idp::provider;
 use crate::{
     error::ApiResult,
     http::{
+        accept::{HTML, prefers},
         auth::permission::Door,
         idp_cookie,
         looking::{Looking, untouched},
@@ -68,7 +69,7 @@ pub async fn finish_idp(
     }
     let signed_in = match finish(&state, &headers, query).await {
         Ok(signed_in) => signed_in,
-        Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
+        Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
             return Ok(site::sign_in::refused(&state, &headers, &error.message)?);
         }
         Err(error) => return Err(error.into()),

@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 use crate::{
     error::ApiResult,
     http::{
+        accept::{HTML, prefers},
         auth::permission::Door,
         csrf,
         looking::{Looking, untouched},
@@ -62,7 +63,7 @@ pub async fn verify(
     }
     let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
-        Err(error) if error.code == ErrorCode::Unauthorized && site::wants_html(&headers) => {
+        Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
             return Ok(site::sign_in::link_refused(&state, &headers)?);
         }
         Err(error) => return Err(error.into()),

@@ -10,7 +10,9 @@ use rookery_actors::app::{
     page::PageText,
     render,
 };
-use rookery_domain::{Error, Result, event::Event, idempotency::KeptAnswer};
+use rookery_domain::{
+    Error, Result, Timestamp, event::Event, idempotency::KeptAnswer, if_match::etag,
+};
 use serde::Deserialize;
 
 use crate::{http::idempotency::again, state::AppState};
@@ -39,11 +41,6 @@ pub(crate) fn page(mut text: PageText) -> Response {
     response
 }
 
-/// The entity tag of a row: its version in quotes.
-pub(crate) fn etag(version: u32) -> String {
-    format!("\"{version}\"")
-}
-
 /// The results of a batch.
 pub(crate) fn batch(state: &AppState, results: &[Result<RowReply>]) -> Response {
     let docs_url = |code| state.envelope.docs_url(code);
@@ -66,7 +63,7 @@ pub(crate) fn batch_renderer(state: AppState) -> Renderer {
 pub(crate) fn row(reply: &RowReply) -> Response {
     let (status, body) = render::row(reply);
     let mut response = json(StatusCode::from_u16(status).unwrap_or_default(), body);
-    put(response.headers_mut(), header::ETAG, etag(reply.row.version));
+    put(response.headers_mut(), header::ETAG, etag(reply.row.version, reply.row.updated_at));
     response
 }
 
@@ -98,13 +95,15 @@ pub(crate) fn event(event: &Event, location: String) -> Response {
 /// existed.
 pub(crate) fn row_again(kept: KeptAnswer, creates: bool) -> Result<Response> {
     #[derive(Deserialize)]
-    struct Version {
+    struct Written {
         version: u32,
+        updated_at: Timestamp,
     }
-    let Version { version } = serde_json::from_str(&kept.body).map_err(|_| Error::internal())?;
+    let Written { version, updated_at } =
+        serde_json::from_str(&kept.body).map_err(|_| Error::internal())?;
     let existed = creates && kept.status == 200;
     let mut response = again(kept);
-    put(response.headers_mut(), header::ETAG, etag(version));
+    put(response.headers_mut(), header::ETAG, etag(version, updated_at));
     if existed {
         response.headers_mut().insert(ROW_EXISTED, HeaderValue::from_static("true"));
     }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, if_match::etag};
 
 use super::{
     answer,
@@ -25,7 +25,7 @@ pub const ERRORS: &[ErrorCode] =
 
 /// Reads a row
 ///
-/// Its `ETag` is its version. An absent row, one in the trash and one you may not see answer
+/// Its `ETag` is its version and when it was written. An absent row, one in the trash and one you may not see answer
 /// alike. `include_deleted` is the owner's (`forbidden`).
 #[utoipa::path(
     get,
@@ -59,7 +59,7 @@ pub(crate) async fn get(
     let include_deleted = params.include_deleted.unwrap_or_default();
     let (app, caller) = (&request.app, &request.caller);
     let seen = app.row(caller, &path.collection, &path.key, include_deleted).await?;
-    Ok(cached.answer(&answer::etag(seen.row.version), || {
+    Ok(cached.answer(&etag(seen.row.version, seen.row.updated_at), || {
         let mut body = String::new();
         seen.row.write_json(seen.deleted_at, &mut body);
         answer::json(StatusCode::OK, body)

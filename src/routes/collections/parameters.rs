@@ -76,6 +76,7 @@ pub(crate) struct ListParams {
     #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     pub(crate) limit: Option<String>,
     /// `next_cursor` of the page before.
+    #[param(min_length = 1)]
     pub(crate) cursor: Option<String>,
     /// With the rows in the trash: for the owner.
     pub(crate) include_deleted: Option<bool>,
@@ -90,6 +91,7 @@ pub(crate) struct PageParams {
     #[param(value_type = Option<u16>, minimum = 1, maximum = 200)]
     pub(crate) limit: Option<String>,
     /// `next_cursor` of the page before.
+    #[param(min_length = 1)]
     pub(crate) cursor: Option<String>,
 }
 
@@ -122,7 +124,8 @@ pub(crate) struct DryRunParams {
     pub(crate) dry_run: Option<bool>,
 }
 
-/// What a write demands of the row's version, from header, query and body, which must agree.
+/// What a write demands of the row's version, from header, query and body, which must agree. The
+/// header may name the row's whole tag, so it counts where it is there.
 pub(crate) fn if_match(
     header: IfMatchHeader,
     query: &VersionParams,
@@ -136,7 +139,7 @@ pub(crate) fn if_match(
     ];
     let mut given = places.into_iter().filter_map(|(place, given)| Some((place, given?)));
     let Some((first, condition)) = given.next() else { return Ok(None) };
-    match given.find(|(_, other)| *other != condition) {
+    match given.find(|(_, other)| other.versions() != condition.versions()) {
         Some((second, _)) => {
             Err(Error::invalid(format!("{first} and {second} name different versions")))
         }

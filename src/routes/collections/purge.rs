@@ -2,10 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use rookery_actors::app::{
-    message::{DeleteRow, Op, Reply},
-    render,
-};
+use rookery_actors::app::{message::DeleteRow, render};
 use rookery_domain::ErrorCode;
 
 use super::{
@@ -47,7 +44,8 @@ pub const ERRORS: &[ErrorCode] = &[
         ("id" = String, Path, description = "The app's id or slug."),
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
-        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        ("If-Match" = Option<String>, Header,
+            description = "The `ETag` that you have seen, or the version."),
         VersionParams,
     ),
     request_body = Option<DeleteBody>,
@@ -72,12 +70,7 @@ pub(crate) async fn purge(
     body: &DeleteBody,
 ) -> ApiResult<Response> {
     let if_match = if_match(version, params, body.if_match)?;
-    let op = Op::Purge {
-        collection: path.collection.into(),
-        target: DeleteRow { key: path.key.into(), if_match },
-    };
-    match request.app.apply(request.caller.clone(), op).await? {
-        Reply::Purged(left) => Ok(answer::json(StatusCode::OK, render::purged_row(&left))),
-        other => Err(other.unexpected().into()),
-    }
+    let target = DeleteRow { key: path.key.into(), if_match };
+    let left = request.app.purge_row(&request.caller, &path.collection, target).await?;
+    Ok(answer::json(StatusCode::OK, render::purged_row(&left)))
 }

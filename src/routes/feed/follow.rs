@@ -6,7 +6,7 @@ use axum::{
     extract::{FromRequestParts, State},
     response::Response,
 };
-use http::{HeaderMap, HeaderName, StatusCode, header, request::Parts};
+use http::{HeaderName, StatusCode, request::Parts};
 use rookery_actors::feed::{FeedPage, FeedQuery, WAIT_DEFAULT, WAIT_MAX};
 use rookery_domain::{
     Error, ErrorCode, Result, meters::Flow, query::PageLimit, row::write_json_string,
@@ -18,6 +18,7 @@ use super::stream;
 use crate::{
     error::{ApiError, ApiResult},
     http::{
+        accept,
         auth::{
             leave::Leave,
             permission::{Readable, RowCaller},
@@ -72,31 +73,8 @@ impl FromRequestParts<AppState> for FeedHeaders {
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let last = parts.headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
         let last_event_id = last.filter(|id| !id.is_empty()).map(str::to_owned);
-        Ok(Self { stream: wants_stream(&parts.headers), last_event_id })
+        Ok(Self { stream: accept::prefers(&parts.headers, EVENT_STREAM), last_event_id })
     }
-}
-
-/// Whether the client prefers an event stream to every other form that the feed has (RFC 9110,
-/// section 12.5.1).
-fn wants_stream(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let ranges: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).map(weighed).collect();
-    let weight_of = |kind: &str| {
-        ranges.iter().find(|(range, _)| range.eq_ignore_ascii_case(kind)).map(|(_, weight)| *weight)
-    };
-    let page = ["application/json", "application/*", "*/*"].into_iter().find_map(weight_of);
-    weight_of(EVENT_STREAM).is_some_and(|stream| stream > 0.0 && stream >= page.unwrap_or(0.0))
-}
-
-/// A media range of `Accept` and its weight, 1 where it names none.
-fn weighed(range: &str) -> (&str, f32) {
-    let mut parts = range.split(';').map(str::trim);
-    let kind = parts.next().unwrap_or_default();
-    let weight = parts.find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        name.eq_ignore_ascii_case("q").then(|| value.parse().ok())?
-    });
-    (kind, weight.unwrap_or(1.0))
 }
 
 /// Follows an app
@@ -146,7 +124,10 @@ pub(crate) async fn follow(
     if headers.stream {
         let resumes = headers.last_event_id.is_some();
         query.since = headers.last_event_id.or(query.since);
-        let opened = stream::open((request, leave), state, context, query).await;
+        let mut opened = stream::open((request, leave), state, context, query).await;
+        if let Ok(response) = &mut opened {
+            accept::vary(response.headers_mut());
+        }
         return opened.map_err(|refusal| match refusal.error.code {
             // Nothing else that is asked of the feed here can be malformed.
             ErrorCode::InvalidRequest if resumes => {
@@ -156,7 +137,9 @@ pub(crate) async fn follow(
         });
     }
     let page = poll((&request, &leave), &state, context.address, query).await?;
-    Ok(answer::json(StatusCode::OK, body(&page)))
+    let mut response = answer::json(StatusCode::OK, body(&page));
+    accept::vary(response.headers_mut());
+    Ok(response)
 }
 
 fn query(params: FeedParams) -> Result<FeedQuery> {

@@ -24,12 +24,12 @@ use super::{
 use crate::{
     error::{self, ApiResult},
     http::{
+        accept::is_navigation,
         client::RequestContext,
         params::{PageQuery, StrictQuery},
     },
     ops::view::{POINTS, Part, Row, View, changes},
     pages::{
-        paths,
         shell::{self, Shell},
         status::StatusPage,
     },
@@ -176,9 +176,7 @@ pub async fn app(
     let done = done.and_then(|action| action.parse::<Action>().ok());
     let text = done.map(|action| format!("done: {}", action.as_str())).unwrap_or_default();
     match show(&state, ViewQuery::app(id), &Said { text, ..Said::default() }).await {
-        Err(failed)
-            if failed.error.code == ErrorCode::AppNotFound && paths::is_navigation(&headers) =>
-        {
+        Err(failed) if failed.error.code == ErrorCode::AppNotFound && is_navigation(&headers) => {
             let shell = Shell::new(&state.origins.site_origin(), None);
             let page = StatusPage::not_found(shell, "/ops".to_owned());
             let headers = page.headers(state.origins.is_https());

@@ -24,6 +24,7 @@ pub use source::{PageCache, ReadyPages};
 use crate::{
     error::ApiError,
     http::{
+        accept,
         auth::visitor::{Arriving, Sender},
         client::RequestContext,
         headers::Withheld,
@@ -104,7 +105,7 @@ fn elsewhere(
     headers: &HeaderMap,
 ) -> Option<Redirect> {
     let is_bare = uri.path() == WITHOUT_SLASH && state.origins.is_path_mode();
-    let is_link = context.pass.is_some() && paths::is_navigation(headers);
+    let is_link = context.pass.is_some() && accept::is_navigation(headers);
     if !is_bare && !is_link {
         return None;
     }
@@ -143,7 +144,9 @@ async fn find(
         state.pages.get(state.rooms.control(), &record, &state.origins.sdk_src(slug)).await?;
     let path = paths::from_request(uri.path()).ok_or(Refusal::NothingHere)?;
     let exists = |path: &str| pages.asset(path).is_some();
-    let (mut sent, is_page) = match paths::resolve(&path, paths::is_navigation(headers), exists) {
+    let target = paths::resolve(&path, accept::is_navigation(headers), exists);
+    let is_for_navigation = target.is_for_navigation(&path);
+    let (mut sent, is_page) = match target {
         Target::Document => {
             let personal = personal::document(state, &record, &arriving, &pages, method, headers);
             (personal.unwrap_or_else(|| document(state, &record, &pages, method, headers)), true)
@@ -156,15 +159,18 @@ async fn find(
         }
         Target::Folder => {
             let base = state.origins.app_base_path(slug);
-            return Ok(Redirect::temporary(&below(&base, uri, "/")).into_response());
+            (Redirect::temporary(&below(&base, uri, "/")).into_response(), false)
         }
-        Target::NotFound if path == ICON && !paths::is_navigation(headers) => {
+        Target::NotFound if path == ICON && !accept::is_navigation(headers) => {
             (no_icon(state, &record, &pages), false)
         }
         Target::NotFound => return Err(Refusal::NothingHere),
     };
     if is_page {
         view::count(state, &arriving.app, context, method, headers, sent.status()).await;
+    }
+    if is_for_navigation {
+        accept::vary_by_navigation(sent.headers_mut());
     }
     if context.pass.is_some() {
         // It depends on nothing but its address, which only the visitor's own page knows.
@@ -185,7 +191,7 @@ pub async fn show(
     let pages = state.pages.get(state.rooms.control(), app, &sdk_src).await.ok()?;
     let path = paths::from_request(uri.path())?;
     let exists = |path: &str| pages.asset(path).is_some();
-    match paths::resolve(&path, paths::is_navigation(headers), exists) {
+    match paths::resolve(&path, accept::is_navigation(headers), exists) {
         Target::Document => Some(document(state, app, &pages, method, headers)),
         Target::Asset(path) => {
             asset(state, app, &pages, pages.asset(&path)?, method, headers).await.ok()

@@ -12,7 +12,7 @@ use rookery_domain::{
 use super::below;
 use crate::{
     error::{ApiError, tell},
-    http::{auth::visitor::Arriving, client::RequestContext},
+    http::{accept, auth::visitor::Arriving, client::RequestContext},
     pages::{
         shell::{Shell, render},
         status::StatusPage,
@@ -165,6 +165,8 @@ pub fn status_page(
     let mut response = Response::new(html.into());
     *response.status_mut() = page.status;
     response.headers_mut().extend(page.headers(state.origins.is_https()));
+    // Programs are told the same in other words, or nothing is at their path.
+    accept::vary_by_navigation(response.headers_mut());
     if let Refusal::Failed(error) = refusal {
         tell(&error.into(), &mut response);
     }

@@ -38,6 +38,7 @@ pub struct OwnApps {
     #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
+    #[param(min_length = 1)]
     cursor: Option<String>,
 }
 

@@ -13,10 +13,10 @@ use http::{HeaderMap, StatusCode, header};
 use rookery_domain::{Error, ErrorCode, Result, email::Email};
 use serde::{Deserialize, Serialize};
 
-use super::{frame, show, wants_html, words::At};
+use super::{frame, show, words::At};
 use crate::{
     error::{ApiError, ApiResult},
-    http::{loopback::is_loopback_authority, params::StrictQuery},
+    http::{accept, loopback::is_loopback_authority, params::StrictQuery},
     mail::StoredMail,
     pages::site::{MailView, MailboxPage},
     state::AppState,
@@ -64,10 +64,11 @@ pub async fn page(
     let to = query.to.filter(|to| !to.trim().is_empty());
     let to = to.as_deref().map(Email::parse).transpose()?;
     let items = mailbox.list(to.as_ref());
-    if !wants_html(&headers) {
+    if !accept::prefers(&headers, accept::HTML) {
         let mut response = Json(Mails { items }).into_response();
         let never = header::HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
+        accept::vary(response.headers_mut());
         return Ok(response);
     }
     let view = |mail: StoredMail| MailView {
@@ -81,7 +82,9 @@ pub async fn page(
         to: to.map(|to| to.to_string()).unwrap_or_default(),
         items: items.into_iter().map(view).collect(),
     };
-    Ok(show(&state, StatusCode::OK, &page)?)
+    let mut response = show(&state, StatusCode::OK, &page)?;
+    accept::vary(response.headers_mut());
+    Ok(response)
 }
 
 fn require_direct(headers: &HeaderMap) -> Result<()> {

@@ -148,9 +148,3 @@ pub(in crate::routes) async fn form<T: DeserializeOwned>(
 ) -> Result<T> {
     form_fields(&form_text(state, headers, address, body, bytes_max).await?)
 }
-
-/// Whether this is a browser that shows a page to somebody.
-pub(super) fn wants_html(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
-}

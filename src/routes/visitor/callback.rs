@@ -11,6 +11,7 @@ use super::{replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
+        accept::is_navigation,
         auth::visitor::{Arriving, Following},
         client::RequestContext,
         csrf,
@@ -18,7 +19,6 @@ use crate::{
         params::StrictQuery,
         sign_in_cookie,
     },
-    pages::paths::is_navigation,
     routes::page::{Refusal, status_page},
     state::AppState,
 };

@@ -22,8 +22,9 @@ use rookery_domain::{Error, ErrorCode, Result};
 
 use crate::{
     error::ApiResult,
-    http::{auth::visitor::Arriving, client::RequestContext, participant_cookie},
-    pages::paths::is_navigation,
+    http::{
+        accept::is_navigation, auth::visitor::Arriving, client::RequestContext, participant_cookie,
+    },
     routes::page::{Refusal, status_page},
     state::AppState,
 };

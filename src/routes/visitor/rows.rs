@@ -94,7 +94,8 @@ pub(crate) async fn get_row(
     operation_id = "participant_update_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
-        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        ("If-Match" = Option<String>, Header,
+            description = "The `ETag` that you have seen, or the version."),
         VersionParams),
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord)))]
@@ -115,7 +116,8 @@ pub(crate) async fn update_row(
     operation_id = "participant_delete_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
-        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        ("If-Match" = Option<String>, Header,
+            description = "The `ETag` that you have seen, or the version."),
         VersionParams),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
@@ -136,7 +138,8 @@ pub(crate) async fn delete_row(
     operation_id = "participant_purge_row",
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
-        ("If-Match" = Option<String>, Header, description = "The version you have seen."),
+        ("If-Match" = Option<String>, Header,
+            description = "The `ETag` that you have seen, or the version."),
         VersionParams),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord)))]

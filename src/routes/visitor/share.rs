@@ -18,11 +18,11 @@ use super::{come_in, see_other, shown, welcome};
 use crate::{
     error::ApiResult,
     http::{
+        accept::is_navigation,
         auth::visitor::{Arriving, Following},
         client::RequestContext,
         looking::{Looking, untouched},
     },
-    pages::paths::is_navigation,
     routes::page::{Outsider, Refusal, status_page},
     state::AppState,
 };

@@ -146,7 +146,16 @@ async fn a_file_of_no_known_type_is_sent_by_its_path() {
     let sent = ["text/css; charset=utf-8", "text/javascript; charset=utf-8", unknown];
     assert_eq!(kinds[..3], sent);
     assert_eq!(kinds[3], "text/x-mine; charset=utf-8");
-    for wrong in ["css", "", "text/", "a/b\r\nx: y"] {
+    for wrong in [
+        "css",
+        "",
+        "text/",
+        "a/b\r\nx: y",
+        "text/html; charset=\"x",
+        "text/html;;; charset",
+        "text/html; a=b c",
+        "text/html; a=\u{fc}",
+    ] {
         let asset = json!({"path": "a.css", "text": "p{}", "content_type": wrong});
         let body = json!({"html": HTML, "assets": [asset]}).to_string();
         let refused = server.post("/v1/apps", &owner.key, &body).await;

@@ -102,7 +102,7 @@ impl Decision<'_> {
             let tomb = tomb.filter(|tomb| tomb.kind != TombKind::Purged);
             let tomb = tomb.ok_or_else(Error::row_not_found)?;
             if let Some(condition) = &target.if_match {
-                condition.check(tomb.version)?;
+                condition.check(tomb.version, None)?;
             }
             return Ok(self.purge_tomb(&decl.name, key, tomb));
         };

@@ -266,7 +266,8 @@ pub(super) fn check_version(
     row: &Row,
     if_match: Option<&IfMatch>,
 ) -> Result<()> {
-    let checked = if_match.map_or(Ok(()), |condition| condition.check(row.version));
+    let checked =
+        if_match.map_or(Ok(()), |condition| condition.check(row.version, Some(row.updated_at)));
     checked.map_err(|error| {
         if access.read(Some(Authorship::from(row))).is_err() {
             return error;

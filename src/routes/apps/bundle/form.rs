@@ -26,6 +26,7 @@ use crate::{
 #[expect(dead_code, reason = "describes the parts, which are read one by one")]
 pub(in crate::routes::apps) struct DeployForm {
     /// The document, as a file or as text.
+    #[schema(min_length = 1)]
     html: String,
     /// What the app declares, as a file or as text. Left out of a redeploy, it carries over.
     #[schema(required = false)]

@@ -29,6 +29,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[serde(deny_unknown_fields)]
 pub struct DeployBody {
     /// The document.
+    #[schema(min_length = 1)]
     html: String,
     /// What the app declares. Left out of a redeploy, it carries over.
     #[schema(value_type = Option<AnyObject>)]

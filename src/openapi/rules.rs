@@ -1,0 +1,56 @@
+//! What a body is held to beyond the types of its members: members that exclude each other, those
+//! that need another, and what a text may hold.
+
+use rookery_domain::{agent_name, credentials, row_key};
+use serde_json::{Value, json};
+use utoipa::openapi::{OpenApi, RefOr, Schema, schema::Object};
+
+/// Schema, and two members of which a body has one at most.
+const EXCLUSIVE: &[(&str, &str, &str)] = &[
+    ("WriteBody", "key", "on"),
+    ("NewGrantBody", "expires_at", "expires_in_s"),
+    ("NewPreviewBody", "expires_at", "expires_in_s"),
+];
+
+/// Schema, member, and the pattern that its text has to match.
+const PATTERNS: &[(&str, &str, &str)] = &[
+    ("WriteBody", "key", row_key::PATTERN),
+    ("Register", "name", agent_name::PATTERN),
+    ("DeviceRequest", "name", agent_name::PATTERN),
+    ("Rename", "name", agent_name::PATTERN),
+    ("OrgNameBody", "name", agent_name::PATTERN),
+    ("ProfilePatch", "name", agent_name::PATTERN),
+    ("NewCredentialBody", "name", credentials::NAME_PATTERN),
+];
+
+/// Writes the rules into the schemas.
+pub(crate) fn write(document: &mut OpenApi) {
+    for (schema, one, other) in EXCLUSIVE {
+        rule(document, schema, "not", json!({"required": [one, other]}));
+    }
+    let following = json!({"required": ["mode"], "properties": {"mode": {"const": "following"}}});
+    let named =
+        json!({"required": ["collections"], "properties": {"collections": {"minItems": 1}}});
+    rule(document, "NewCredentialBody", "anyOf", json!([following, named]));
+    for (schema, member, pattern) in PATTERNS {
+        let object = object(document, schema);
+        if let Some(RefOr::T(Schema::Object(text))) =
+            object.and_then(|object| object.properties.get_mut(*member))
+        {
+            text.pattern = Some((*pattern).to_owned());
+        }
+    }
+}
+
+fn rule(document: &mut OpenApi, schema: &str, keyword: &str, rule: Value) {
+    if let Some(object) = object(document, schema) {
+        object.extensions.get_or_insert_default().insert(keyword.to_owned(), rule);
+    }
+}
+
+fn object<'a>(document: &'a mut OpenApi, schema: &str) -> Option<&'a mut Object> {
+    match document.components.as_mut()?.schemas.get_mut(schema)? {
+        RefOr::T(Schema::Object(object)) => Some(object),
+        _ => None,
+    }
+}
