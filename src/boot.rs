@@ -24,6 +24,7 @@ use rookery_storage::commit::Epoch;
 use rookery_storage::faults::Faults;
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
 use secrecy::ExposeSecret as _;
+use tokio::runtime::Handle;
 
 use crate::config::Config;
 
@@ -52,12 +53,46 @@ pub enum BootError {
     /// The supervision tree.
     #[error("{0}")]
     Runtime(#[from] rookery_actors::StartError),
+    /// The threads.
+    #[error("no threads for commits can be started: {0}")]
+    Threads(io::Error),
     /// The directory.
     #[error("accounts could not be loaded: {0}")]
     Directory(Error),
     /// A setting that was judged only when it was used.
     #[error("{0}")]
     Setting(&'static str),
+}
+
+/// The threads of what a commit needs: app actors and PostgreSQL's writers. Connections have others: a
+/// task that is ready waits for those that were ready before, and a thousand connections are.
+struct CommitThreads(Option<tokio::runtime::Runtime>);
+
+impl CommitThreads {
+    /// As many as there are CPUs.
+    fn start() -> io::Result<Self> {
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        threads.thread_name("rookery-commits").enable_all().build().map(|it| Self(Some(it)))
+    }
+
+    /// Starts the commit writer, on these threads where it has none of its own.
+    fn writer(&self, db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Writer, StorageError> {
+        let _here = self.0.as_ref().map(tokio::runtime::Runtime::enter);
+        Writer::start(db, epoch, options)
+    }
+
+    fn handle(&self) -> Option<Handle> {
+        self.0.as_ref().map(|threads| threads.handle().clone())
+    }
+}
+
+impl Drop for CommitThreads {
+    fn drop(&mut self) {
+        if let Some(threads) = self.0.take() {
+            // It may be dropped by a task, which must not wait for it.
+            threads.shutdown_background();
+        }
+    }
 }
 
 /// Everything behind the handlers.
@@ -74,6 +109,8 @@ pub struct Rooms {
     pub domains: Domains,
     /// The server's key.
     pub key: ServerKey,
+    /// Last, so that all else is gone before.
+    _threads: CommitThreads,
 }
 
 impl Rooms {
@@ -90,10 +127,11 @@ impl Rooms {
     ) -> Result<Self, BootError> {
         let db = connect(config).await?;
         let epoch = db.next_epoch().await?;
+        let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let options = WriterOptions { faults, ..WriterOptions::default() };
-        let writer = Writer::start(&db, epoch, options)?;
+        let writer = threads.writer(&db, epoch, options)?;
         writer.connected().await.map_err(|error| unopened(config, error))?;
-        Self::open_at(epoch, db, writer, config, clock, hosts).await
+        Self::open_at(epoch, db, (writer, threads), config, clock, hosts).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from
@@ -111,14 +149,15 @@ impl Rooms {
         let epoch = db.newest_epoch().await?;
         // The connections that there may be are that server's.
         let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
-        let writer = Writer::start(&db, epoch, options)?;
-        Self::open_at(epoch, db, writer, config, clock, hosts).await
+        let threads = CommitThreads::start().map_err(BootError::Threads)?;
+        let writer = threads.writer(&db, epoch, options)?;
+        Self::open_at(epoch, db, (writer, threads), config, clock, hosts).await
     }
 
     async fn open_at(
         epoch: Epoch,
         db: Db,
-        writer: Writer,
+        (writer, threads): (Writer, CommitThreads),
         config: &Config,
         clock: &Clock,
         hosts: AppHosts,
@@ -135,7 +174,7 @@ impl Rooms {
             db.clone(),
             store,
             config.limits.clone(),
-            runtime(config, hosts),
+            RuntimeOptions { threads: threads.handle(), ..runtime(config, hosts) },
             clock.clone(),
             key.clone(),
         )
@@ -145,7 +184,7 @@ impl Rooms {
                 .await
                 .map_err(BootError::Directory)?;
         let domains = runtime.domains().clone();
-        Ok(Self { db, writer, runtime, directory, domains, key })
+        Ok(Self { db, writer, runtime, directory, domains, key, _threads: threads })
     }
 
     /// The registry of apps.

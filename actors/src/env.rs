@@ -8,6 +8,7 @@ use rookery_domain::{
 };
 use rookery_storage::offload::{Offload, run_in};
 use tokio::{
+    runtime::Handle,
     sync::Semaphore,
     time::{Instant, timeout},
 };
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Settings of the runtime. Units are in the names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RuntimeOptions {
     /// Messages of one app that may be queued or uncommitted at a time.
     pub mailbox_limit: usize,
@@ -47,6 +48,10 @@ pub struct RuntimeOptions {
     pub app_hosts: AppHosts,
     /// How long a request may wait to be begun.
     pub request_timeout: Duration,
+    /// The threads that app actors run on: apart from those of connections, so that a thousand of
+    /// these do not stand in a commit's way. None: where an app is asked for, as a test of one thread
+    /// has it.
+    pub threads: Option<Handle>,
 }
 
 impl Default for RuntimeOptions {
@@ -66,6 +71,7 @@ impl Default for RuntimeOptions {
             meters_retention_days: 400,
             app_hosts: AppHosts::Below("localhost".to_owned()),
             request_timeout: Duration::from_secs(30),
+            threads: None,
         }
     }
 }

@@ -152,7 +152,7 @@ pub(crate) async fn start_apps(
     key: ServerKey,
 ) -> Result<(Tree, Apps), StartError> {
     let observer = Arc::<Observer>::default();
-    let tree = Tree::start(observer.clone(), clock.clone()).await?;
+    let tree = Tree::start(observer.clone(), clock.clone(), options.threads.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
     let env = Arc::new(Env {
         options,

@@ -13,6 +13,7 @@ use ractor::{
     Actor, ActorId, ActorProcessingErr, ActorRef, ActorStatus, SpawnErr, SupervisionEvent,
 };
 use rookery_domain::id::AppId;
+use tokio::runtime::Handle;
 use tracing::{error, info};
 
 use super::{
@@ -39,6 +40,8 @@ pub(crate) fn shard_of(app: AppId) -> usize {
 /// The shards and what each one's children are.
 pub(crate) struct Shards {
     shards: Vec<ArcSwap<Shard>>,
+    /// Where app actors run; none: where they are asked for.
+    threads: Option<Handle>,
 }
 
 struct Shard {
@@ -100,12 +103,15 @@ impl Shards {
     ///
     /// # Errors
     /// When ractor cannot spawn.
-    pub(crate) async fn start(root: &ractor::ActorCell) -> Result<Self, SpawnErr> {
+    pub(crate) async fn start(
+        root: &ractor::ActorCell,
+        threads: Option<Handle>,
+    ) -> Result<Self, SpawnErr> {
         let mut shards = Vec::with_capacity(SHARDS);
         for _ in 0..SHARDS {
             shards.push(ArcSwap::from_pointee(Shard::start(root).await?));
         }
-        Ok(Self { shards })
+        Ok(Self { shards, threads })
     }
 
     /// Puts a new shard in the place of the one that was `dead`. Its apps went with it: they
@@ -133,7 +139,14 @@ impl Shards {
         birth: Birth,
     ) -> Result<ActorRef<Message>, SpawnErr> {
         let supervisor = self.of(app).actor.get_cell();
-        let (actor, _) = Actor::spawn_linked(None, actor, birth, supervisor).await?;
+        let spawned = Actor::spawn_linked(None, actor, birth, supervisor);
+        let (actor, _) = match &self.threads {
+            Some(threads) => {
+                let ended = threads.spawn(spawned).await;
+                ended.map_err(|error| SpawnErr::StartupFailed(error.into()))?
+            }
+            None => spawned.await,
+        }?;
         Ok(actor)
     }
 

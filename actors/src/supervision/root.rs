@@ -8,6 +8,7 @@ use std::sync::{
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use rookery_domain::time::Clock;
+use tokio::runtime::Handle;
 use tracing::error;
 
 use crate::{observe::Observer, registry::shards::Shards, workers::Workers};
@@ -97,11 +98,15 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Starts the root and the shards under it.
+    /// Starts the root and the shards under it, whose children run on `threads`.
     ///
     /// # Errors
     /// When ractor cannot spawn.
-    pub(crate) async fn start(observer: Arc<Observer>, clock: Clock) -> Result<Self, SpawnErr> {
+    pub(crate) async fn start(
+        observer: Arc<Observer>,
+        clock: Clock,
+        threads: Option<Handle>,
+    ) -> Result<Self, SpawnErr> {
         let children = Replaceable {
             shards: Arc::default(),
             workers: Arc::default(),
@@ -110,7 +115,7 @@ impl Tree {
             is_stopping: Arc::default(),
         };
         let (root, _) = Actor::spawn(None, Root, children.clone()).await?;
-        let shards = Arc::new(Shards::start(&root.get_cell()).await?);
+        let shards = Arc::new(Shards::start(&root.get_cell(), threads).await?);
         // Set once, here.
         let _ = children.shards.set(shards.clone());
         Ok(Self { root, children, shards })
