@@ -2,8 +2,12 @@
 //! holds nothing up, and destroys nothing.
 
 use reqwest::Method;
+use rookery::Hooks;
 use rookery_actors::WorkerKind;
-use rookery_domain::{ErrorCode, Timestamp, time::DAY_S};
+use rookery_domain::{
+    ErrorCode, Timestamp,
+    time::{Clock, DAY_S},
+};
 use serde_json::{Value, json};
 
 use super::rows::{OWNER, Rows};
@@ -187,7 +191,11 @@ async fn from_its_end_on_nothing_brings_a_deleted_app_back_though_nobody_has_swe
         Answer::of(server.request(method, &path).bearer_auth(rows.key(OWNER))).await
     };
     let listed = async |path: &str| {
-        let list = server.request(Method::GET, path).header("cookie", rows.cookie());
+        let list = server.request(Method::GET, path);
+        let list = match path.starts_with("/v1/self") {
+            true => list.header("cookie", rows.cookie()),
+            false => list.bearer_auth(rows.key(OWNER)),
+        };
         let list = Answer::of(list).await.expect(200);
         list["items"].as_array().expect("apps").len()
     };
@@ -251,25 +259,25 @@ async fn an_answer_that_was_given_in_the_future_is_not_given_again() {
         let request = rows.request(OWNER, Method::POST, "entries").header("idempotency-key", "k");
         Answer::of(request.json(&json!({"data": {"n": n}}))).await
     };
-    let code = async |name: &str| {
-        let request = server.request(Method::POST, "/v1/orgs").header("cookie", rows.cookie());
-        let request = request.header("origin", server.public_url()).header("idempotency-key", "k");
+    let org = async |name: &str| {
+        let request = server.request(Method::POST, "/v1/orgs").bearer_auth(rows.key(OWNER));
+        let request = request.header("idempotency-key", "k");
         Answer::of(request.json(&json!({"name": name}))).await
     };
     at(&rows, AHEAD_S);
     row(1).await.expect(201);
-    code("one").await.expect(201);
+    org("one").await.expect(201);
     at(&rows, 0);
     row(2).await.expect(201);
     row(1).await.error(ErrorCode::Conflict);
     assert_eq!(row(2).await.header("idempotent-replayed"), "true");
-    code("two").await.expect(201);
-    code("one").await.error(ErrorCode::Conflict);
-    assert_eq!(code("two").await.header("idempotent-replayed"), "true");
+    org("two").await.expect(201);
+    org("one").await.error(ErrorCode::Conflict);
+    assert_eq!(org("two").await.header("idempotent-replayed"), "true");
     // A small step back is none.
     at(&rows, -59);
     assert_eq!(row(2).await.header("idempotent-replayed"), "true");
-    assert_eq!(code("two").await.header("idempotent-replayed"), "true");
+    assert_eq!(org("two").await.header("idempotent-replayed"), "true");
 }
 
 #[tokio::test]
@@ -299,12 +307,12 @@ async fn what_was_used_in_the_future_is_used_now_all_the_same() {
     within(&used(&rows).await, 100);
     view(&rows).await;
     within(&get(&rows, "/v1/self/apps/recent").await["items"][0]["last_viewed_at"], 100);
-    within(&get(&rows, "/v1/account/sessions").await["items"][0]["last_used_at"], 100);
+    within(&get(&rows, "/v1/self/sessions").await["items"][0]["last_used_at"], 100);
     flush(&rows).await;
     let rows = rows.restart().await;
     at(&rows, 101);
     within(&used(&rows).await, 100);
-    within(&get(&rows, "/v1/account/sessions").await["items"][0]["last_used_at"], 100);
+    within(&get(&rows, "/v1/self/sessions").await["items"][0]["last_used_at"], 100);
 }
 
 #[tokio::test]
@@ -372,5 +380,25 @@ async fn an_end_is_given_as_rfc_3339_has_it() {
         let error = make(time).await.error(ErrorCode::InvalidRequest);
         let message = error["message"].as_str().expect("a message").to_owned();
         assert!(message.contains("RFC 3339"), "{time}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_where_its_answers_could_not_say_when_they_were_made() {
+    for (micros, said) in [
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (i64::MIN / 1_000, "1677-09-21"),
+        (253_370_764_800_000_000, "9999-01-01T00:00:00.000Z"),
+    ] {
+        let mut config = TestServer::builder().config();
+        let data = tempfile::tempdir().expect("a temporary folder");
+        config.data_dir = data.path().to_path_buf();
+        let hooks = Hooks { clock: Clock::manual(Timestamp(micros)), ..Hooks::default() };
+        let Err(error) = rookery::start(config, hooks).await else {
+            panic!("it started at {said}")
+        };
+        let line = error.to_string();
+        assert!(line.starts_with("the system's clock says ") && line.contains(said), "{line}");
+        assert!(!line.contains('\n'), "{line}");
     }
 }
