@@ -171,3 +171,30 @@ fn rows_that_were_not_put_into_order_yet_are_when_holes_are_squeezed_out() {
         .collect();
     run(&steps).expect("both hold the same");
 }
+
+/// Each of the rows in the middle once laid all of them anew, which is a matter of minutes here.
+#[test]
+fn many_rows_that_come_before_many_others_find_room() {
+    const ROWS: i64 = 20_000;
+    let row = |key: String, created_at: i64| {
+        let text = RowText::new(&key, "{}");
+        Arc::new(Row { text, ..Row::clone(&row(0, created_at, 1)) })
+    };
+    let mut rows = RowsBox::default();
+    for n in 0..ROWS {
+        rows.put(row(format!("ahead-{n}"), 1_000_000_000 + n * 1_000));
+    }
+    for n in 0..ROWS {
+        rows.put(row(format!("now-{n}"), n * 500));
+        if n % 100 == 0 {
+            rows.settle();
+        }
+    }
+    rows.settle();
+    let all = rows.all();
+    assert_eq!(all.len() as i64, 2 * ROWS);
+    let place = |row: &Arc<Row>| (moment(row), row.key().to_owned());
+    assert!(all.is_sorted_by_key(place));
+    assert_eq!(rows.after(Timestamp(ROWS * 500), "").len() as i64, ROWS);
+    assert_eq!(rows.newest_first(None).len(), all.len());
+}

@@ -301,7 +301,12 @@ async fn a_feed_loses_its_oldest_events_and_a_cursor_below_them_starts_anew() {
     let stale = app.feed(&house.caller, &from(&first)).await.expect_err("it is below the floor");
     assert_eq!(stale.code, ErrorCode::ResyncRequired);
     assert!(app.feed(&house.caller, &from(&last)).await.unwrap().events.is_empty());
-    let keep = feed::FeedRetention { events: 10, not_before: NOW, bytes: 1 << 40 };
+    let keep = feed::FeedRetention {
+        events: 10,
+        not_before: NOW,
+        not_after: NOW.plus_seconds(60),
+        bytes: 1 << 40,
+    };
     assert_eq!(feed::due(&house.db, keep, None, 10).await.unwrap(), []);
     // By age, in storage alone: the app sleeps.
     asleep(&app).await;

@@ -17,7 +17,7 @@ pub enum AppStatus {
     /// Serves and accepts writes.
     #[default]
     Live,
-    /// In the trash: can be restored until `purge_at`.
+    /// In the trash: can be restored until `purge_at`; see [`AppRecord::is_over`].
     Deleted,
     /// Taken down by an operator, or its account was deleted: the owner may still read.
     Closed,
@@ -120,6 +120,13 @@ pub struct AppRecord {
 }
 
 impl AppRecord {
+    /// Whether its time in the trash is over at `now`: the sweeper may just not have come yet, and it
+    /// is as if it had.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.status != AppStatus::Live && self.purge_at.is_some_and(|end| end <= now)
+    }
+
     /// Changes who reaches the app. `share` (hash and sealed form of a new share token) is used
     /// when this makes the app `link`; leaving `link` clears the token.
     pub fn set_visibility(&mut self, visibility: Visibility, share: Option<([u8; 32], Arc<str>)>) {

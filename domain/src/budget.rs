@@ -68,7 +68,7 @@ struct Counts {
     networks: HashMap<u64, u32>,
 }
 
-/// The counters of an app for the newest day it has seen.
+/// The counters of an app for one day: the present one when they were used last.
 #[derive(Debug, Clone)]
 pub struct BudgetCounters {
     day: i32,
@@ -83,15 +83,14 @@ impl Default for BudgetCounters {
 }
 
 impl BudgetCounters {
-    /// The counters as storage held them. Only the newest day counts.
+    /// The counters as storage held them, on the day `today`. Earlier days are over. The next one has
+    /// not come yet: the clock was a little ahead, or the timezone moved west. Its counters are
+    /// today's. Those of days further ahead, when the clock was wrong, count for nothing.
     #[must_use]
-    pub fn load(records: impl IntoIterator<Item = BudgetRecord>) -> Self {
-        let mut counters = Self::default();
-        for record in records {
-            counters.turn_to(record.day);
-            if record.day < counters.day {
-                continue;
-            }
+    pub fn load(today: i32, records: impl IntoIterator<Item = BudgetRecord>) -> Self {
+        let mut counters = Self { day: today, ..Self::default() };
+        let days = today..=today.saturating_add(1);
+        for record in records.into_iter().filter(|record| days.contains(&record.day)) {
             let counts = counters.counts.entry(record.collection).or_default();
             match record.scope {
                 BudgetScope::App => counts.app = record.count,
@@ -104,10 +103,36 @@ impl BudgetCounters {
         counters
     }
 
-    /// The newest day seen; records of earlier days can be deleted.
+    /// The day that is counted.
     #[must_use]
     pub const fn day(&self) -> i32 {
         self.day
+    }
+
+    /// Counts for `today` from now on, also when that is an earlier day than before; all counters, if
+    /// it is, so that storage learns which day they are of.
+    #[must_use]
+    pub fn move_back(&mut self, today: i32) -> Vec<BudgetRecord> {
+        if today >= self.day {
+            return Vec::new();
+        }
+        self.turn_to(today);
+        let of = |(collection, counts): (&Arc<str>, &Counts)| {
+            let record = |(scope, count)| BudgetRecord {
+                collection: collection.clone(),
+                scope,
+                day: today,
+                count,
+            };
+            let networks = counts.networks.iter();
+            let networks =
+                networks.map(|(network, count)| (BudgetScope::Network(*network), *count));
+            std::iter::once((BudgetScope::App, counts.app))
+                .chain(networks)
+                .map(record)
+                .collect::<Vec<_>>()
+        };
+        self.counts.iter().flat_map(of).collect()
     }
 
     /// Counts one write of `network` into `collection` at `now`.
@@ -176,12 +201,14 @@ impl BudgetCounters {
         ])
     }
 
-    /// A later day begins with empty counters. An earlier one is ignored: a clock that goes
-    /// backwards, or a timezone moved west, never refills a budget.
+    /// A later day begins with empty counters. An earlier one goes on with what is counted: a clock
+    /// that goes backwards, or a timezone moved west, never refills a budget, and no budget stays
+    /// spent until a day comes again that was counted too early.
     fn turn_to(&mut self, day: i32) {
         if day > self.day {
             *self = Self { day, ..Self::default() };
         }
+        self.day = day;
     }
 
     /// The counter of a network: its own while there is room, else a shared one. Keyed hashes

@@ -1,12 +1,17 @@
 //! Points in time: microseconds since the Unix epoch in memory and storage, RFC 3339 UTC with
 //! milliseconds on the wire. Rules take the time as an argument; callers read it from a [`Clock`].
+//!
+//! A clock may be wrong for a while and then be set right, so a time that was stored can lie ahead of
+//! the present. What is only a little ahead ([`STEP_BACK_S`]) is believed; what is further ahead is
+//! not, and never holds anything up.
 
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicI64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,6 +21,13 @@ pub const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Seconds in a day of UTC.
 pub const DAY_S: i64 = 86_400;
+
+/// A clock that is set back by no more than so many seconds is taken to have stood still meanwhile. When
+/// it is set back further it was wrong before, and what it says from then on counts.
+pub const STEP_BACK_S: i64 = 60;
+
+/// Most digits of a fraction of a second that are read.
+const FRACTION_DIGITS_MAX: usize = 9;
 
 /// Days of 400 years, after which the calendar repeats.
 const ERA_DAYS: i64 = 146_097;
@@ -42,6 +54,33 @@ impl Timestamp {
     #[must_use]
     pub const fn as_shown(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000))
+    }
+
+    /// Whether this is further ahead of `now` than a small step of the clock explains: whoever stored
+    /// it had a clock that was wrong, or `now` is.
+    #[must_use]
+    pub const fn is_ahead_of(self, now: Self) -> bool {
+        self.0 > now.plus_seconds(STEP_BACK_S).0
+    }
+
+    /// Reads a time as RFC 3339 has it and nothing else: no other form of ISO 8601. Parts of a
+    /// microsecond are cut off, but for the first one of a millisecond, so that a time within a
+    /// millisecond is never taken for its beginning.
+    #[must_use]
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        if !has_shape(text) {
+            return None;
+        }
+        match text.parse::<jiff::Timestamp>() {
+            Ok(instant) => {
+                let micros = instant.as_microsecond();
+                let cut = instant.as_nanosecond() - i128::from(micros) * 1_000;
+                // Before 1970 what is cut off is negative.
+                let micros = micros - i64::from(cut < 0);
+                Some(Self(micros + i64::from(cut != 0 && micros.rem_euclid(1_000) == 0)))
+            }
+            Err(_) => on_the_last_day(text),
+        }
     }
 
     /// Whole seconds since `earlier`, negative when `earlier` is later.
@@ -104,11 +143,38 @@ const EXPECTED: &str = "expected a time as RFC 3339 has it, such as 2027-01-31T1
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        match text.parse::<jiff::Timestamp>() {
-            Ok(instant) => Ok(Self(instant.as_microsecond())),
-            Err(_) => on_the_last_day(&text).ok_or_else(|| serde::de::Error::custom(EXPECTED)),
-        }
+        Self::parse_rfc3339(&text).ok_or_else(|| serde::de::Error::custom(EXPECTED))
     }
+}
+
+/// Whether a text looks as the grammar of RFC 3339 (section 5.6) has it. Which days and hours there
+/// are is not looked at, but for those of the offset.
+fn has_shape(text: &str) -> bool {
+    let is = |text: &[u8], shape: &[u8]| {
+        text.len() == shape.len()
+            && text.iter().zip(shape).all(|(byte, wanted)| match wanted {
+                b'0' => byte.is_ascii_digit(),
+                letter => byte.eq_ignore_ascii_case(letter),
+            })
+    };
+    let Some((moment, rest)) = text.as_bytes().split_at_checked("0000-00-00T00:00:00".len()) else {
+        return false;
+    };
+    let mut offset = rest;
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if !(1..=FRACTION_DIGITS_MAX).contains(&digits) {
+            return false;
+        }
+        offset = &fraction[digits..];
+    }
+    let is_offset = match offset {
+        [b'+' | b'-', time @ ..] => {
+            is(time, b"00:00") && time[..2] < b"24"[..] && time[3..] < b"60"[..]
+        }
+        utc => is(utc, b"Z"),
+    };
+    is(moment, b"0000-00-00T00:00:00") && is_offset
 }
 
 /// A time close to [`Timestamp::LAST`], where people mean that something never ends: jiff's instants
@@ -125,7 +191,15 @@ fn on_the_last_day(text: &str) -> Option<Timestamp> {
 
 /// Where the present comes from: the system's clock, or one that a test moves.
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Option<Arc<AtomicI64>>);
+pub struct Clock(Option<Arc<Manual>>);
+
+/// A clock that stands until it is moved.
+#[derive(Debug)]
+struct Manual {
+    now: AtomicI64,
+    /// Microseconds that it was moved on in all, however often it was set back.
+    elapsed: AtomicI64,
+}
 
 impl Clock {
     /// The system's clock.
@@ -137,22 +211,36 @@ impl Clock {
     /// A clock that stands at `start` until [`Clock::set`] moves it.
     #[must_use]
     pub fn manual(start: Timestamp) -> Self {
-        Self(Some(Arc::new(AtomicI64::new(start.0))))
+        Self(Some(Arc::new(Manual { now: AtomicI64::new(start.0), elapsed: AtomicI64::new(0) })))
     }
 
     /// The present.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Some(manual) => Timestamp(manual.load(Ordering::Acquire)),
+            Some(manual) => Timestamp(manual.now.load(Ordering::Acquire)),
             None => Timestamp(jiff::Timestamp::now().as_microsecond()),
+        }
+    }
+
+    /// Time that has passed since some moment of this process: it never goes back, whatever the clock
+    /// is set to. What has to wait for a while, and is not kept, waits by this.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match &self.0 {
+            Some(manual) => {
+                Duration::from_micros(manual.elapsed.load(Ordering::Acquire).unsigned_abs())
+            }
+            None => STARTED.elapsed(),
         }
     }
 
     /// Moves a manual clock; without effect on the system's.
     pub fn set(&self, to: Timestamp) {
         if let Some(manual) = &self.0 {
-            manual.store(to.0, Ordering::Release);
+            let before = manual.now.swap(to.0, Ordering::AcqRel);
+            manual.elapsed.fetch_add(to.0.saturating_sub(before).max(0), Ordering::AcqRel);
         }
     }
 }

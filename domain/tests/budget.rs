@@ -76,8 +76,61 @@ fn a_clock_that_goes_backwards_never_refills() {
     let mut admits = |at| counters.reserve(&entries(), &budget(1, None), 1, at, &Zone::UTC).is_ok();
     assert!(admits(today));
     assert!(!admits(today.plus_seconds(-DAY_S)));
+    assert!(!admits(today.plus_seconds(-DAY_S)));
+    assert!(admits(today), "its midnight has passed");
     assert!(!admits(today));
     assert!(admits(today.plus_seconds(DAY_S)));
+}
+
+#[test]
+fn a_budget_that_is_spent_on_a_day_to_come_is_free_again_after_the_next_midnight() {
+    let now = at("2026-05-05T12:00:00Z");
+    let mut counters = BudgetCounters::default();
+    let mut reserve = |at| counters.reserve(&entries(), &budget(1, None), 1, at, &Zone::UTC);
+    let _ = reserve(now.plus_seconds(3_650 * DAY_S)).expect("the clock is ahead");
+    let details = reserve(now).expect_err("not refilled").details.expect("details");
+    assert_eq!(details["resets_at"], "2026-05-06T00:00:00.000Z");
+    assert!(reserve(now.plus_seconds(DAY_S / 2)).is_ok());
+}
+
+#[test]
+fn a_timezone_that_moves_west_makes_no_day_longer_than_a_day() {
+    let (east, west) = ("Pacific/Kiritimati", "Pacific/Honolulu");
+    let [east, west] = [east, west].map(|name| Zone::parse(name).expect("a zone"));
+    let mut counters = BudgetCounters::default();
+    let now = at("2026-05-05T10:30:00Z");
+    let one = budget(1, None);
+    let _ = counters.reserve(&entries(), &one, 1, now, &east).expect("room");
+    let today = west.day(now);
+    assert_eq!(east.day(now), today + 1);
+    let record = |scope| BudgetRecord { collection: entries(), scope, day: today, count: 1 };
+    let moved = [BudgetScope::App, BudgetScope::Network(1)].map(record);
+    assert_eq!(counters.move_back(today), moved);
+    assert_eq!(counters.move_back(today), []);
+    let mut loaded = BudgetCounters::load(today, moved);
+    for counters in [&mut counters, &mut loaded] {
+        let error = counters.reserve(&entries(), &one, 1, now, &west).expect_err("spent");
+        assert_eq!(error.details.expect("details")["resets_at"], "2026-05-06T10:00:00.000Z");
+        let next = at("2026-05-06T10:00:00Z");
+        assert!(counters.reserve(&entries(), &one, 1, next, &west).is_ok());
+    }
+}
+
+#[test]
+fn of_the_days_that_are_stored_only_today_counts_and_the_next_one() {
+    let now = at("2026-05-05T12:00:00Z");
+    let today = Zone::UTC.day(now);
+    for (day, counts) in [(-1, false), (0, true), (1, true), (2, false), (3_650, false)] {
+        let record = BudgetRecord {
+            collection: entries(),
+            scope: BudgetScope::App,
+            day: today + day,
+            count: 1,
+        };
+        let mut counters = BudgetCounters::load(today, [record]);
+        let admits = counters.reserve(&entries(), &budget(None, 1), 1, now, &Zone::UTC).is_ok();
+        assert_eq!(admits, !counts, "{day}");
+    }
 }
 
 #[test]
@@ -111,7 +164,7 @@ fn counters_survive_storage() {
     );
     let stale = record(BudgetScope::App, day - 1, 99);
     let mut loaded =
-        BudgetCounters::load([vec![stale.clone()], records.to_vec(), vec![stale]].concat());
+        BudgetCounters::load(day, [vec![stale.clone()], records.to_vec(), vec![stale]].concat());
     assert_eq!(loaded.day(), day);
     let _ = loaded.reserve(&entries(), &three, 7, now, &Zone::UTC).expect("one is left");
     assert!(loaded.reserve(&entries(), &three, 7, now, &Zone::UTC).is_err());

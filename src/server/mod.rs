@@ -8,7 +8,7 @@ mod stream;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use rookery_domain::time::Clock;
+use rookery_domain::{Timestamp, time::Clock};
 use rookery_storage::{faults::Faults, offload::Offload};
 use tokio::{
     net::TcpListener,
@@ -74,6 +74,9 @@ pub enum StartError {
     /// A room behind the handlers did not open.
     #[error("{0}")]
     Boot(#[from] BootError),
+    /// The system's clock is wrong beyond doubt.
+    #[error("the system's clock says {0}, which cannot be: set it, then start again")]
+    Clock(Timestamp),
     /// An address cannot be listened on.
     #[error("{setting}: cannot listen on {address}: {source}")]
     Listen {
@@ -105,11 +108,20 @@ const REQUESTS_SHARE: f64 = 0.8;
 /// For running requests on the operators' listener, once everything else has drained.
 const OPS_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The end of the year 9998.
+const CLOCK_MAX: Timestamp = Timestamp(253_370_764_800_000_000);
+
+/// Answers say when they were made, and HTTP's dates do not reach further.
+fn check_clock(now: Timestamp) -> Result<(), StartError> {
+    if (Timestamp(0)..CLOCK_MAX).contains(&now) { Ok(()) } else { Err(StartError::Clock(now)) }
+}
+
 /// Starts a server; it serves when this returns.
 ///
 /// # Errors
 /// [`StartError`], for an address that cannot be listened on or settings that do not fit it.
 pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
+    check_clock(hooks.clock.now())?;
     outbound::install_tls();
     let limits = limits(&config.server);
     let site_listener = listen("server.listen", config.server.listen, limits.write_timeout)?;

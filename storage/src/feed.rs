@@ -108,6 +108,9 @@ pub struct FeedRetention {
     pub events: u64,
     /// Events before this time go: now less `feed.retention_days`.
     pub not_before: Timestamp,
+    /// Events after this time have one that is wrong. They go with an event behind them that is too
+    /// old, for they are older.
+    pub not_after: Timestamp,
     /// `feed.retention_bytes`: of events, and of answers that are kept for idempotency keys; of the
     /// bytes of answers a quarter at most.
     pub bytes: u64,
@@ -132,9 +135,10 @@ pub async fn due(
                 h.last_seq - h.floor_seq > $1
                 or h.history_bytes > $5
                 or exists (select 1 from events e
-                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1 and e.at < $2))
+                           where e.app_id = h.app_id and e.seq = h.floor_seq + 1
+                             and (e.at < $2 or e.at > $6)))
              order by h.app_id limit $4",
-            args![keep.events, keep.not_before, after, limit, keep.bytes],
+            args![keep.events, keep.not_before, after, limit, keep.bytes, keep.not_after],
         )
         .await?;
     ids.iter().map(|(id,)| decode::id("app_head.app_id", id)).collect()
@@ -181,12 +185,20 @@ async fn prune_in(tx: &mut Tx, app: AppId, keep: FeedRetention) -> Result<Option
     // The first event that is young enough stops it, so that the feed keeps no holes.
     let young: Option<(i64,)> = tx
         .optional(
-            "select seq from events where app_id = $1 and seq > $2 and at >= $3 \
+            "select seq from events where app_id = $1 and seq > $2 and at >= $3 and at <= $4 \
              order by seq limit 1",
-            args![app, floor, keep.not_before],
+            args![app, floor, keep.not_before, keep.not_after],
         )
         .await?;
-    let by_age = young.map_or(last_seq, |(seq,)| seq - 1);
+    let young = young.map_or(last_seq + 1, |(seq,)| seq);
+    let old: Option<(i64,)> = tx
+        .optional(
+            "select seq from events where app_id = $1 and seq > $2 and seq < $3 and at < $4 \
+             order by seq desc limit 1",
+            args![app, floor, young, keep.not_before],
+        )
+        .await?;
+    let by_age = old.map_or(floor, |(seq,)| seq);
     let target = by_count.max(by_age).max(by_bytes).min(last_seq);
     if target <= floor {
         return Ok(Some(Pruned {

@@ -3,6 +3,7 @@
 use rookery_domain::{
     Timestamp,
     id::{HumanId, SessionId},
+    time::STEP_BACK_S,
 };
 
 use crate::{
@@ -216,21 +217,21 @@ pub async fn of_human(
 }
 
 /// Records uses: at most [`TOUCH_MAX`] of them, the rest is dropped. An older use never replaces
-/// a newer one, and no use revives an ended session.
+/// a newer one, but for one that is in the future `now`, and no use revives an ended session.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn touch(db: &Db, mut uses: Vec<SessionUse>) -> Result<()> {
+pub async fn touch(db: &Db, mut uses: Vec<SessionUse>, now: Timestamp) -> Result<()> {
     uses.truncate(TOUCH_MAX);
     // One order for everybody, so that two nodes cannot deadlock.
     uses.sort_unstable();
-    db.transaction(uses, |tx, uses| {
+    db.transaction((uses, now.plus_seconds(STEP_BACK_S)), |tx, (uses, ahead)| {
         Box::pin(async move {
             for used in uses {
                 tx.execute(
                     "update sessions set seen_at = $2, expires_at = $3
-                     where id = $1 and seen_at < $2",
-                    args![used.id, used.seen_at, used.expires_at],
+                     where id = $1 and (seen_at < $2 or seen_at > $4)",
+                    args![used.id, used.seen_at, used.expires_at, *ahead],
                 )
                 .await?;
             }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId},
+    time::STEP_BACK_S,
 };
 
 use crate::{
@@ -60,8 +61,8 @@ pub async fn view(db: &Db, human: HumanId, app: AppId, now: Timestamp) -> Result
             tx.execute(
                 "insert into views (human, app_id, viewed_at) values ($1, $2, $3)
                  on conflict (human, app_id) do update set viewed_at = excluded.viewed_at
-                 where views.viewed_at < excluded.viewed_at",
-                args![*human, *app, *now],
+                 where views.viewed_at < excluded.viewed_at or views.viewed_at > $4",
+                args![*human, *app, *now, now.plus_seconds(STEP_BACK_S)],
             )
             .await?;
             tx.execute(

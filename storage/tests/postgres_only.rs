@@ -157,7 +157,7 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
         let uses = keys.iter().map(|key| (*key, NOW)).collect();
         let touch = tokio::spawn({
             let db = db.clone();
-            async move { agents::keys::touch(&db, uses).await }
+            async move { agents::keys::touch(&db, uses, NOW).await }
         });
         let waiting = "select count(*) from pg_stat_activity
                        where datname = current_database() and wait_event_type = 'Lock'";

@@ -227,7 +227,12 @@ async fn a_cursor_below_the_floor_is_resync_required() {
     }
     let middle = rows.events(&since).await[1]["cursor"].as_str().expect("a cursor").to_owned();
     let db = &rows.server.state().rooms.db;
-    let keep = FeedRetention { events: 2, not_before: Timestamp(0), bytes: 1 << 40 };
+    let keep = FeedRetention {
+        events: 2,
+        not_before: Timestamp(0),
+        not_after: Timestamp::LAST,
+        bytes: 1 << 40,
+    };
     feed::prune(db, rows.app, keep).await.expect("pruned");
     let rows = rows.restart().await;
     rows.feed(&format!("?since={since}")).await.error(ErrorCode::ResyncRequired);
@@ -264,7 +269,12 @@ async fn a_key_that_was_purged_goes_on_in_its_versions_when_the_feed_has_forgott
         rows.delete(path).await;
     }
     let db = &rows.server.state().rooms.db;
-    let keep = FeedRetention { events: 0, not_before: Timestamp(i64::MAX), bytes: 1 << 40 };
+    let keep = FeedRetention {
+        events: 0,
+        not_before: Timestamp(i64::MAX),
+        not_after: Timestamp(i64::MAX),
+        bytes: 1 << 40,
+    };
     feed::prune(db, rows.app, keep).await.expect("pruned");
     let rows = rows.restart().await;
     let anew = rows.row("entries", "k", json!({"text": "new"})).await;

@@ -7,6 +7,7 @@ mod apps;
 mod auth;
 mod batch;
 mod challenge;
+mod clock;
 mod closing;
 mod collections;
 mod conditional;

@@ -174,3 +174,47 @@ async fn a_challenge_is_solved_for_one_write_in_time_in_its_own_collection_and_a
     nonsense.error(ErrorCode::ChallengeVerificationFailed);
     site.get("/s/challenge?collection=nothing").await.error(ErrorCode::CollectionNotFound);
 }
+
+#[tokio::test]
+async fn a_budget_that_was_spent_while_the_clock_was_ahead_is_free_again_the_next_day() {
+    let world = World::start().await;
+    let site = world.public("guestbook", budget(json!({"perIpPerDay": 1}))).await;
+    let guest = site.guest().await;
+    let clock = &world.server.state().clock;
+    clock.set(START.plus_seconds(20 * 86_400));
+    assert_eq!(write_from(&site, &guest, "").await.status, 201);
+    clock.set(START);
+    let refused = write_from(&site, &guest, "").await;
+    let error = refused.error(ErrorCode::CollectionWriteBudgetExceeded);
+    assert_eq!(error["details"]["resets_at"], "2026-02-01T00:00:00.000Z");
+    clock.set(START.plus_seconds(86_400 / 2));
+    assert_eq!(write_from(&site, &guest, "").await.status, 201);
+}
+
+#[tokio::test]
+async fn a_budget_that_is_spent_resets_at_the_midnight_of_the_present_timezone() {
+    let world = World::start().await;
+    let site = world.public("guestbook", budget(json!({"perIpPerDay": 1}))).await;
+    let move_to = async |site: &Site<'_>, zone: &str| {
+        let path = format!("/v1/apps/{}", site.slug);
+        let request = site.server.by(&world.owner, Method::PATCH, &path);
+        Answer::of(request.json(&json!({"timezone": zone}))).await.expect(200);
+    };
+    move_to(&site, "Pacific/Kiritimati").await;
+    let guest = site.guest().await;
+    assert_eq!(write_from(&site, &guest, "").await.status, 201);
+    move_to(&site, "Pacific/Honolulu").await;
+    for _ in 0..2 {
+        let refused = write_from(&site, &guest, "").await;
+        let error = refused.error(ErrorCode::CollectionWriteBudgetExceeded);
+        // It is the morning of the 31st there.
+        assert_eq!(error["details"]["resets_at"], "2026-02-01T10:00:00.000Z");
+    }
+    // What is stored says so too: a day later nothing of it counts.
+    let World { server, owner } = world;
+    let world = World { server: server.restart().await, owner };
+    let site = world.site("guestbook").await;
+    write_from(&site, &guest, "").await.error(ErrorCode::CollectionWriteBudgetExceeded);
+    world.server.state().clock.set(START.plus_seconds(86_400));
+    assert_eq!(write_from(&site, &guest, "").await.status, 201);
+}

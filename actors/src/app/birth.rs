@@ -62,7 +62,9 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         Error::internal()
     })?;
     let manifest = Arc::new(manifest);
-    let last_at = latest(&loaded);
+    let now = env.clock.now();
+    let last_at = latest(&loaded, |at| !at.is_ahead_of(now));
+    let latest = latest(&loaded, |_| true);
     let mut rows: HashMap<Arc<str>, Vec<Arc<Row>>> = HashMap::new();
     for row in loaded.rows {
         rows.entry(row.collection).or_default().push(row.row);
@@ -88,7 +90,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         tombs: tombs(loaded.tombstones, &loaded.poison),
         version_floor: loaded.head.version_floor,
         events: events(env, &manifest)?,
-        budgets: BudgetCounters::load(loaded.budgets.into_iter().map(budget_record)),
+        budgets: BudgetCounters::load(zone.day(now), loaded.budgets.into_iter().map(budget_record)),
         zone,
         spent: loaded.spent_challenges.iter().map(|spent| (spent.id, spent.expires_at)).collect(),
         answers: Answers::since(seq),
@@ -104,7 +106,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         access: Arc::new(AccessTables::of_loaded(loaded.access)),
         tail,
     };
-    Ok(Working { root, private, open: Open::default(), counted, last_at })
+    Ok(Working { root, private, open: Open::default(), counted, last_at, latest })
 }
 
 /// Reads a manifest that was checked when it was deployed.
@@ -186,10 +188,12 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
     Arc::new(Event { change: Some(change), ..Event::clone(&event) })
 }
 
-/// The latest time in the app's history, so that no new row sorts before older ones after the clock
-/// was set back.
-fn latest(loaded: &LoadedApp) -> Timestamp {
-    let rows = loaded.rows.iter().map(|row| row.row.updated_at);
+/// The latest of those times in the app's history that are `believed`, so that no new row sorts
+/// before older ones after the clock was set back a little.
+fn latest(loaded: &LoadedApp, believed: impl Fn(Timestamp) -> bool) -> Timestamp {
+    let record = [loaded.record.created_at, loaded.record.updated_at];
+    let rows = loaded.rows.iter().flat_map(|row| [row.row.created_at, row.row.updated_at]);
     let events = loaded.tail.iter().map(|event| event.at);
-    rows.chain(events).max().unwrap_or_default()
+    let all = rows.chain(events).chain(record);
+    all.filter(|at| believed(*at)).max().unwrap_or_default()
 }

@@ -137,9 +137,7 @@ impl AppHandle {
         let row = shelf.rows.get(key).cloned();
         if row.is_none() && include_deleted {
             row_key::check(key).map_err(|_| Error::row_not_found())?;
-            let store = &self.env().store;
-            let trashed = store.trashed_row(self.id(), collection, key).await?;
-            return trashed.ok_or_else(Error::row_not_found);
+            return self.trashed(collection, key).await?.ok_or_else(Error::row_not_found);
         }
         access.read(row.as_deref().map(Authorship::from))?;
         row.map(|row| SeenRow { row, deleted_at: None }).ok_or_else(Error::row_not_found)

@@ -7,8 +7,12 @@
 //! `memcpy` and not a reference count per row: that is what keeps a growing app fast. A deleted row
 //! leaves a hole; holes are squeezed out when they outnumber rows.
 //!
-//! Rows come in by time and not by key. So those of a new millisecond stand as they came until
+//! Rows come in by time and not by key. So those of one millisecond stand as they came until
 //! [`Rows::settle`], once for all that are published together.
+//!
+//! A row may come in the middle too: one that is restored, and every new one after the clock was
+//! ahead and rows were written meanwhile. Where no hole is near, room for more is made there, so that
+//! many such rows cost little each.
 //!
 //! What is not here: permissions, versions, quotas. This is a container.
 
@@ -29,6 +33,12 @@ const MILLISECOND: i64 = 1_000;
 
 /// Holes that are tolerated however few rows there are.
 const HOLES_MIN: usize = 64;
+/// Places behind a row's own in which a hole is looked for, so that rows move up by one.
+const MOVE_UP_MAX: usize = 32;
+/// Where rows are moved on to make room, there is one hole more for so many of them.
+const MOVED_PER_HOLE: usize = 4;
+/// Holes that are made in one place at most: whoever looks for a place walks over them.
+const ROOM_MAX: usize = 1_024;
 
 /// A keyed digest of a text, wide enough that two texts never share one: the keys are drawn at
 /// process start, so nobody can search for a collision, and by chance it takes 2^64 texts.
@@ -86,8 +96,9 @@ pub(crate) type Walk<'a> = Flatten<places::Iter<'a, Arc<Row>>>;
 pub(crate) struct Rows {
     places: Places<Arc<Row>>,
     index: Index,
-    /// The millisecond from which on rows may stand as they came; none when all is settled.
-    unsettled: Option<Timestamp>,
+    /// The milliseconds, the first and the last, in which rows may stand as they came; none when all
+    /// is settled.
+    unsettled: Option<(Timestamp, Timestamp)>,
 }
 
 impl Rows {
@@ -113,17 +124,25 @@ impl Rows {
         if let Some(place) = self.index.get(&digest) {
             return self.places.get_mut(*place as usize)?.replace(row);
         }
-        let (at, last) = (row.created_at.as_shown(), self.last().map(|last| creation(last)));
-        if last.is_some_and(|last| at < last.0) || self.ends_in_hole() {
-            self.put_in_order(digest, row);
+        while self.ends_in_hole() {
+            self.places.pop();
+        }
+        let at = row.created_at.as_shown();
+        let last = self.last().map(|last| creation(last));
+        if last.is_none_or(|last| last < creation(&row)) {
+            self.index.insert(digest, self.places.len() as u32);
+            self.places.push(Some(row));
             return None;
         }
-        if last.is_some_and(|last| creation(&row) < last) {
-            // Later ones may have been removed since.
-            self.unsettled = Some(self.unsettled.map_or(at, |since| since.min(at)));
+        let is_latest = last.is_some_and(|last| last.0 == at);
+        let (from, to) = self.unsettled.unwrap_or((at, at));
+        self.unsettled = Some((from.min(at), to.max(at)));
+        let place = if is_latest { self.places.len() } else { self.make_room(at) };
+        self.index.insert(digest, place as u32);
+        match self.places.get_mut(place) {
+            Some(hole) => *hole = Some(row),
+            None => self.places.push(Some(row)),
         }
-        self.index.insert(digest, self.places.len() as u32);
-        self.places.push(Some(row));
         None
     }
 
@@ -139,8 +158,8 @@ impl Rows {
 
     /// Puts the rows that came since the last time into the order of the others.
     pub(crate) fn settle(&mut self) {
-        let Some(from) = self.unsettled.take() else { return };
-        let came = self.first_since(from)..self.places.len();
+        let Some((from, to)) = self.unsettled.take() else { return };
+        let came = self.first_since(from)..self.first_since(next_millisecond(to));
         let came: Vec<_> =
             came.filter_map(|place| Some((place, self.places.get(place)?.clone()))).collect();
         let mut sorted: Vec<_> = came.iter().map(|(_, row)| row).collect();
@@ -183,6 +202,11 @@ impl Rows {
         Backwards { rows: self, end: self.places.len(), moment: self.walk(0..0) }
     }
 
+    /// Rows that were created in a later millisecond than this, oldest first.
+    pub(crate) fn later_than(&self, at: Timestamp) -> Walk<'_> {
+        self.walk(self.first_since(next_millisecond(at))..self.places.len())
+    }
+
     /// Rows behind this place (creation and key), oldest first.
     pub(crate) fn after(&self, place: (Timestamp, &str)) -> Walk<'_> {
         self.walk(self.first_behind(place)..self.places.len())
@@ -191,7 +215,7 @@ impl Rows {
     /// Rows behind this place (creation and key), the newest millisecond first.
     pub(crate) fn newest_first_after(&self, place: (Timestamp, &str)) -> Backwards<'_> {
         let at = place.0.as_shown();
-        let moment = self.first_behind(place)..self.first_since(Timestamp(at.0 + MILLISECOND));
+        let moment = self.first_behind(place)..self.first_since(next_millisecond(at));
         Backwards { rows: self, end: self.first_since(at), moment: self.walk(moment) }
     }
 
@@ -228,8 +252,8 @@ impl Rows {
         while low < high {
             let middle = low + (high - low) / 2;
             // The nearest row at or behind the middle speaks for the holes before it.
-            let probe = (middle..high).find_map(|i| Some((i, self.places.get(i)?)));
-            match probe {
+            let mut rows = self.places.range(middle..high).enumerate();
+            match rows.find_map(|(i, row)| Some((middle + i, row?))) {
                 Some((i, row)) if earlier(row) => low = i + 1,
                 _ => high = middle,
             }
@@ -237,27 +261,31 @@ impl Rows {
         low
     }
 
-    /// Puts a row back among older and newer ones (a restore): into a hole between its
-    /// neighbours where deletion left one, else by laying the vector anew.
-    fn put_in_order(&mut self, digest: Digest, row: Arc<Row>) {
-        self.settle();
-        let place = self.partition(|other| creation(other) < creation(&row));
-        let hole = match place.checked_sub(1) {
-            Some(before) if self.places.get(before).is_none() => Some(before),
-            _ if self.places.get(place).is_none() => Some(place),
-            _ => None,
-        };
-        if let Some(hole) = hole
-            && let Some(empty) = self.places.get_mut(hole)
-        {
-            self.index.insert(digest, hole as u32);
-            *empty = Some(row);
-            return;
+    /// A hole behind all rows of this millisecond and before all later ones, of which there are some.
+    fn make_room(&mut self, at: Timestamp) -> usize {
+        let (place, end) = (self.first_since(next_millisecond(at)), self.places.len());
+        let near = self.places.range(place..end.min(place + MOVE_UP_MAX));
+        if let Some(distance) = near.enumerate().find_map(|(i, row)| row.is_none().then_some(i)) {
+            self.move_on(place..place + distance, 1);
+            return place;
         }
-        let mut rows: Vec<_> = self.iter().cloned().collect();
-        let at = rows.partition_point(|other| creation(other) < creation(&row));
-        rows.insert(at, row);
-        *self = rows.into_iter().collect();
+        let room = ((end - place) / MOVED_PER_HOLE).clamp(1, ROOM_MAX);
+        for _ in 0..room {
+            self.places.push(None);
+        }
+        self.move_on(place..end, room);
+        place
+    }
+
+    /// Moves what stands in these places on, the last first. There must be holes to move to.
+    fn move_on(&mut self, places: Range<usize>, by: usize) {
+        for place in places.rev() {
+            let Some(row) = self.places.get_mut(place).and_then(Option::take) else { continue };
+            self.index.insert(Digest::of(row.key()), (place + by) as u32);
+            if let Some(hole) = self.places.get_mut(place + by) {
+                *hole = Some(row);
+            }
+        }
     }
 }
 
@@ -300,6 +328,11 @@ impl<'a> Iterator for Backwards<'a> {
         self.end = start;
         self.moment.next()
     }
+}
+
+/// The millisecond behind this one.
+const fn next_millisecond(at: Timestamp) -> Timestamp {
+    Timestamp(at.as_shown().0.saturating_add(MILLISECOND))
 }
 
 /// What rows are ordered by: creation as it is shown, ties by key.

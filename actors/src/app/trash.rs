@@ -4,13 +4,14 @@
 //! to the actor, which takes them if the row has not changed meanwhile.
 
 use rookery_domain::{
-    Error, Result,
+    Error, Result, Timestamp,
     access::Access,
     principal::Caller,
     query::{ListCursor, PageLimit},
     row_key,
+    time::DAY_S,
 };
-use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor};
+use rookery_storage::trash::{TRASH_PAGE_MAX, TrashCursor, TrashPage};
 
 use super::{
     message::{DeleteRow, Op, PurgedRow, Reply, RowReply},
@@ -53,7 +54,7 @@ impl AppHandle {
                 Ok::<_, Error>(TrashCursor { deleted_at, key: key.into() })
             })
             .transpose()?;
-        let page = self.env().store.trash(self.id(), collection, after, limit.get()).await?;
+        let page = self.trash_page(collection, after, limit.get()).await?;
         let next = page.next.map(|TrashCursor { deleted_at, key: row_key }| {
             ListCursor::behind(deleted_at, row_key).to_token(key, &scope)
         });
@@ -94,12 +95,50 @@ impl AppHandle {
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
             let limit = TRASH_PAGE_MAX as usize;
-            let page = self.env().store.trash(self.id(), collection, after, limit).await?;
+            let page = self.trash_page(collection, after, limit).await?;
             rows.extend(page.rows.into_iter().map(SeenRow::from));
             after = page.next;
             if after.is_none() {
                 return Ok((rows, page.seq));
             }
+        }
+    }
+
+    /// A page of the trash, without rows whose time there is over: the sweeper may just not have come
+    /// yet. They are the last ones.
+    async fn trash_page(
+        &self,
+        collection: &str,
+        after: Option<TrashCursor>,
+        limit: usize,
+    ) -> Result<TrashPage> {
+        let mut page = self.env().store.trash(self.id(), collection, after, limit).await?;
+        let (all, since) = (page.rows.len(), self.trash_begins());
+        page.rows.retain(|row| row.deleted_at >= since);
+        if page.rows.len() < all {
+            page.next = None;
+        }
+        Ok(page)
+    }
+
+    /// The time before which rows were deleted that are in the trash no more.
+    fn trash_begins(&self) -> Timestamp {
+        let days = i64::from(self.env().limits.deleted_row_retention_days);
+        self.env().clock.now().plus_seconds(-days * DAY_S)
+    }
+
+    /// The row in the trash at a key, with its content.
+    ///
+    /// # Errors
+    /// `row_not_found` where its time there is over; those of storage.
+    pub(super) async fn trashed(&self, collection: &str, key: &str) -> Result<Option<SeenRow>> {
+        let found = self.env().store.trashed_row(self.id(), collection, key).await?;
+        let begins = self.trash_begins();
+        match found {
+            Some(row) if row.deleted_at.is_some_and(|at| at < begins) => {
+                Err(Error::row_not_found())
+            }
+            found => Ok(found),
         }
     }
 
@@ -120,8 +159,7 @@ impl AppHandle {
         drop(view);
         let mut tried = 1;
         loop {
-            let store = &self.env().store;
-            let trashed = store.trashed_row(self.id(), collection, key).await?;
+            let trashed = self.trashed(collection, key).await?;
             let bytes = trashed.as_ref().map_or(0, |seen| seen.row.data().len());
             let op = Op::Restore {
                 collection: collection.into(),

@@ -9,6 +9,7 @@ use rookery_domain::{
     budget::Reservation,
     event::{Event, EventType, RowChange},
     row::Row,
+    time::DAY_S,
     unique::UniqueKey,
 };
 use rookery_storage::commit::{RowState, RowWrite};
@@ -33,8 +34,10 @@ pub(crate) struct Working {
     pub(crate) open: Open,
     /// The account the rows count towards.
     pub(crate) counted: Arc<CountedRows>,
-    /// The latest time given to anything: rows of one app never share a creation time.
+    /// The time that was given last: what follows comes after it.
     pub(crate) last_at: Timestamp,
+    /// The latest time in the app's history, also when the clock was ahead then.
+    pub(crate) latest: Timestamp,
 }
 
 /// One step back.
@@ -83,10 +86,22 @@ pub(crate) struct Sighted<'a> {
 }
 
 impl Working {
-    /// The present, later than everything this app has been told before.
+    /// The present, later than what this app was told before, though the clock may have been set back
+    /// a little. Once it was set back further, what it says counts: times from when it was ahead hold
+    /// nothing up.
     pub(crate) fn next_time(&mut self, now: Timestamp) -> Timestamp {
-        self.last_at = Timestamp(now.0.max(self.last_at.0 + 1));
+        let follows = Timestamp(now.0.max(self.last_at.0 + 1));
+        self.last_at = if self.last_at.is_ahead_of(now) { now } else { follows };
+        self.latest = self.latest.max(self.last_at);
         self.last_at
+    }
+
+    /// Since when the app is in the trash that is given up `now`, and until when: `days` later. While
+    /// the clock is slow this is the latest time that the app knows of, so that setting it right does
+    /// not destroy anything.
+    pub(crate) fn time_in_trash(&self, now: Timestamp, days: u32) -> (Timestamp, Timestamp) {
+        let since = if self.latest.is_ahead_of(now) { self.latest } else { now };
+        (since, since.plus_seconds(i64::from(days) * DAY_S))
     }
 
     /// A point to return to.

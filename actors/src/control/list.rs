@@ -75,7 +75,7 @@ impl Control {
             slug: list.slug,
             after: list.after,
         };
-        let of = of.into();
+        let (of, now) = (of.into(), self.env().clock.now());
         let mut found = Vec::new();
         loop {
             let records = apps::list(&self.db, of, &filter, CHUNK).await?;
@@ -83,6 +83,9 @@ impl Control {
             filter.after = records.last().map(|record| (record.created_at, record.id));
             for record in records {
                 let Some(app) = self.apps.adopt_listed(record).await? else { continue };
+                if app.record().is_over(now) {
+                    continue;
+                }
                 let dormant = app.state() != SlotState::Live;
                 let shown = Shown::of(app.record().status, dormant);
                 if list.shown.is_some_and(|wanted| wanted != shown) {

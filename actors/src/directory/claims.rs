@@ -1,6 +1,6 @@
 //! Claim codes: a human mints one, one agent redeems it and belongs to that human.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
@@ -16,6 +16,7 @@ use super::{Directory, agents::AgentRecord, core::Core};
 
 /// Seconds that a typed code is good for.
 pub(super) const CODE_TTL_S: i64 = 600;
+const CODE_TTL: Duration = Duration::from_secs(CODE_TTL_S as u64);
 /// Codes that are drawn before it is given up: of 25 billion, one is free.
 pub(super) const DRAWS_MAX: usize = 8;
 
@@ -73,13 +74,13 @@ impl Directory {
             if core.agent_record(agent)?.agent.owner.is_some() {
                 return Err(claimed().into());
             }
-            let attempt = core.guesses.begin(core.key.network(client), now)?;
+            let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
             let Some(code) = code else { return Err(no_such_code().into()) };
             let hash = core.key.code_hash(&code);
             match claims::redeem(&core.db, hash.0, agent, now).await {
                 Ok(ClaimOutcome::Claimed(agent)) => {
                     attempt.give_back();
-                    core.guesses.remember_spent(hash, now.plus_seconds(CODE_TTL_S));
+                    core.guesses.remember_spent(hash, core.clock.elapsed() + CODE_TTL);
                     let id = agent.id;
                     core.write(|memory| memory.put_agent(agent));
                     Ok(core.agent_record(id)?)
@@ -89,7 +90,7 @@ impl Directory {
                     Err(claimed().into())
                 }
                 Ok(ClaimOutcome::NoSuchCode) => {
-                    if core.guesses.was_spent(hash, now) {
+                    if core.guesses.was_spent(hash, core.clock.elapsed()) {
                         attempt.give_back();
                     }
                     Err(no_such_code().into())

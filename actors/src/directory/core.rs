@@ -124,9 +124,9 @@ impl Core {
 
     /// Writes uses down and forgets what has expired.
     pub(super) async fn flush(&self) {
-        self.touches.flush(&self.db).await;
         let now = self.now();
-        self.guesses.prune(now);
+        self.touches.flush(&self.db, now).await;
+        self.guesses.prune(self.clock.elapsed());
         self.write(|memory| memory.prune(now));
     }
 }

@@ -152,7 +152,7 @@ impl Directory {
 async fn find(core: &Core, code: Option<UserCode>, client: IpAddr) -> Result<(SecretHash, Device)> {
     let now = core.now();
     let no_such_code = || Error::new(ErrorCode::NotFound, "no such user code");
-    let attempt = core.guesses.begin(core.key.network(client), now)?;
+    let attempt = core.guesses.begin(core.key.network(client), core.clock.elapsed())?;
     let code = code.ok_or_else(no_such_code)?;
     let hash = core.key.code_hash(&code);
     let found = devices::by_user_code(&core.db, hash.0, now).await;

@@ -1,18 +1,20 @@
 //! The cap on guessing the codes that humans type: a few wrong tries per network and minute.
 //!
+//! Time is what has passed in this process: a minute stays a minute when the clock is set.
+//!
 //! A try is counted when it begins and given back when it was right, so that a thousand at once
 //! get no further than a thousand in turn. A code that was right a moment ago is no guess: it is
 //! refused, but not counted.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use parking_lot::Mutex;
-use rookery_domain::{Error, ErrorCode, Result, Timestamp, secret::SecretHash};
+use rookery_domain::{Error, ErrorCode, Result, secret::SecretHash};
 
-/// Wrong tries of one network within [`WINDOW_S`].
+/// Wrong tries of one network within [`WINDOW`].
 const WRONG_TRIES_MAX: u32 = 5;
-/// Seconds that wrong tries count for.
-const WINDOW_S: i64 = 60;
+/// Wrong tries count for so long.
+const WINDOW: Duration = Duration::from_secs(60);
 /// Networks that are counted at a time. Above it, strangers have to wait.
 const NETWORKS_MAX: usize = 65_536;
 /// Spent codes that are remembered at a time.
@@ -22,12 +24,12 @@ const SPENT_MAX: usize = 16_384;
 #[derive(Default)]
 pub(super) struct Guesses {
     tries: Mutex<HashMap<u64, Tries>>,
-    spent: Mutex<HashMap<SecretHash, Timestamp>>,
+    spent: Mutex<HashMap<SecretHash, Duration>>,
 }
 
 struct Tries {
     count: u32,
-    ends: Timestamp,
+    ends: Duration,
 }
 
 /// A try that was let in. It counts as wrong unless it is given back.
@@ -38,28 +40,28 @@ pub(super) struct Attempt<'a> {
 
 impl Guesses {
     /// Lets a try in, or tells to wait.
-    pub(super) fn begin(&self, network: u64, now: Timestamp) -> Result<Attempt<'_>> {
+    pub(super) fn begin(&self, network: u64, now: Duration) -> Result<Attempt<'_>> {
         let mut tries = self.tries.lock();
         if tries.len() >= NETWORKS_MAX && !tries.contains_key(&network) {
             tries.retain(|_, tries| tries.ends > now);
             if tries.len() >= NETWORKS_MAX {
-                return Err(refused(WINDOW_S));
+                return Err(refused(WINDOW));
             }
         }
-        let fresh = || Tries { count: 0, ends: now.plus_seconds(WINDOW_S) };
+        let fresh = || Tries { count: 0, ends: now + WINDOW };
         let mine = tries.entry(network).or_insert_with(fresh);
         if mine.ends <= now {
             *mine = fresh();
         }
         if mine.count >= WRONG_TRIES_MAX {
-            return Err(refused(mine.ends.seconds_since(now) + 1));
+            return Err(refused(mine.ends.saturating_sub(now)));
         }
         mine.count += 1;
         Ok(Attempt { guesses: self, network })
     }
 
     /// Remembers that a code was right, until it would have expired anyway.
-    pub(super) fn remember_spent(&self, code: SecretHash, until: Timestamp) {
+    pub(super) fn remember_spent(&self, code: SecretHash, until: Duration) {
         let mut spent = self.spent.lock();
         if spent.len() < SPENT_MAX {
             spent.insert(code, until);
@@ -67,12 +69,12 @@ impl Guesses {
     }
 
     /// Whether a code was right a moment ago.
-    pub(super) fn was_spent(&self, code: SecretHash, now: Timestamp) -> bool {
+    pub(super) fn was_spent(&self, code: SecretHash, now: Duration) -> bool {
         self.spent.lock().get(&code).is_some_and(|until| *until > now)
     }
 
     /// Forgets what no longer counts.
-    pub(super) fn prune(&self, now: Timestamp) {
+    pub(super) fn prune(&self, now: Duration) {
         self.tries.lock().retain(|_, tries| tries.ends > now);
         self.spent.lock().retain(|_, until| *until > now);
     }
@@ -87,7 +89,8 @@ impl Attempt<'_> {
     }
 }
 
-fn refused(retry_after_s: i64) -> Error {
+fn refused(wait: Duration) -> Error {
+    let retry_after_s = wait.as_secs() + 1;
     Error::new(ErrorCode::RateLimited, "too many wrong codes from this address: wait a minute")
         .with_details(serde_json::json!({ "retry_after_s": retry_after_s }))
 }

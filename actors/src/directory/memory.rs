@@ -265,9 +265,11 @@ impl SessionEntry {
     }
 }
 
-/// Moves `at` to `now` when that is `every_s` seconds on; true for one of any number of callers.
+/// Moves `at` to `now` when that is `every_s` seconds on, or `at` is in the future; true for one of any
+/// number of callers.
 fn advance(at: &AtomicI64, now: Timestamp, every_s: i64) -> bool {
     let before = at.load(Ordering::Relaxed);
-    let due = before == NEVER || now >= Timestamp(before).plus_seconds(every_s);
+    let last = Timestamp(before);
+    let due = before == NEVER || now >= last.plus_seconds(every_s) || last.is_ahead_of(now);
     due && at.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }

@@ -39,12 +39,14 @@ impl Directory {
         limit: u32,
     ) -> Result<Vec<SessionRecord>> {
         let core = &self.core;
-        let stored = sessions::of_human(&core.db, human, after, core.now(), limit).await?;
+        let now = core.now();
+        let stored = sessions::of_human(&core.db, human, after, now, limit).await?;
         // Uses are written down in batches; memory knows the newest.
         core.read(|memory| {
             let seen = |session: &sessions::Session| {
                 let entry = memory.session(SecretHash(session.hash));
-                entry.map_or(session.seen_at, |entry| entry.seen_at().max(session.seen_at))
+                let stored = Some(session.seen_at).filter(|at| !at.is_ahead_of(now));
+                entry.map(|entry| entry.seen_at()).max(stored).unwrap_or(session.seen_at)
             };
             let record = |session: &sessions::Session| {
                 let last_used_at = seen(session);

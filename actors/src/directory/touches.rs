@@ -38,10 +38,10 @@ impl Touches {
     }
 
     /// Writes everything down. What cannot be written is lost: it is noted again in a minute.
-    pub(super) async fn flush(&self, db: &Db) {
+    pub(super) async fn flush(&self, db: &Db, now: Timestamp) {
         let keys: Vec<_> = self.keys.lock().drain().collect();
         for batch in keys.chunks(keys::TOUCH_MAX) {
-            report(keys::touch(db, batch.to_vec()).await);
+            report(keys::touch(db, batch.to_vec(), now).await);
         }
         let used: Vec<_> = self.sessions.lock().drain().collect();
         for batch in used.chunks(sessions::TOUCH_MAX) {
@@ -50,7 +50,7 @@ impl Touches {
                 seen_at: *seen_at,
                 expires_at: seen_at.plus_seconds(SESSION_TTL_S),
             });
-            report(sessions::touch(db, uses.collect()).await);
+            report(sessions::touch(db, uses.collect(), now).await);
         }
     }
 }

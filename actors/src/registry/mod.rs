@@ -75,11 +75,20 @@ impl Apps {
         }
     }
 
-    /// The app with this id or slug, whatever its status. Wakes nothing.
+    /// The app with this id or slug, whatever its status, but for one that only waits for the sweeper.
+    /// Wakes nothing.
     ///
     /// # Errors
     /// `app_not_found`; `unavailable` when storage does not answer.
     pub async fn find(&self, id_or_slug: &str) -> Result<AppHandle> {
+        let app = self.look_up(id_or_slug).await?;
+        if app.record().is_over(self.inner.env.clock.now()) {
+            return Err(Error::app_not_found());
+        }
+        Ok(app)
+    }
+
+    async fn look_up(&self, id_or_slug: &str) -> Result<AppHandle> {
         if let Ok(id) = id_or_slug.parse::<AppId>() {
             return self.by_id(id).await;
         }

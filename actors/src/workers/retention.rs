@@ -10,7 +10,7 @@ use rookery_domain::{
     manifest::{Manifest, Retention},
     principal::Caller,
     retention::{in_force, prune_impact},
-    time::DAY_S,
+    time::{DAY_S, STEP_BACK_S},
 };
 use rookery_storage::{feed, history, retention};
 use tokio::time::Instant;
@@ -158,9 +158,11 @@ async fn prune_once(context: &Context, app: AppId) -> Result<u64> {
 pub(super) async fn feeds(context: &Context) -> Result<Round> {
     let options = &context.env().options;
     let days = i64::from(options.feed_retention_days);
+    let now = context.env().clock.now();
     let keep = feed::FeedRetention {
         events: options.feed_retention_events,
-        not_before: context.env().clock.now().plus_seconds(-days * DAY_S),
+        not_before: now.plus_seconds(-days * DAY_S),
+        not_after: now.plus_seconds(STEP_BACK_S),
         bytes: options.feed_retention_bytes,
     };
     let mut round = Round::default();

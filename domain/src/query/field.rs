@@ -100,14 +100,15 @@ impl<'r> View<'r> {
         Some(value)
     }
 
-    /// The value of a field as filters compare it: times in whole milliseconds, as they are shown.
+    /// The value of a field as filters compare it: times as they are shown, in milliseconds,
+    /// so that one which is given more finely lies between two of them.
     pub(super) fn value(&self, field: &Field) -> Option<Ref<'_>> {
         match field {
             Field::Data { slot, rest } => self.data(*slot, rest),
             Field::System(SystemField::Key) => Some(Ref::String(self.row.key())),
             Field::System(SystemField::Version) => Some(Ref::Number(self.row.version.into())),
-            Field::System(SystemField::CreatedAt) => Some(millis(self.row.created_at)),
-            Field::System(SystemField::UpdatedAt) => Some(millis(self.row.updated_at)),
+            Field::System(SystemField::CreatedAt) => Some(shown(self.row.created_at)),
+            Field::System(SystemField::UpdatedAt) => Some(shown(self.row.updated_at)),
         }
     }
 
@@ -116,8 +117,8 @@ impl<'r> View<'r> {
     }
 }
 
-fn millis(at: Timestamp) -> Ref<'static> {
-    Ref::Number(Number::from(at.0.div_euclid(1_000)))
+fn shown(at: Timestamp) -> Ref<'static> {
+    Ref::Number(Number::from(at.as_shown().0))
 }
 
 struct Members<'p, 's, 'r> {

@@ -189,7 +189,7 @@ const fn has_no_text(field: &Field) -> bool {
     matches!(field, Field::System(system) if !matches!(system, SystemField::Key))
 }
 
-/// The value to compare `field` with: a time becomes milliseconds, as the row's own does.
+/// The value to compare `field` with: a time becomes microseconds, as the row's own does.
 fn literal(name: &str, field: &Field, value: &Value) -> Result<Value> {
     let Field::System(system) = field else { return Ok(value.clone()) };
     let (fits, what) = match system {
@@ -197,7 +197,7 @@ fn literal(name: &str, field: &Field, value: &Value) -> Result<Value> {
             let at: Option<Timestamp> = serde_json::from_value(value.clone()).ok();
             let at =
                 at.ok_or_else(|| invalid(format!("`{name}` is compared with a time (RFC 3339)")))?;
-            return Ok(at.0.div_euclid(1_000).into());
+            return Ok(at.0.into());
         }
         SystemField::Key => (value.is_string(), "a string"),
         SystemField::Version => (value.is_number(), "a number"),

@@ -40,7 +40,9 @@ pub async fn list_recent_apps(
             Err(error) if error.code == ErrorCode::AppNotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        if !matches!(app.record().status, AppStatus::Live | AppStatus::Closed) {
+        let record = app.record();
+        let is_there = matches!(record.status, AppStatus::Live | AppStatus::Closed);
+        if !is_there || record.is_over(state.clock.now()) {
             continue;
         }
         let Some(item) = shelf.show(&app, Some(at)).await? else { continue };

@@ -5,6 +5,7 @@
 use rookery_domain::{
     Timestamp,
     id::{AgentId, HumanId, KeyId},
+    time::STEP_BACK_S,
 };
 
 use crate::{
@@ -306,21 +307,23 @@ async fn in_tx(tx: &mut Tx, agent: AgentId) -> Result<Vec<Key>> {
 }
 
 /// Records when keys were used last: at most [`TOUCH_MAX`] of them, the rest is dropped (their
-/// next use records it). An older time never replaces a newer one.
+/// next use records it). An older time never replaces a newer one, but for one that is in the future
+/// `now`.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn touch(db: &Db, mut uses: Vec<(KeyId, Timestamp)>) -> Result<()> {
+pub async fn touch(db: &Db, mut uses: Vec<(KeyId, Timestamp)>, now: Timestamp) -> Result<()> {
     uses.truncate(TOUCH_MAX);
     // One order for everybody, so that two nodes cannot deadlock.
     uses.sort_unstable();
-    db.transaction(uses, |tx, uses| {
+    db.transaction((uses, now.plus_seconds(STEP_BACK_S)), |tx, (uses, ahead)| {
         Box::pin(async move {
             for (key, at) in uses {
                 tx.execute(
                     "update agent_keys set last_used_at = $2
-                     where id = $1 and (last_used_at is null or last_used_at < $2)",
-                    args![*key, *at],
+                     where id = $1
+                       and (last_used_at is null or last_used_at < $2 or last_used_at > $3)",
+                    args![*key, *at, *ahead],
                 )
                 .await?;
             }

@@ -86,10 +86,14 @@ contract! {
         assert_eq!(views.iter().map(|view| view.0).collect::<Vec<_>>(), expected);
         // An older look, told late, does not make it older.
         let last = apps[apps.len() - 1];
-        shelf::view(db, ada, last, NOW).await.unwrap();
+        let late = NOW.plus_seconds(i64::from(VIEWS_MAX) - 10);
+        shelf::view(db, ada, last, late).await.unwrap();
         assert_eq!(shelf::views(db, ada).await.unwrap(), views);
         shelf::view(db, ada, apps[2], NOW.plus_seconds(1_000)).await.unwrap();
         assert_eq!(shelf::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(1_000)));
+        // But one that was in the future, when the clock was ahead, is none.
+        shelf::view(db, ada, apps[2], NOW.plus_seconds(500)).await.unwrap();
+        assert_eq!(shelf::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(500)));
     }
 
     async fn sessions_are_listed_newest_first_and_ended_by_their_own_human(test: &TestDb) {

@@ -77,7 +77,7 @@ contract! {
         let (renewed, renewed_key) = registered(db, day(0)).await;
         registered(db, day(5)).await;
         claimed(test, human(db, "ada@example.com").await.id).await;
-        keys::touch(db, vec![(used_key.id, day(6))]).await.unwrap();
+        keys::touch(db, vec![(used_key.id, day(6))], day(6)).await.unwrap();
         keys::mint(db, renewed.id, renewed_key.id, new_key(), day(5), Keep::nothing()).await.unwrap().unwrap();
 
         assert_eq!(agents::unclaimed(db, day(-1)).await.unwrap(), []);
@@ -228,10 +228,19 @@ contract! {
         let db = &test.db;
         let (agent, key) = registered(db, NOW).await;
         let later = NOW.plus_seconds(10);
-        keys::touch(db, vec![(key.id, later), (KeyId::new(), NOW)]).await.unwrap();
-        keys::touch(db, vec![(key.id, NOW)]).await.unwrap();
+        keys::touch(db, vec![(key.id, later), (KeyId::new(), NOW)], NOW).await.unwrap();
+        keys::touch(db, vec![(key.id, NOW)], NOW).await.unwrap();
         assert_eq!(keys::list(db, agent.id).await.unwrap()[0].last_used_at, Some(later));
-        keys::touch(db, Vec::new()).await.unwrap();
+        keys::touch(db, Vec::new(), NOW).await.unwrap();
+    }
+
+    async fn a_use_in_the_future_never_hides_a_later_one(test: &TestDb) {
+        let db = &test.db;
+        let (agent, key) = registered(db, NOW).await;
+        let ahead = NOW.plus_seconds(86_400);
+        keys::touch(db, vec![(key.id, ahead)], ahead).await.unwrap();
+        keys::touch(db, vec![(key.id, NOW)], NOW).await.unwrap();
+        assert_eq!(keys::list(db, agent.id).await.unwrap()[0].last_used_at, Some(NOW));
     }
 
     async fn a_key_hash_belongs_to_one_key(test: &TestDb) {

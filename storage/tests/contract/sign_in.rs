@@ -66,18 +66,23 @@ contract! {
             seen_at: NOW.plus_seconds(60),
             expires_at: NOW.plus_seconds(7_200),
         };
-        sessions::touch(db, vec![later]).await.unwrap();
+        sessions::touch(db, vec![later], NOW).await.unwrap();
         let earlier = SessionUse { seen_at: NOW, expires_at: NOW, ..later };
-        sessions::touch(db, vec![earlier]).await.unwrap();
+        sessions::touch(db, vec![earlier], NOW).await.unwrap();
         let found = open_session(db, session.hash, NOW.plus_seconds(7_199)).await;
         assert_eq!(found.map(|s| (s.seen_at, s.expires_at)), Some((later.seen_at, later.expires_at)));
         assert_eq!(open_session(db, session.hash, later.expires_at).await, None);
 
+        // When it was used last the clock was ahead, or this one is slow: the nearer time counts.
+        let nearer = SessionUse { seen_at: NOW.plus_seconds(-1), ..later };
+        sessions::touch(db, vec![nearer], NOW.plus_seconds(-1)).await.unwrap();
+        let found = open_session(db, session.hash, NOW).await;
+        assert_eq!(found.map(|s| s.seen_at), Some(nearer.seen_at));
+
         assert!(sessions::end(db, owner, session.id, OpenCodes::End).await.unwrap().is_some());
         assert_eq!(sessions::end(db, owner, session.id, OpenCodes::End).await.unwrap(), None);
-        sessions::touch(db, vec![SessionUse { seen_at: NOW.plus_seconds(90), ..later }])
-            .await
-            .unwrap();
+        let again = SessionUse { seen_at: NOW.plus_seconds(90), ..later };
+        sessions::touch(db, vec![again], NOW).await.unwrap();
         assert_eq!(open_session(db, session.hash, NOW).await, None);
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rookery_domain::{
+    Timestamp,
     event::{Event, EventType},
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
 };
@@ -17,7 +18,7 @@ use crate::support::{NOW, TestDb, contract, row};
 
 /// Keeps so many events, of any age.
 const fn newest(events: u64) -> FeedRetention {
-    FeedRetention { events, not_before: rookery_domain::Timestamp(0), bytes: 1 << 40 }
+    FeedRetention { events, not_before: Timestamp(0), not_after: Timestamp::LAST, bytes: 1 << 40 }
 }
 
 /// An app whose feed stands at `last`.
@@ -176,7 +177,7 @@ contract! {
         });
         assert_eq!(later.commit(&writer).await, Outcome::Committed);
         assert_eq!(load(&test.db, app).await.tombstones.len(), 1);
-        let keep = FeedRetention { events: 1_000, not_before: NOW.plus_seconds(50), bytes: 1 << 40 };
+        let keep = FeedRetention { not_before: NOW.plus_seconds(50), ..newest(1_000) };
         let pruned = feed::prune(&test.db, app, keep).await.unwrap().unwrap();
         assert_eq!((pruned.events, pruned.floor_seq), (3, 3));
         let loaded = load(&test.db, app).await;
@@ -184,6 +185,37 @@ contract! {
         assert_eq!(loaded.head.version_floor, 1, "what its version was is not forgotten");
         assert_eq!(loaded.rows.len(), 2);
         assert_eq!(feed::prune(&test.db, rookery_domain::id::AppId::new(), keep).await.unwrap(), None);
+    }
+
+    async fn events_of_the_future_go_with_those_behind_them_and_not_before(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let write = async |seq: u64, at: Timestamp| {
+            let draft = Draft::new(app, seq - 1).create(row(&format!("k{seq}"), "{}"));
+            let draft = draft.with(|group| {
+                Arc::make_mut(group.events.last_mut().unwrap()).at = at;
+            });
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        };
+        let keep_since = |seconds: i64| FeedRetention {
+            not_before: NOW.plus_seconds(seconds),
+            not_after: NOW.plus_seconds(3_600),
+            ..newest(1_000)
+        };
+        let prune = async |seconds: i64| {
+            feed::prune(&test.db, app, keep_since(seconds)).await.unwrap().unwrap().floor_seq
+        };
+        let due = async |seconds: i64| feed::due(&test.db, keep_since(seconds), None, 9).await.unwrap();
+        // The first event is of now; then the clock is slow, then it is ahead.
+        write(2, NOW.plus_seconds(-1_000)).await;
+        write(3, NOW.plus_seconds(86_400)).await;
+        assert_eq!((due(-10).await, prune(-10).await), (Vec::new(), 0));
+        assert_eq!((due(10).await, prune(10).await), (vec![app], 2));
+        assert_eq!((due(10).await, prune(10).await), (vec![app], 2), "nothing is known of its age");
+        write(4, NOW.plus_seconds(20)).await;
+        assert_eq!(prune(10).await, 2);
+        assert_eq!(prune(30).await, 4);
+        assert_eq!(due(30).await, []);
     }
 
     async fn an_answer_is_replayed_for_a_day_and_then_forgotten(test: &TestDb) {

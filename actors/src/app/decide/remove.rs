@@ -42,17 +42,20 @@ impl Decision<'_> {
     /// Moves a live row to the trash, whoever asks.
     pub(super) fn trash(&mut self, shelf: usize, row: &Arc<Row>) -> RowReply {
         let at = self.working.next_time(self.now);
+        // No row was deleted before it was there: one that was would be destroyed too early, as soon
+        // as a clock that is slow now has been set right.
+        let deleted_at = at.max(row.created_at).max(row.updated_at);
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
         let value = self.value_for_index(shelf, row);
         self.working.take(
             shelf,
             &sighted(row.clone(), value.as_ref()),
             left.clone(),
-            RowState::Trashed(at),
+            RowState::Trashed(deleted_at),
         );
         self.count_rows(-1);
         self.emit_row(shelf, EventType::RowDeleted, left.clone());
-        RowReply { row: left, fate: RowFate::Deleted(at) }
+        RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
     }
 
     /// Brings a row back from the trash. `trashed` is its content as storage had it:

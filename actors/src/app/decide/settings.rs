@@ -3,20 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
-    Error, ErrorCode, Result,
+    Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, AppStatus},
     event::EventType,
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
     principal::Caller,
     retention::RetentionPatch,
-    time::DAY_S,
     timezone::Zone,
 };
 use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
-use super::Decision;
+use super::{Decision, write::budget_write};
 use crate::app::{
     deploy::unrestricted,
     message::{AppOp, Reply},
@@ -162,16 +161,23 @@ impl Decision<'_> {
         }
         record.status.check_live()?;
         let mut record = AppRecord::clone(record);
-        let days = i64::from(self.env.limits.deleted_app_retention_days);
+        let (since, until) = self.time_in_trash();
         self.count_rows(-(self.working.root.counted_rows() as i64));
         record.status = AppStatus::Deleted;
-        record.deleted_at = Some(self.now);
-        record.purge_at = Some(self.now.plus_seconds(days * DAY_S));
+        record.deleted_at = Some(since);
+        record.purge_at = Some(until);
         Ok(self.rewrite(record, EventType::AppDeleted, None))
+    }
+
+    fn time_in_trash(&self) -> (Timestamp, Timestamp) {
+        self.working.time_in_trash(self.now, self.env.limits.deleted_app_retention_days)
     }
 
     fn restore_app(&mut self) -> Result<Reply> {
         let record = &self.working.root.record;
+        if record.is_over(self.now) {
+            return Err(Error::app_not_found());
+        }
         match record.status {
             AppStatus::Live => return Ok(Reply::App(record.clone())),
             AppStatus::Deleted => {}
@@ -219,9 +225,8 @@ impl Decision<'_> {
             return Ok(Reply::App(record.clone()));
         }
         let mut record = AppRecord::clone(record);
-        let days = i64::from(self.env.limits.deleted_app_retention_days);
         record.status = AppStatus::Closed;
-        record.purge_at = Some(self.now.plus_seconds(days * DAY_S));
+        record.purge_at = Some(self.time_in_trash().1);
         let data = json!({"status": "closed"}).to_string().into();
         Ok(self.rewrite(record, EventType::AppUpdated, Some(data)))
     }
@@ -283,7 +288,10 @@ impl Decision<'_> {
         let record = Arc::new(write.record.clone());
         self.working.open.write_app(write);
         if record.timezone != self.working.root.record.timezone {
-            self.working.private.zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
+            let zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
+            let moved = self.working.private.budgets.move_back(zone.day(self.now));
+            self.working.open.budgets.extend(moved.into_iter().map(budget_write));
+            self.working.private.zone = zone;
         }
         self.working.root.record = record.clone();
         record

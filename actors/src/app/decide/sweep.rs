@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{retention, row::Row};
+use rookery_domain::{manifest::Retention, retention, row::Row, time::STEP_BACK_S};
 use rookery_storage::trash::DueRow;
 
 use super::Decision;
@@ -24,12 +24,21 @@ impl Decision<'_> {
         pruned as u64
     }
 
+    /// Rows beyond the bounds, the oldest first. Where rows are too many, those with a creation in the
+    /// future come before others: the clock was ahead when they were made, and what was made since is
+    /// newer than they are.
     fn due(&self, shelf: usize) -> Vec<Arc<Row>> {
         let shelf = &self.working.root.collections[shelf];
+        let (rows, now) = (&shelf.rows, self.now);
         let bounds = retention::in_force(&shelf.decl, &self.working.root.record.retention);
-        let created = shelf.rows.iter().map(|row| row.created_at);
-        let impact = retention::prune_impact(bounds, self.now, shelf.rows.len() as u64, created);
-        shelf.rows.iter().take(impact.rows as usize).cloned().collect()
+        let beyond = |bounds| {
+            let created = rows.iter().map(|row| row.created_at);
+            retention::prune_impact(bounds, now, rows.len() as u64, created).rows as usize
+        };
+        let too_old = beyond(Retention { max_rows: None, ..bounds });
+        let ahead = rows.later_than(now.plus_seconds(STEP_BACK_S));
+        let oldest_first = rows.iter().take(too_old).chain(ahead).chain(rows.iter().skip(too_old));
+        oldest_first.take(beyond(bounds)).cloned().collect()
     }
 
     /// Purges rows that have been in the trash long enough, where they still are.

@@ -250,7 +250,7 @@ impl Decision<'_> {
     }
 }
 
-fn budget_write(record: BudgetRecord) -> BudgetWrite {
+pub(super) fn budget_write(record: BudgetRecord) -> BudgetWrite {
     let BudgetRecord { collection, scope, day, count } = record;
     let network = match scope {
         BudgetScope::App => 0,
