@@ -346,6 +346,7 @@ fn sharing() -> OpenApiRouter<AppState> {
         .routes(operation!(grants::list::list, grants::list::ERRORS))
         .routes(operation!(grants::create::create, grants::create::ERRORS))
         .routes(operation!(grants::revoke::revoke, grants::revoke::ERRORS))
+        .routes(operation!(preview_tokens::list::list, preview_tokens::list::ERRORS))
         .routes(operation!(preview_tokens::create::create, preview_tokens::create::ERRORS))
         .routes(operation!(preview_tokens::revoke::revoke, preview_tokens::revoke::ERRORS))
         .routes(operation!(credentials::list::list, credentials::list::ERRORS))

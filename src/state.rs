@@ -86,7 +86,7 @@ impl AppState {
 }
 
 impl State {
-    /// The origin of an app's pages: its custom domain where it has one.
+    /// The origin of an app's pages: its custom domain where it has one that works.
     #[must_use]
     pub fn app_origin(&self, app: AppId, slug: &str) -> String {
         match self.rooms.domains.serving(app) {

@@ -42,8 +42,23 @@ struct Inner {
 #[derive(Default)]
 struct Table {
     by_name: HashMap<Box<str>, AppId>,
-    /// The oldest first: it serves.
-    by_app: HashMap<AppId, Vec<Box<str>>>,
+    /// The oldest first.
+    by_app: HashMap<AppId, Vec<Name>>,
+}
+
+/// A proven name of an app.
+struct Name {
+    name: Box<str>,
+    /// Whether requests for it arrive, as the edge provider said last.
+    serves: bool,
+}
+
+impl Name {
+    /// Of a domain that is proven.
+    fn of(domain: &Domain) -> Option<Self> {
+        let Domain { name, serves, proven_at, .. } = domain;
+        proven_at.map(|_| Self { name: name.as_str().into(), serves: *serves })
+    }
 }
 
 /// Where a host name leads.
@@ -51,23 +66,29 @@ struct Table {
 pub struct Place {
     /// The app.
     pub app: AppId,
-    /// The name that serves it; another one than was asked for is to be redirected to.
+    /// The name that serves it; another one than was asked for is to be redirected to. As long as
+    /// none is known to work, that is the name that was asked for.
     pub serving: Box<str>,
 }
 
 impl Table {
-    fn put(&mut self, app: AppId, names: Vec<Box<str>>) {
+    fn put(&mut self, app: AppId, names: Vec<Name>) {
         for gone in self.by_app.remove(&app).unwrap_or_default() {
-            if self.by_name.get(&gone) == Some(&app) {
-                self.by_name.remove(&gone);
+            if self.by_name.get(&gone.name) == Some(&app) {
+                self.by_name.remove(&gone.name);
             }
         }
         for name in &names {
-            self.by_name.insert(name.clone(), app);
+            self.by_name.insert(name.name.clone(), app);
         }
         if !names.is_empty() {
             self.by_app.insert(app, names);
         }
+    }
+
+    /// The oldest name of an app that works.
+    fn serving(&self, app: AppId) -> Option<&str> {
+        self.by_app.get(&app)?.iter().find(|name| name.serves).map(|name| &*name.name)
     }
 }
 
@@ -78,9 +99,10 @@ impl Domains {
     /// Any [`StorageError`].
     pub async fn open(db: Db, clock: Clock) -> std::result::Result<Self, StorageError> {
         let mut table = Table::default();
-        for Domain { app, name, .. } in domains::proven(&db).await? {
-            table.by_name.insert(name.as_str().into(), app);
-            table.by_app.entry(app).or_default().push(name.as_str().into());
+        for domain in domains::proven(&db).await? {
+            let Some(name) = Name::of(&domain) else { continue };
+            table.by_name.insert(name.name.clone(), domain.app);
+            table.by_app.entry(domain.app).or_default().push(name);
         }
         let (table, changes) = (RwLock::new(table), Mutex::new(()));
         Ok(Self(Arc::new(Inner { db, clock, table, changes })))
@@ -91,20 +113,31 @@ impl Domains {
     pub fn at(&self, host: &str) -> Option<Place> {
         let table = self.0.table.read();
         let app = *table.by_name.get(host)?;
-        let serving = table.by_app.get(&app)?.first()?.clone();
+        let serving = table.serving(app).unwrap_or(host).into();
         Some(Place { app, serving })
     }
 
-    /// The proven domains of an app: the one that serves it, then those that redirect there.
+    /// The proven domains of an app, the oldest first, those that do not work yet included.
     #[must_use]
     pub fn names(&self, app: AppId) -> Vec<Box<str>> {
-        self.0.table.read().by_app.get(&app).cloned().unwrap_or_default()
+        let table = self.0.table.read();
+        let names = table.by_app.get(&app).into_iter().flatten();
+        names.map(|name| name.name.clone()).collect()
     }
 
-    /// The domain that serves an app.
+    /// The domain that serves an app: the oldest of the proven ones that works.
     #[must_use]
     pub fn serving(&self, app: AppId) -> Option<Box<str>> {
-        self.0.table.read().by_app.get(&app)?.first().cloned()
+        self.0.table.read().serving(app).map(Box::from)
+    }
+
+    /// The domain that serves an app, and the proven ones that redirect to it: none without it.
+    #[must_use]
+    pub fn addresses(&self, app: AppId) -> (Option<Box<str>>, Vec<Box<str>>) {
+        let Some(serving) = self.serving(app) else { return (None, Vec::new()) };
+        let mut others = self.names(app);
+        others.retain(|name| *name != serving);
+        (Some(serving), others)
     }
 
     /// All domains of an app, as they are stored, the oldest first.
@@ -139,6 +172,7 @@ impl Domains {
             edge_id: None,
             created_at: self.0.clock.now(),
             proven_at: None,
+            serves: false,
         };
         let name = &domain.name;
         let refused = |code, message: String| Err(Error::new(code, message));
@@ -164,8 +198,8 @@ impl Domains {
         }
     }
 
-    /// Notes that control is proven, and serves the app by the name from now on. `false` when
-    /// another app was first.
+    /// Notes that control is proven: the name leads to the app from now on. `false` when another app
+    /// was first.
     ///
     /// # Errors
     /// `unavailable`.
@@ -182,6 +216,18 @@ impl Domains {
     /// `unavailable`.
     pub async fn set_edge(&self, domain: DomainId, edge_id: String) -> Result<()> {
         Ok(domains::set_edge(&self.0.db, domain, edge_id).await?)
+    }
+
+    /// Notes whether requests for a domain arrive: its app is told to be there from then on, or no
+    /// longer.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub async fn set_serves(&self, domain: &Domain, serves: bool) -> Result<()> {
+        let Domain { id, app, .. } = *domain;
+        let db = self.0.db.clone();
+        self.change(app, async move { domains::set_serves(&db, app, id, serves).await }).await?;
+        Ok(())
     }
 
     /// Removes a domain: it leads nowhere from now on.
@@ -249,8 +295,7 @@ impl Domains {
 impl Inner {
     /// Makes those of its domains that are proven lead to `app`, and no others.
     fn serve(&self, app: AppId, domains: Vec<Domain>) {
-        let proven = domains.into_iter().filter(|domain| domain.proven_at.is_some());
-        let names = proven.map(|domain| domain.name.as_str().into()).collect();
+        let names = domains.iter().filter_map(Name::of).collect();
         self.table.write().put(app, names);
     }
 }

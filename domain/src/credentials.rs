@@ -249,6 +249,12 @@ impl Credential {
         self.status == CredentialStatus::Active && self.tokens.iter().any(fits)
     }
 
+    /// When the token before the one in force ends, if one was rotated out.
+    #[must_use]
+    pub fn previous_ends_at(&self) -> Option<Timestamp> {
+        self.tokens.iter().rev().nth(1)?.expires_at
+    }
+
     /// When the token whose hash begins with `half` ends, if it was rotated out.
     #[must_use]
     pub fn token_ends_at(&self, half: &[u8; 16]) -> Option<Timestamp> {

@@ -6,7 +6,8 @@ use crate::{Error, Result, agent_name::AgentName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanName(AgentName);
 
-/// Whether a mail program could take a part of `name` for an address and make a link of it.
+/// Whether a mail program, or a reader, could take a part of `name` for an address: of a page or of a
+/// mailbox.
 #[must_use]
 pub fn may_become_link(name: &str) -> bool {
     let lower = name.to_lowercase();
@@ -15,7 +16,7 @@ pub fn may_become_link(name: &str) -> bool {
         let (before, after) = (&lower[..at], &lower[at + dot.len()..]);
         is_of_host(before.chars().next_back()) && is_of_host(after.chars().next())
     };
-    lower.contains("://") || lower.contains("www.") || lower.match_indices('.').any(joins)
+    lower.contains("://") || lower.contains("www.") || lower.match_indices(['.', '@']).any(joins)
 }
 
 impl HumanName {

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::try_join_all;
 use rookery_actors::{domains::Domains, task::to_the_end};
 use rookery_domain::{
-    Result,
+    Error, Result,
     domains::{DomainName, proof_value},
     id::AppId,
 };
@@ -48,6 +48,16 @@ pub struct DomainView {
     pub host: Option<EdgeHost>,
     /// Whether another app proved control first.
     pub is_taken: bool,
+    /// Whether everybody who had to be asked has answered; else it is as it was stored last.
+    pub is_fresh: bool,
+}
+
+impl DomainView {
+    /// A domain of which the provider has said nothing.
+    #[must_use]
+    pub const fn stored(domain: Domain) -> Self {
+        Self { domain, host: None, is_taken: false, is_fresh: true }
+    }
 }
 
 impl CustomDomains {
@@ -82,10 +92,11 @@ impl CustomDomains {
     }
 
     /// The domains of an app as they are now: what is not proven is looked up, what is proven is
-    /// made known to the edge provider, and the provider is asked about it.
+    /// made known to the edge provider, and the provider is asked about it. What it says of whether
+    /// requests arrive is stored; a domain of which nobody outside answers is as it was stored last.
     ///
     /// # Errors
-    /// `unavailable` when the provider or storage does not answer.
+    /// `unavailable` when storage does not answer.
     pub async fn refreshed(&self, domains: &Domains, app: AppId) -> Result<Vec<DomainView>> {
         let found = domains.list(app).await?;
         try_join_all(found.into_iter().map(|domain| self.refresh(domains, domain))).await
@@ -95,40 +106,56 @@ impl CustomDomains {
         if domain.proven_at.is_none() {
             let wanted = proof_value(&domain.token);
             // A name whose servers do not answer proves nothing, and fails nothing.
-            let records = self.txt.txt(&domain.name.proof_name()).await.unwrap_or_default();
-            if !records.contains(&wanted) {
-                return Ok(DomainView { domain, host: None, is_taken: false });
+            let records = self.txt.txt(&domain.name.proof_name()).await;
+            let is_fresh = records.is_some();
+            if !records.unwrap_or_default().contains(&wanted) {
+                return Ok(DomainView { is_fresh, ..DomainView::stored(domain) });
             }
             domains.prove(&domain).await?;
             // Also when another request noted the same proof just now.
             let now = domains.list(domain.app).await?;
             match now.into_iter().find(|it| it.id == domain.id && it.proven_at.is_some()) {
                 Some(proven) => domain = proven,
-                None => return Ok(DomainView { domain, host: None, is_taken: true }),
+                None => return Ok(DomainView { is_taken: true, ..DomainView::stored(domain) }),
             }
         }
-        let host = match domain.edge_id.as_deref() {
-            Some(edge_id) => self.edge.read(edge_id).await?,
-            None => None,
+        let Some(host) = self.ask(domains, &domain).await? else {
+            return Ok(DomainView { is_fresh: false, ..DomainView::stored(domain) });
         };
-        let host = match host {
-            Some(host) => host,
-            // Not known there yet, or not any more.
-            None => {
-                let (edge, domains) = (Arc::clone(&self.edge), domains.clone());
-                let (id, name) = (domain.id, domain.name.clone());
-                // Else nobody would know of it, were the binding removed before the next look.
-                let host = to_the_end(async move {
-                    let host = edge.create(&name).await?;
-                    domains.set_edge(id, host.id.clone()).await?;
-                    Ok(host)
-                })
-                .await?;
-                domain.edge_id = Some(host.id.clone());
-                host
+        if host.is_active != domain.serves {
+            domains.set_serves(&domain, host.is_active).await?;
+        }
+        (domain.edge_id, domain.serves) = (Some(host.id.clone()), host.is_active);
+        Ok(DomainView { host: Some(host), ..DomainView::stored(domain) })
+    }
+
+    /// What the edge provider says of a proven domain, which is made known to it where it is not known
+    /// there yet, or not any more; `None` when it does not answer.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    async fn ask(&self, domains: &Domains, domain: &Domain) -> Result<Option<EdgeHost>> {
+        let unanswered = |error: &Error| {
+            tracing::warn!(%error, "a custom domain could not be refreshed");
+        };
+        if let Some(edge_id) = domain.edge_id.as_deref() {
+            match self.edge.read(edge_id).await.inspect_err(unanswered) {
+                Ok(None) => {}
+                Ok(known) => return Ok(known),
+                Err(_) => return Ok(None),
             }
-        };
-        Ok(DomainView { domain, host: Some(host), is_taken: false })
+        }
+        let (edge, domains) = (Arc::clone(&self.edge), domains.clone());
+        let (id, name) = (domain.id, domain.name.clone());
+        // Else nobody would know of it, were the binding removed before the next look.
+        to_the_end(async move {
+            let Ok(host) = edge.create(&name).await.inspect_err(unanswered) else {
+                return Ok(None);
+            };
+            domains.set_edge(id, host.id.clone()).await?;
+            Ok(Some(host))
+        })
+        .await
     }
 
     /// Has the edge provider forget the domains of destroyed apps; what it does not take stays for

@@ -6,11 +6,13 @@ use http::{HeaderMap, HeaderValue, header};
 /// The value of the first cookie called `name`.
 #[must_use]
 pub fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    all(headers).find_map(|(key, value)| (key == name).then_some(value))
+}
+
+/// All cookies, name and value, in the order in which the browser sends them.
+pub fn all(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(';')).find_map(|pair| {
-        let (key, value) = pair.trim().split_once('=')?;
-        (key == name).then_some(value)
-    })
+    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// A cookie that a browser is to hold.

@@ -71,17 +71,59 @@ struct TransferHtml<'a> {
     email: &'a str,
 }
 
-/// What a letter calls whoever it is about: the name, unless a mail program could make a link of it;
-/// that would be a stranger's link in a letter of this service. Then the address stands for it.
+/// What a letter calls whoever it is about: the name, and the address where it is proven. One that
+/// nobody has proven is not named: the letter would vouch for it. Nor is a name of which a mail program
+/// could make a link: that would be a stranger's link in a letter of this service.
 #[must_use]
 pub fn sender(human: Option<&Human>) -> String {
-    let name = human.and_then(|human| human.name.clone());
+    let name = human.and_then(|human| human.name.as_deref());
     let name = name.filter(|name| !may_become_link(name));
-    let name = name.or_else(|| human.and_then(|human| human.email.clone()));
-    name.unwrap_or_else(|| "Somebody".to_owned())
+    match (name, human.and_then(Human::proven_email)) {
+        (Some(name), Some(email)) => format!("{name} ({email})"),
+        (None, Some(email)) => email.to_owned(),
+        (Some(name), None) => format!("{name} (without a verified address)"),
+        (None, None) => "Somebody without a verified address".to_owned(),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "mail/told.txt")]
+struct ToldText<'a> {
+    site: &'a str,
+    link: &'a str,
+    what: &'a str,
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "mail/told.html")]
+struct ToldHtml<'a> {
+    site: &'a str,
+    link: &'a str,
+    what: &'a str,
+    email: &'a str,
 }
 
 impl Letter {
+    /// Tells the holder of `email` what somebody else did with an app: `what`, a sentence or two.
+    ///
+    /// # Errors
+    /// `internal` if a template fails, which no value can make it do.
+    pub fn told(
+        site: &str,
+        link: &str,
+        subject: String,
+        what: &str,
+        email: &str,
+    ) -> rookery_domain::Result<Self> {
+        let failed = |_| rookery_domain::Error::internal();
+        Ok(Self {
+            subject,
+            text: ToldText { site, link, what, email }.render().map_err(failed)?,
+            html: ToldHtml { site, link, what, email }.render().map_err(failed)?,
+        })
+    }
+
     /// Tells the holder of `email` that `by` has added it to the app called `app`.
     ///
     /// # Errors

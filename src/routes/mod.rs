@@ -34,6 +34,7 @@ pub mod share_link;
 pub(crate) mod sharing;
 pub mod site;
 pub mod test_sessions;
+pub(crate) mod told;
 pub mod transfers;
 pub mod usage;
 pub mod visitor;

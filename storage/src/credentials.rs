@@ -20,7 +20,22 @@ use crate::{
 /// A place in the list of an app's credentials.
 pub type CredentialPosition = (Timestamp, CredentialId);
 
-record!(Listed, Credential, credential);
+/// A credential in a list, without its tokens.
+#[derive(Debug, Clone)]
+pub struct ListedCredential {
+    /// The credential.
+    pub credential: Credential,
+    /// When the last of the tokens that were rotated out ends, or has ended.
+    pub previous_ends_at: Option<Timestamp>,
+}
+
+record!(Listed, ListedCredential, listed);
+
+/// What a list has of a credential: the columns of [`credential`], and the end of a token.
+fn listed(columns: &impl Columns) -> Read<ListedCredential> {
+    let previous_ends_at = columns.time_opt(8)?;
+    Ok(ListedCredential { credential: credential(columns)?, previous_ends_at })
+}
 
 /// The credential in the columns `id, name, prefix, rights, status, created_by, created_at,
 /// updated_at`, without its tokens.
@@ -61,11 +76,13 @@ pub async fn list(
     app: AppId,
     after: Option<CredentialPosition>,
     limit: u32,
-) -> Result<Vec<Credential>> {
+) -> Result<Vec<ListedCredential>> {
     let (at, id) = newest_first(after);
     let rows: Vec<Listed> = db
         .all(
-            "select id, name, prefix, rights, status, created_by, created_at, updated_at
+            "select id, name, prefix, rights, status, created_by, created_at, updated_at,
+                    (select max(t.expires_at) from credential_tokens t
+                     where t.credential = credentials.id)
              from credentials
              where app_id = $1 and (created_at < $2 or (created_at = $2 and id < $3))
              order by created_at desc, id desc limit $4",

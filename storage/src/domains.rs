@@ -33,12 +33,14 @@ pub struct Domain {
     pub created_at: Timestamp,
     /// When control was proven.
     pub proven_at: Option<Timestamp>,
+    /// Whether requests for it arrive, as the edge provider said last.
+    pub serves: bool,
 }
 
-type Columns = (Vec<u8>, Vec<u8>, String, String, Option<String>, i64, Option<i64>);
+type Columns = (Vec<u8>, Vec<u8>, String, String, Option<String>, i64, Option<i64>, i64);
 
 impl Domain {
-    fn decode((id, app, name, token, edge_id, created, proven): Columns) -> Result<Self> {
+    fn decode((id, app, name, token, edge_id, created, proven, serves): Columns) -> Result<Self> {
         Ok(Self {
             id: decode::id("domains.id", &id)?,
             app: decode::id("domains.app_id", &app)?,
@@ -47,6 +49,7 @@ impl Domain {
             edge_id,
             created_at: Timestamp(created),
             proven_at: proven.map(Timestamp),
+            serves: serves != 0,
         })
     }
 }
@@ -219,6 +222,30 @@ pub async fn set_edge(db: &Db, id: DomainId, edge_id: String) -> Result<()> {
     .await
 }
 
+/// Notes whether requests for a proven domain of `app` arrive; all domains of the app as they are
+/// then. `None` when that was known, or the binding is gone.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn set_serves(
+    db: &Db,
+    app: AppId,
+    id: DomainId,
+    serves: bool,
+) -> Result<Option<Vec<Domain>>> {
+    db.transaction((app, id, i64::from(serves)), |tx, (app, id, serves)| {
+        Box::pin(async move {
+            let set = "update domains set serves = $2
+                       where id = $1 and proven_at is not null and serves <> $2";
+            match tx.execute(set, args![*id, *serves]).await? {
+                0 => Ok(None),
+                _ => changed(tx, *app).await.map(Some),
+            }
+        })
+    })
+    .await
+}
+
 /// The domains of an app, the oldest first.
 ///
 /// # Errors
@@ -227,8 +254,8 @@ pub async fn of_app(db: &Db, app: AppId) -> Result<Vec<Domain>> {
     db.all(OF_APP, args![app]).await?.into_iter().map(Domain::decode).collect()
 }
 
-const OF_APP: &str = "select id, app_id, name, token, edge_id, created_at, proven_at from domains
-     where app_id = $1 order by created_at, id";
+const OF_APP: &str = "select id, app_id, name, token, edge_id, created_at, proven_at, serves
+     from domains where app_id = $1 order by created_at, id";
 
 /// The domains of an app in the transaction that has changed them.
 async fn changed(tx: &mut Tx, app: AppId) -> Result<Vec<Domain>> {
@@ -241,7 +268,8 @@ async fn changed(tx: &mut Tx, app: AppId) -> Result<Vec<Domain>> {
 /// Any [`crate::StorageError`].
 pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
     db.all(
-        "select d.id, d.app_id, d.name, d.token, d.edge_id, d.created_at, d.proven_at
+        "select d.id, d.app_id, d.name, d.token, d.edge_id, d.created_at, d.proven_at,
+                d.serves
          from domain_names n join domains d on d.id = n.domain_id order by d.created_at, d.id",
         args![],
     )

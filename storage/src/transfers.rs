@@ -4,6 +4,7 @@
 use rookery_domain::{
     Timestamp,
     app::AppStatus,
+    credentials::CredentialStatus,
     id::{AppId, HumanId, OrgId, TransferId},
 };
 
@@ -41,6 +42,36 @@ impl Transfer {
             created_at: Timestamp(created),
         })
     }
+}
+
+/// What of an app goes over to whoever takes it, and goes on working in others' hands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Along {
+    /// Members.
+    pub members: u64,
+    /// Grant links that have not ended.
+    pub grants: u64,
+    /// Service credentials that are not revoked.
+    pub credentials: u64,
+}
+
+/// What goes over with an app at `now`.
+///
+/// # Errors
+/// Any [`crate::StorageError`].
+pub async fn along(db: &Db, app: AppId, now: Timestamp) -> Result<Along> {
+    let (members, grants, credentials): (i64, i64, i64) = db
+        .one(
+            "select
+                 (select count(*) from members where app_id = $1 and removed_at is null),
+                 (select count(*) from grants where app_id = $1 and revoked_at is null
+                      and (expires_at is null or expires_at > $2)),
+                 (select count(*) from credentials where app_id = $1 and status <> $3)",
+            args![app, now, CredentialStatus::Revoked.code()],
+        )
+        .await?;
+    let count = |count: i64| count.cast_unsigned();
+    Ok(Along { members: count(members), grants: count(grants), credentials: count(credentials) })
 }
 
 /// How an offer ended. Only `Offered` has changed anything.

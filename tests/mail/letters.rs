@@ -117,7 +117,7 @@ async fn nobody_slips_a_header_or_another_recipient_into_a_mail() {
         Answer::of(request.json(&json!({"name": bad}))).await.error(ErrorCode::InvalidRequest);
     }
     // What looks like one stays where it stands.
-    let named = json!({"name": "Bcc: victim@localhost"});
+    let named = json!({"name": "Bcc: victim, localhost"});
     let request = server.by(&ada, Method::PATCH, "/v1/self/profile").json(&named);
     Answer::of(request).await.expect(200);
     let agent = server.agent(&ada).await;
@@ -127,7 +127,7 @@ async fn nobody_slips_a_header_or_another_recipient_into_a_mail() {
     let mail = post.next("bob@example.org").await;
     assert_eq!(mail["envelope"]["to"], json!(["bob@example.org"]));
     assert!(all(&mail, "bcc").is_empty(), "{mail}");
-    assert!(mail["text"].as_str().unwrap().starts_with("Bcc: victim@localhost has added you"));
+    assert!(mail["text"].as_str().unwrap().starts_with("Bcc: victim, localhost (ada@"), "{mail}");
     assert_eq!(post.count("victim@localhost").await, 0);
 }
 
@@ -141,6 +141,7 @@ async fn a_name_that_could_become_a_link_is_not_in_a_letter() {
         ("Win at evil.example", false),
         ("https://evil", false),
         ("WWW. evil", false),
+        ("ann@elsewhere", false),
         ("Ada L. (the first)", true),
     ];
     for (n, (name, stays)) in names.into_iter().enumerate() {
@@ -157,7 +158,8 @@ async fn a_name_that_could_become_a_link_is_not_in_a_letter() {
             for part in ["text", "html"] {
                 let said = mail[part].as_str().expect("a body");
                 assert_eq!(said.contains(name), stays, "{said}");
-                assert_eq!(said.contains("ada@example.org"), !stays, "{said}");
+                // The proven address stands there in any case.
+                assert!(said.contains("ada@example.org"), "{said}");
             }
         }
     }

@@ -122,7 +122,8 @@ async fn a_provider_signs_in_and_leads_on() {
     let pairs: std::collections::HashMap<_, _> = url.query_pairs().into_owned().collect();
     assert_eq!(pairs["code_challenge_method"], "S256");
     assert!(pairs["nonce"] != pairs["state"] && !pairs["code_challenge"].is_empty());
-    assert_eq!(cookie, format!("service_idp={}", pairs["state"]));
+    assert!(cookie.starts_with("service_idp_"), "{cookie}");
+    assert!(cookie.ends_with(&format!("={}", pairs["state"])), "{cookie}");
 
     let back = Back { path: world.visit(url, "ada").await, cookie };
     let head = server.request(Method::HEAD, &back.path).header("cookie", &back.cookie);
@@ -210,7 +211,7 @@ async fn a_callback_that_was_bent_signs_nobody_in() {
     let path = format!("{CALLBACK}?error=access_denied&state={state}");
     world.arrive(&Back { path, cookie }).await.error(ErrorCode::Unauthorized);
     let path = format!("{CALLBACK}?code=x&state=forged");
-    let forged = Back { path, cookie: "service_idp=forged".into() };
+    let forged = Back { path, cookie: "service_idp_x=forged".into() };
     world.arrive(&forged).await.error(ErrorCode::Unauthorized);
     let late = world.leave_and_return("", "ada").await;
     world.server.state().clock.set(START.plus_seconds(601));
@@ -229,4 +230,97 @@ async fn a_return_path_of_a_provider_sign_in_stays_on_the_site() {
     let path = format!("{}&redirect_to=https://evil.example", back.path);
     let answer = world.arrive(&Back { path, cookie: back.cookie }).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/device"));
+}
+
+#[tokio::test]
+async fn each_tab_of_a_browser_finishes_its_own_sign_in() {
+    let Some(world) = World::start().await else { return };
+    let first = world.leave_and_return("?redirect_to=/device", "ada").await;
+    let second = world.leave_and_return("?redirect_to=/orgs", "ada").await;
+    let both = format!("{}; {}", first.cookie, second.cookie);
+    for (back, leads_to) in [(&first, "/device"), (&second, "/orgs")] {
+        let answer = world.arrive(&Back { path: back.path.clone(), cookie: both.clone() }).await;
+        assert_eq!((answer.status, answer.header("location")), (303, leads_to), "{}", answer.text);
+        // It takes back its own cookie, and no other.
+        let name = back.cookie.split_once('=').expect("a cookie").0;
+        let cleared: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+        let cleared = cleared.iter().filter_map(|it| it.to_str().ok());
+        let cleared: Vec<_> = cleared.filter(|it| it.starts_with("service_idp")).collect();
+        assert_eq!(cleared.len(), 1);
+        assert!(cleared[0].starts_with(&format!("{name}=;")), "{cleared:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_browser_holds_so_many_sign_ins_that_it_has_begun() {
+    let Some(world) = World::start().await else { return };
+    let mut held: Vec<String> = Vec::new();
+    for n in 0..8 {
+        let request = world.server.request(Method::GET, BEGIN);
+        let left = Answer::of(request.header("cookie", held.join("; "))).await;
+        let set = left.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap());
+        for cookie in set {
+            let pair = cookie.split(';').next().unwrap();
+            let name = pair.split_once('=').unwrap().0;
+            held.retain(|it| it.split_once('=').unwrap().0 != name);
+            if !cookie.contains("Max-Age=0") {
+                held.push(pair.to_owned());
+            }
+        }
+        assert_eq!(held.len(), (n + 1).min(5), "{held:?}");
+    }
+    // The newest is among them.
+    let (url, cookie) = world.begin("").await;
+    let path = world.visit(url, "ada").await;
+    let cookie = format!("{}; {cookie}", held[1..].join("; "));
+    assert_eq!(world.arrive(&Back { path, cookie }).await.status, 303);
+}
+
+#[tokio::test]
+async fn whoever_cancels_at_the_provider_is_led_on_by_the_next_try() {
+    let Some(world) = World::start().await else { return };
+    let (url, cookie) = world.begin("?redirect_to=/authorize?app=garden").await;
+    let state = url.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    let path = format!("{CALLBACK}?error=access_denied&state={state}");
+    let request = world.server.request(Method::GET, &path).header("accept", "text/html");
+    let page = Answer::of(request.header("cookie", &cookie)).await;
+    assert_eq!(page.status, 401, "{}", page.text);
+    assert!(page.text.contains("value=\"/authorize?app=garden\""), "{}", page.text);
+    assert!(page.text.contains("redirect_to=%2Fauthorize%3Fapp%3Dgarden"), "{}", page.text);
+    assert!(page.header("set-cookie").contains("Max-Age=0"), "the state is spent");
+}
+
+#[tokio::test]
+async fn no_mail_names_an_address_that_nobody_has_proven() {
+    let Some(world) = World::start().await else { return };
+    let server = &world.server;
+    let mallory = world.human("mallory").await;
+    let agent = server.agent(&mallory).await;
+    let app = server.post("/v1/apps", &agent.key, r#"{"html": "<p>hi"}"#).await.expect(201);
+    let path = format!("/v1/apps/{}", app["id"].as_str().unwrap());
+    for name in [Value::Null, "Mallory".into()] {
+        if !name.is_null() {
+            let body = serde_json::json!({"name": name});
+            let named = server.by(&mallory, Method::PATCH, "/v1/self/profile").json(&body);
+            Answer::of(named).await.expect(200);
+        }
+        let tag = name.as_str().unwrap_or("none").to_lowercase();
+        for below in ["members", "transfer"] {
+            let email = format!("{below}.{tag}@example.org");
+            let body = serde_json::json!({"email": email}).to_string();
+            let made = server.post(&format!("{path}/{below}"), &agent.key, &body).await.expect(201);
+            let mail = &server.mails(&email).await[0];
+            for part in ["subject", "text", "html"] {
+                let part = mail[part].as_str().expect("text");
+                assert!(!part.contains("ada@"), "{part}");
+            }
+            let text = mail["text"].as_str().unwrap();
+            assert!(text.contains("without a verified address"), "{text}");
+            if below == "transfer" {
+                assert_eq!(made["offered_by"]["email"], Value::Null);
+            }
+        }
+        let withdrawn = server.by_agent(&agent, Method::DELETE, &format!("{path}/transfer"));
+        assert_eq!(Answer::of(withdrawn).await.status, 204);
+    }
 }

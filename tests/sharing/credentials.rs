@@ -185,3 +185,29 @@ async fn a_credential_is_of_one_app_and_for_its_rows() {
     site.post("/purge", json!({})).await;
     ask(Method::GET, &site.path("/collections/board")).await.error(ErrorCode::Unauthorized);
 }
+
+#[tokio::test]
+async fn a_rotated_credential_says_until_when_the_token_before_works() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let body = json!({"collections": ["safe"], "operations": ["read"]});
+    let (id, _) = site.credential(body).await;
+    let change = async |what: &str, body| {
+        site.post(&format!("/credentials/{id}/{what}"), body).await.expect(200)
+    };
+    let listed = async || site.get("/credentials").await.expect(200)["items"][0].clone();
+    const MEMBER: &str = "previous_token_expires_at";
+    assert!(listed().await.get(MEMBER).is_none());
+    let end = change("rotate", json!({"overlap_s": 600})).await[MEMBER].clone();
+    assert!(end.is_string(), "{end}");
+    assert_eq!(listed().await[MEMBER], end);
+    for what in ["pause", "resume"] {
+        assert_eq!(change(what, json!({})).await[MEMBER], end, "{what}");
+    }
+    let page = format!("/apps/{}/sharing", site.app.id);
+    let seen = world.server.see(&world.owner, &page).await;
+    seen.says("the token before works until");
+    world.pass_seconds(600);
+    assert!(listed().await.get(MEMBER).is_none(), "it is over");
+    assert!(change("pause", json!({})).await.get(MEMBER).is_none());
+}

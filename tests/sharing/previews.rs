@@ -68,8 +68,61 @@ async fn only_a_private_app_is_previewed() {
     site.patch("", json!({"visibility": "public"})).await.expect(200);
     site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
     site.open(&path).await.error(ErrorCode::GrantInvalid);
+    // Published once, it is not shown by that link again.
     site.patch("", json!({"visibility": "private"})).await.expect(200);
+    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+    site.open(&path).await.error(ErrorCode::GrantInvalid);
+    assert_eq!(site.get("/preview-tokens").await.expect(200)["items"], json!([]));
+    // The same by a deploy; another change of a private app ends none.
+    let (_, token) = site.looker().await;
+    site.patch("", json!({"timezone": "Asia/Tokyo"})).await.expect(200);
+    site.redeploy(manifest()).await;
     site.see(&token, "/s/session").await.expect(200);
+    let public = json!({"html": "<p>open", "manifest": manifest(), "visibility": "public"});
+    site.post("/versions", public).await.expect(201);
+    site.patch("", json!({"visibility": "private"})).await.expect(200);
+    site.see(&token, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
+}
+
+#[tokio::test]
+async fn previews_are_listed_newest_first_while_they_open_the_app() {
+    let world = World::start().await;
+    let site = world.site("private").await;
+    let mut made = Vec::new();
+    for seconds in [600, 3_600, 7_200, 9_000] {
+        world.pass_seconds(1);
+        let body = json!({"expires_in_s": seconds});
+        let mut one = site.post("/preview-tokens", body).await.expect(201);
+        let secret = text(&one, "token");
+        for member in ["token", "url"] {
+            one.as_object_mut().expect("a record").remove(member);
+        }
+        made.insert(0, (one, secret));
+    }
+    let list = site.get("/preview-tokens").await;
+    let items = list.expect(200)["items"].clone();
+    let expected: Vec<_> = made.iter().map(|(one, _)| one.clone()).collect();
+    assert_eq!(items, json!(expected));
+    assert!(made.iter().all(|(_, secret)| !list.text.contains(secret)), "{}", list.text);
+    assert_eq!(items[0]["created_by"]["id"], world.agent.id);
+    // Neither a revoked one nor one whose time is over; in pages.
+    assert_eq!(
+        site.delete(&format!("/preview-tokens/{}", text(&made[1].0, "id"))).await.status,
+        204
+    );
+    world.pass_seconds(601);
+    let (mut seen, mut path) = (Vec::new(), "/preview-tokens?limit=1".to_owned());
+    loop {
+        let page = site.get(&path).await.expect(200);
+        seen.extend(page["items"].as_array().expect("items").iter().map(|one| text(one, "id")));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/preview-tokens?limit=1&cursor={cursor}");
+    }
+    assert_eq!(seen, [text(&made[0].0, "id"), text(&made[2].0, "id")]);
+    // They are the owner's to see.
+    let (member, _, _) = site.member("member@example.com", None).await;
+    let path = site.path("/preview-tokens");
+    Answer::of(world.server.by(&member, Method::GET, &path)).await.error(ErrorCode::Forbidden);
 }
 
 #[tokio::test]

@@ -87,6 +87,8 @@ async fn a_domain_is_added_with_its_records_proven_and_removed() {
     let second = named.read().await["items"][1].clone();
     named.here.publish(&second);
     named.see().await.says("Leads to the one that serves");
+    named.here.outside.activate();
+    named.see().await;
     let removed = named.submit("remove", "www.example.com").await;
     assert_eq!(removed.led_to(), format!("{}?done=domain-removed#notice", named.page));
     assert_eq!(named.read().await["domain"], "shop.example.com");
@@ -131,4 +133,20 @@ async fn a_name_of_another_app_is_told_from_one_that_waits() {
     let member = json!({"email": "bob@example.org"});
     server.send(Method::POST, &named.key, &named.app.path("/members"), &member).await.expect(201);
     assert_eq!(server.see(&bob, &named.page).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_hides_nothing_that_is_known() {
+    let named = Named::start().await;
+    named.submit("add", "www.example.com").await.led_to();
+    named.here.publish(&named.read().await["items"][0]);
+    named.here.outside.fail(Some(500));
+    let page = named.see().await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    page.says("Proven; requests do not arrive yet").says("could not be refreshed");
+    let added = named.submit("add", "shop.example.com").await;
+    assert_eq!(added.led_to(), format!("{}?done=domain-added#notice", named.page));
+    named.see().await.says("shop.example.com").says("Waiting for the TXT record");
+    named.here.outside.fail(None);
+    named.see().await.hides("could not be refreshed");
 }

@@ -49,7 +49,7 @@ async fn a_grant_link_a_preview_and_a_credential_are_made_once() {
     assert_eq!(count("grants").await, 2);
 
     let (_, again) = twice(&owned, &[("action", "preview"), ("days", "1")]).await;
-    // Previews are not listed: the one that was made can still be taken back.
+    assert_eq!(count("preview-tokens").await, 1);
     let preview = again.between("name=\"preview\" value=\"", "\"");
     let fields = [("action", "revoke-preview"), ("preview", &*preview)];
     let revoked = owned.submit("/sharing", &fields).await;

@@ -153,3 +153,32 @@ async fn strangers_and_other_sites_have_no_part_in_it() {
     assert_eq!(listed["items"].as_array().expect("items").len(), 1);
     assert_eq!(listed["items"][0]["name"], json!("Rooks"));
 }
+
+#[tokio::test]
+async fn the_admins_see_when_an_app_ends_whose_owner_has_left() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let org = server.org(&ada).await;
+    server.join(&org, &ada, &bob, "admin").await;
+    let (app, own) = (server.app_with_rows(&ada, 0).await, server.app_with_rows(&ada, 0).await);
+    let moved = serde_json::json!({"org_id": org.rsplit_once('/').expect("a path").1});
+    let record = server.ask(&ada, reqwest::Method::PATCH, &app, moved).await.expect(200);
+    let slug = record["slug"].as_str().expect("a slug");
+    let slug = format!(">{slug}</a>");
+    let own = server.ask(&ada, GET, &own, serde_json::Value::Null).await.expect(200);
+    let own = format!(">{}</a>", own["slug"].as_str().expect("a slug"));
+    let page = server.see(&ada.human, "/account").await;
+    page.says("These are in organizations").says(&slug).hides(&own);
+    server.see(&bob.human, "/account").await.hides("These are in organizations");
+
+    let close = [("action", "close"), ("confirm_email", "ada@example.org")];
+    server.submit(&ada.human, "/account", &close).await.led_to();
+    let page = app.replace("/v1", "");
+    let seen = server.see(&bob.human, &page).await;
+    seen.says("account was deleted").says("may be destroyed with all its data");
+    let record = server.ask(&bob, GET, &app, serde_json::Value::Null).await.expect(200);
+    let end = format!("datetime=\"{}\"", record["purge_at"].as_str().expect("a time"));
+    seen.says(&end);
+    let page = server.see(&bob.human, &org.replace("/v1", "")).await;
+    page.says("may be destroyed from").says(&end);
+}

@@ -71,7 +71,10 @@ async fn links_are_made_shown_once_and_revoked() {
 
     let made = owned.submit(page, &[("action", "preview"), ("days", "1")]).await;
     made.says("/s/preview/rk_prev_");
-    let preview = made.between("name=\"preview\" value=\"", "\"");
+    // Also once that page was left.
+    let listed = owned.see(page).await;
+    listed.says("Revoke the preview link made").hides("rk_prev_");
+    let preview = listed.between("name=\"preview\" value=\"", "\"");
     let revoked = owned.submit(page, &[("action", "revoke-preview"), ("preview", &preview)]).await;
     assert_eq!(revoked.status, 303);
 

@@ -100,6 +100,11 @@ impl AccessTables {
         self.preview(*self.preview_tokens.get(hash)?)
     }
 
+    /// All previews, those that have expired and are not forgotten yet too.
+    pub(crate) fn all_previews(&self) -> Vec<Arc<Preview>> {
+        self.previews.values().cloned().collect()
+    }
+
     /// Forgets previews that have expired or were revoked; how many are left.
     pub(crate) fn forget_ended_previews(&mut self, now: Timestamp) -> usize {
         let ended: Vec<PreviewId> =

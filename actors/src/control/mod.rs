@@ -25,7 +25,7 @@ pub use draft::{Bundle, Hold};
 pub use list::{AppList, Shown};
 pub use page::PageSource;
 pub use settings::SettingsPatch;
-pub use transfers::Offer;
+pub use transfers::{Accepted, Offer};
 pub use versions::{RollBack, VersionContent};
 
 pub(crate) use create::{account_closed, too_many_apps};
@@ -38,6 +38,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 use rookery_storage::Db;
+pub use rookery_storage::transfers::Along;
 
 use crate::{domains::Domains, env::Env, registry::Apps, task::to_the_end};
 

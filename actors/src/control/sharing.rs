@@ -3,15 +3,21 @@
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    credentials::Credential,
     grants::Grant,
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
+    previews::Preview,
     principal::Caller,
 };
 use rookery_storage::{
-    StorageError, credentials, credentials::CredentialPosition, grants, grants::GrantPosition,
-    members, members::MemberPosition, previews,
+    StorageError, credentials,
+    credentials::{CredentialPosition, ListedCredential},
+    grants,
+    grants::GrantPosition,
+    members,
+    members::MemberPosition,
+    previews,
+    previews::PreviewPosition,
 };
 
 use super::Control;
@@ -58,6 +64,20 @@ impl Control {
         grants::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
     }
 
+    /// At most `limit` preview tokens that open the app now, the newest first, behind the position.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer.
+    pub async fn previews(
+        &self,
+        app: &AppHandle,
+        after: Option<PreviewPosition>,
+        limit: u32,
+    ) -> Result<Vec<Preview>> {
+        let now = self.env().clock.now();
+        previews::list(&self.db, app.id(), now, after, limit).await.map_err(Error::from)
+    }
+
     /// At most `limit` service credentials, the revoked ones too, the newest first, behind the
     /// position; without their tokens.
     ///
@@ -68,7 +88,7 @@ impl Control {
         app: &AppHandle,
         after: Option<CredentialPosition>,
         limit: u32,
-    ) -> Result<Vec<Credential>> {
+    ) -> Result<Vec<ListedCredential>> {
         credentials::list(&self.db, app.id(), after, limit).await.map_err(Error::from)
     }
 

@@ -8,7 +8,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, AppStatus},
     email::Email,
-    id::{HumanId, OrgId, TransferId},
+    id::{AppId, HumanId, OrgId, TransferId},
     principal::Caller,
     transfers::{check_addressee, no_such_offer},
 };
@@ -16,7 +16,7 @@ use rookery_storage::{
     apps,
     humans::Human,
     idempotency::Keep,
-    transfers::{self, OfferOutcome, Transfer},
+    transfers::{self, Along, OfferOutcome, Transfer},
 };
 
 use super::{Control, to_the_end, too_many_apps};
@@ -32,6 +32,19 @@ pub struct Offer {
     pub transfer: Transfer,
     /// The app's record.
     pub record: Arc<AppRecord>,
+    /// What goes over with it.
+    pub along: Along,
+}
+
+/// An app that was taken.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    /// The app, which has its new owner.
+    pub app: AppHandle,
+    /// Who owned it before.
+    pub former: HumanId,
+    /// Who offered it.
+    pub offered_by: HumanId,
 }
 
 impl Control {
@@ -57,14 +70,16 @@ impl Control {
             offered_by: by,
             created_at: self.env().clock.now(),
         };
+        let along = self.along(app.id()).await?;
         let offered = Arc::clone(&record);
         let keep = keep.of(move |transfer: &Transfer| Offer {
             transfer: transfer.clone(),
             record: Arc::clone(&offered),
+            along,
         });
         let outcome = transfers::offer(&self.db, transfer.clone(), record.owner, keep).await;
         match outcome? {
-            OfferOutcome::Offered => Ok(Offer { transfer, record }),
+            OfferOutcome::Offered => Ok(Offer { transfer, record, along }),
             OfferOutcome::Pending => Err(already_offered()),
             OfferOutcome::Moved => Err(Error::app_not_found()),
         }
@@ -75,8 +90,14 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn offer_of(&self, app: &AppHandle) -> Result<Option<Offer>> {
-        let found = self.pending_offer(app).await?;
-        Ok(found.map(|transfer| Offer { transfer, record: app.record() }))
+        let Some(transfer) = self.pending_offer(app).await? else { return Ok(None) };
+        let along = self.along(app.id()).await?;
+        Ok(Some(Offer { transfer, record: app.record(), along }))
+    }
+
+    /// What goes over with an app.
+    async fn along(&self, app: AppId) -> Result<Along> {
+        Ok(transfers::along(&self.db, app, self.env().clock.now()).await?)
     }
 
     /// The pending offer of an app. One whose account does not act as the owner any more has ended:
@@ -123,7 +144,10 @@ impl Control {
         let mut offers = Vec::with_capacity(found.len());
         for transfer in found {
             match self.apps.by_id(transfer.app).await {
-                Ok(app) => offers.push(Offer { transfer, record: app.record() }),
+                Ok(app) => {
+                    let along = self.along(app.id()).await?;
+                    offers.push(Offer { transfer, record: app.record(), along });
+                }
                 // Being destroyed, and the offer with it.
                 Err(error) if error.code == ErrorCode::AppNotFound => {}
                 Err(error) => return Err(error),
@@ -138,7 +162,7 @@ impl Control {
     /// # Errors
     /// `not_found` for an offer that is gone or somebody else's; `email_not_verified`;
     /// `account_quota_exceeded`; `soft_deleted`, `app_closed`; `unavailable`, `internal`.
-    pub async fn accept_offer(&self, human: Arc<Human>, id: TransferId) -> Result<AppHandle> {
+    pub async fn accept_offer(&self, human: Arc<Human>, id: TransferId) -> Result<Accepted> {
         let control = self.clone();
         to_the_end(async move {
             let (transfer, app) = control.offer_for(&human, id).await?;
@@ -153,23 +177,28 @@ impl Control {
             let account = env.accounts.get(human.id, &*env.store).await?;
             let acceptance =
                 Acceptance { transfer: id, offered_by: transfer.offered_by, to: human.id, account };
+            let (former, offered_by) = (app.record().owner, transfer.offered_by);
             let op = Op::App(AppOp::HandOver(acceptance));
             match app.apply(Caller::System, op).await? {
-                Reply::HandedOver(_) => Ok(app),
+                Reply::HandedOver(_) => Ok(Accepted { app, former, offered_by }),
                 other => Err(other.unexpected()),
             }
         })
         .await
     }
 
-    /// Turns an offer down: it is gone.
+    /// Turns an offer down: it is gone. What it was, and the app.
     ///
     /// # Errors
     /// `not_found`, `email_not_verified`; `unavailable`.
-    pub async fn decline_offer(&self, human: &Human, id: TransferId) -> Result<()> {
-        self.offer_for(human, id).await?;
+    pub async fn decline_offer(
+        &self,
+        human: &Human,
+        id: TransferId,
+    ) -> Result<(Transfer, AppHandle)> {
+        let declined = self.offer_for(human, id).await?;
         match transfers::end(&self.db, id).await? {
-            true => Ok(()),
+            true => Ok(declined),
             false => Err(no_such_offer()),
         }
     }

@@ -1,8 +1,9 @@
 //! `DELETE /v1/apps/:id`: into the trash.
 
+use axum::extract::State;
 use http::StatusCode;
 use rookery_actors::app::message::{AppOp, Op};
-use rookery_domain::ErrorCode;
+use rookery_domain::{ErrorCode, app::AppStatus};
 
 use crate::{
     error::ApiResult,
@@ -10,6 +11,8 @@ use crate::{
         auth::permission::{AnyState, AppOwner},
         body::{Nothing, OptionalJson},
     },
+    routes::told::{self, Deed},
+    state::AppState,
 };
 
 /// Errors of this route.
@@ -17,7 +20,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
 /// Moves an app to the trash.
 ///
-/// It can be restored until its `purge_at`. Doing it again answers the same.
+/// It can be restored until its `purge_at`. Doing it again answers the same. When somebody else than its
+/// owner does it, the owner is told by mail.
 #[utoipa::path(
     delete, path = "/v1/apps/{id}", tag = "Apps",
     params(("id" = String, Path, description = "The app's id or slug")),
@@ -25,8 +29,14 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 )]
 pub async fn delete(
     owner: AppOwner<AnyState>,
+    State(state): State<AppState>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    owner.app.apply(owner.caller, Op::App(AppOp::Delete)).await?;
+    let AppOwner { app, caller, .. } = owner;
+    let (before, by) = (app.record(), caller.account());
+    app.apply(caller, Op::App(AppOp::Delete)).await?;
+    if let (AppStatus::Live, Some(by)) = (before.status, by) {
+        told::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
+    }
     Ok(StatusCode::NO_CONTENT)
 }

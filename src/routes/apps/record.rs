@@ -47,7 +47,7 @@ pub struct AppRecordBody {
     pub migration_mode: MigrationModeBody,
     /// Whether its page may talk to any internet service.
     pub unrestricted: bool,
-    /// The custom domain that serves it.
+    /// The custom domain that serves it: the oldest of those that work.
     pub domain: Option<String>,
     /// Domains that redirect to `domain`.
     pub domain_aliases: Vec<String>,
@@ -142,6 +142,10 @@ pub struct OwnerBody {
     /// address.
     #[schema(value_type = Option<String>)]
     pub name: Option<Arc<str>>,
+    /// Its address where it is proven, in a human's own list of apps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Email)]
+    pub email: Option<Arc<str>>,
 }
 
 /// One collection in numbers.
@@ -244,7 +248,7 @@ impl AppRecordBody {
         let AppDetail { record, dormant: _, collections, totals } = detail;
         let until = record.migration_until.filter(|until| *until > state.clock.now());
         let limits = &state.config.limits;
-        let mut names = state.rooms.domains.names(record.id).into_iter().map(String::from);
+        let (domain, aliases) = state.rooms.domains.addresses(record.id);
         Self {
             id: record.id,
             url: state.app_url(record.id, &record.slug),
@@ -256,8 +260,8 @@ impl AppRecordBody {
             timezone: record.timezone.clone(),
             migration_mode: MigrationModeBody { on: until.is_some(), until },
             unrestricted: record.unrestricted,
-            domain: names.next(),
-            domain_aliases: names.collect(),
+            domain: domain.map(String::from),
+            domain_aliases: aliases.into_iter().map(String::from).collect(),
             template: None,
             owner,
             org_id: record.org,
@@ -307,7 +311,19 @@ pub fn share_url(state: &AppState, record: &AppRecord) -> Option<String> {
 /// `unavailable` while accounts are being loaded.
 pub fn owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
     let human = state.rooms.directory.human(id)?;
-    Ok(OwnerBody { id, name: human.map(|human| Directory::display_name(&human).into()) })
+    let name = human.map(|human| Directory::display_name(&human).into());
+    Ok(OwnerBody { id, name, email: None })
+}
+
+/// The same for whoever an app is shared with: a name is what somebody calls itself, so the proven
+/// address stands beside it.
+///
+/// # Errors
+/// `unavailable` while accounts are being loaded.
+pub fn identified_owner(state: &AppState, id: HumanId) -> Result<OwnerBody> {
+    let human = state.rooms.directory.human(id)?;
+    let email = human.as_ref().and_then(|human| human.proven_email()).map(Arc::from);
+    Ok(OwnerBody { email, ..owner(state, id)? })
 }
 
 /// Warnings as answers tell them.

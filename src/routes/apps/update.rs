@@ -1,8 +1,12 @@
 //! `PATCH /v1/apps/:id`: visibility, timezone, organization.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract};
 use rookery_actors::control::SettingsPatch;
-use rookery_domain::{ErrorCode, id::OrgId};
+use rookery_domain::{
+    ErrorCode,
+    app::AppRecord,
+    id::{HumanId, OrgId},
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -15,7 +19,8 @@ use crate::{
         strict::{nullable, optional_word},
     },
     openapi::ids,
-    state::AppState,
+    routes::told::{self, Deed},
+    state::{AppState, State},
 };
 
 /// Errors of this route.
@@ -43,6 +48,8 @@ impl RequestBody for UpdateApp {
 }
 
 /// Changes an app's settings.
+///
+/// When somebody else than its owner changes its organization, the owner is told by mail.
 #[utoipa::path(
     patch, path = "/v1/apps/{id}", tag = "Apps", request_body = UpdateApp,
     params(("id" = String, Path, description = "The app's id or slug")),
@@ -50,7 +57,7 @@ impl RequestBody for UpdateApp {
 )]
 pub async fn update(
     owner: AppOwner,
-    State(state): State<AppState>,
+    extract::State(state): extract::State<AppState>,
     StrictJson(body): StrictJson<UpdateApp>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
@@ -62,6 +69,21 @@ pub async fn update(
         timezone: body.timezone,
         org: body.org_id,
     };
-    state.rooms.control().set(&app, caller, patch).await?;
+    let (before, by) = (app.record(), caller.account());
+    let after = state.rooms.control().set(&app, caller, patch).await?;
+    if let (true, Some(by)) = (before.org != after.org, by) {
+        tell_of_move(&state, by, &after);
+    }
     Ok(Json(AppRecordBody::of(&state, &app).await?))
+}
+
+/// Mails the owner of `app` that `by` has changed the organization that it belongs to.
+fn tell_of_move(state: &State, by: HumanId, app: &AppRecord) {
+    let Some(org) = app.org else {
+        return told::tell(state, app.owner, by, &app.slug, Deed::MovedOut);
+    };
+    // Whoever moved it was an admin there; having left since, it does not say what it is called.
+    let found = state.rooms.directory.org(by, org);
+    let name = found.map_or_else(|_| org.to_string(), |found| found.org.name.clone());
+    told::tell(state, app.owner, by, &app.slug, Deed::MovedTo { org: &name });
 }

@@ -4,7 +4,7 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rookery_domain::{Error, ErrorCode, redirect::ReturnPath};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -41,7 +41,8 @@ pub(super) fn provider(state: &Shared) -> rookery_domain::Result<&IdentityProvid
 
 /// Begins to sign in at the identity provider (OpenID Connect, with PKCE, state and nonce).
 ///
-/// The sign-in must come back to the same browser within ten minutes.
+/// The sign-in must come back to the same browser within ten minutes. A browser may have five begun at
+/// a time, one per tab; a sixth ends the oldest.
 #[utoipa::path(
     get, path = "/v1/auth/idp", tag = "Sign-in", params(Begin),
     responses(
@@ -53,6 +54,7 @@ pub async fn begin_idp(
     _: Door,
     State(state): State<AppState>,
     Looking(looking): Looking,
+    request: HeaderMap,
     StrictQuery(query): StrictQuery<Begin>,
 ) -> ApiResult<Response> {
     let provider = provider(&state)?;
@@ -67,6 +69,6 @@ pub async fn begin_idp(
     let headers = response.headers_mut();
     let location = HeaderValue::from_str(url.as_str()).map_err(|_| Error::internal())?;
     headers.insert(header::LOCATION, location);
-    idp_cookie::set(headers, secret.expose(), state.is_https());
+    idp_cookie::begin(&request, headers, secret.expose(), state.is_https());
     Ok(response)
 }

@@ -5,10 +5,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rookery_actors::directory::SignedIn;
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_actors::directory::{IdpFlow, SignedIn};
+use rookery_domain::{Error, ErrorCode, Result, redirect::ReturnPath};
 use serde::Deserialize;
-use subtle::ConstantTimeEq as _;
 use utoipa::IntoParams;
 
 use super::idp::provider;
@@ -67,31 +66,57 @@ pub async fn finish_idp(
     if looking {
         return Ok(untouched());
     }
-    let signed_in = match finish(&state, &headers, query).await {
-        Ok(signed_in) => signed_in,
-        Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
-            return Ok(site::sign_in::refused(&state, &headers, &error.message)?);
+    let came = query.state.clone().unwrap_or_default();
+    let (mut response, secret) = match finish(&state, &headers, query).await {
+        Ok(SignedIn { secret, redirect_to, .. }) => {
+            // The grammar of a return path is ASCII without controls.
+            let location = HeaderValue::from_str(redirect_to.as_str());
+            let mut response = StatusCode::SEE_OTHER.into_response();
+            let location = location.map_err(|_| Error::internal())?;
+            response.headers_mut().insert(header::LOCATION, location);
+            (response, Some(secret))
         }
-        Err(error) => return Err(error.into()),
+        Err(Failed { error, redirect_to })
+            if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) =>
+        {
+            let page = site::sign_in::refused(&state, &headers, &error.message, &redirect_to)?;
+            (page, None)
+        }
+        Err(Failed { error, .. }) => return Err(error.into()),
     };
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let headers = response.headers_mut();
-    // The grammar of a return path is ASCII without controls.
-    let location = HeaderValue::from_str(signed_in.redirect_to.as_str());
-    headers.insert(header::LOCATION, location.map_err(|_| Error::internal())?);
-    idp_cookie::clear(headers, state.is_https());
-    session_cookie::set(headers, signed_in.secret.expose(), state.is_https());
+    idp_cookie::end(&headers, response.headers_mut(), &came, state.is_https());
+    if let Some(secret) = secret {
+        session_cookie::set(response.headers_mut(), secret.expose(), state.is_https());
+    }
     Ok(response)
 }
 
-async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn> {
-    let refused = |why: &str| Error::new(ErrorCode::Unauthorized, why);
-    let held = idp_cookie::get(headers, state.is_https());
-    let began_here =
-        |came: &&String| held.is_some_and(|held| held.as_bytes().ct_eq(came.as_bytes()).into());
+/// Why nobody was signed in, and where the sign-in was to lead, as far as that is known.
+struct Failed {
+    error: Error,
+    redirect_to: ReturnPath,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { error, redirect_to: ReturnPath::default() }
+    }
+}
+
+async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn, Failed> {
+    let began_here = |came: &&String| idp_cookie::began_here(headers, came, state.is_https());
     let came = query.state.as_ref().filter(began_here);
     let came = came.ok_or_else(|| refused("this sign-in did not begin in this browser"))?;
     let flow = state.rooms.directory.spend_idp(came).await?;
+    let redirect_to = flow.redirect_to.clone();
+    complete(state, query, flow).await.map_err(|error| Failed { error, redirect_to })
+}
+
+fn refused(why: &str) -> Error {
+    Error::new(ErrorCode::Unauthorized, why)
+}
+
+async fn complete(state: &Shared, query: Callback, flow: IdpFlow) -> Result<SignedIn> {
     if query.iss.as_ref().is_some_and(|iss| *iss != state.config.idp.issuer) {
         return Err(refused("another identity provider answers"));
     }

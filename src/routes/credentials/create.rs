@@ -181,7 +181,7 @@ pub async fn create(
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Credential(credential)) => Some(Created {
             location: format!("/v1/apps/{id}/credentials/{}", credential.id),
-            record: CredentialBody::of(credential),
+            record: CredentialBody::of(credential, None, credential.created_at),
         }),
         _ => None,
     };

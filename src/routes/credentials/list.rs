@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use rookery_domain::{ErrorCode, id::CredentialId};
+use rookery_storage::credentials::ListedCredential;
 
 use super::record::CredentialBody;
 use crate::{
@@ -34,5 +35,8 @@ pub async fn list(
     let page = query.of("/v1/apps/{id}/credentials", app.id().uuid(), &state)?;
     let after = page.after(CredentialId::from_uuid);
     let found = state.rooms.control().credentials(&app, after, page.wanted()).await?;
-    Ok(page.show(found, |one| (one.created_at, one.id.uuid()), CredentialBody::of))
+    let now = state.clock.now();
+    let place = |one: &ListedCredential| (one.credential.created_at, one.credential.id.uuid());
+    Ok(page
+        .show(found, place, |one| CredentialBody::of(&one.credential, one.previous_ends_at, now)))
 }

@@ -62,7 +62,7 @@ pub struct CredentialBody {
     /// The token, in the one answer that makes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    /// After a rotation: until when the token before works.
+    /// Until when the token before this one works, while it does: after a rotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     previous_token_expires_at: Option<Timestamp>,
@@ -83,9 +83,13 @@ pub struct CollectionRightsBody {
 }
 
 impl CredentialBody {
-    /// The record, without its token.
+    /// The record, without its token. `previous_ends_at` is when the token before ends, or has ended.
     #[must_use]
-    pub fn of(credential: &Credential) -> Self {
+    pub fn of(
+        credential: &Credential,
+        previous_ends_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Self {
         let rights = &credential.rights;
         let names = |operations: &[rookery_domain::access::Operation]| {
             operations.iter().map(|operation| operation.as_str()).collect()
@@ -108,16 +112,14 @@ impl CredentialBody {
             created_at: credential.created_at,
             updated_at: credential.updated_at,
             token: None,
-            previous_token_expires_at: None,
+            previous_token_expires_at: previous_ends_at.filter(|end| *end > now),
         }
     }
 
-    /// The record after a rotation, without the new token.
+    /// The record of a credential that the app has answered with, without its token.
     #[must_use]
-    pub fn rotated(credential: &Credential) -> Self {
-        let before = credential.tokens.iter().rev().nth(1);
-        let previous_token_expires_at = before.and_then(|token| token.expires_at);
-        Self { previous_token_expires_at, ..Self::of(credential) }
+    pub fn answered(credential: &Credential, now: Timestamp) -> Self {
+        Self::of(credential, credential.previous_ends_at(), now)
     }
 
     /// The record with its token.
@@ -140,7 +142,7 @@ pub async fn change(
 ) -> Result<CredentialBody> {
     match app.apply(caller, Op::App(AppOp::Access(op))).await {
         Ok(Reply::Access(AccessReply::Credential(credential))) => {
-            Ok(CredentialBody::of(&credential))
+            Ok(CredentialBody::answered(&credential, state.clock.now()))
         }
         Ok(other) => Err(other.unexpected()),
         Err(refused) => Err(state.rooms.control().explain_credential(app, id, refused).await),

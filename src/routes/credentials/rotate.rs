@@ -85,9 +85,10 @@ pub async fn rotate(
     let token = NewToken { hash: secret.hash().0, prefix: secret.prefix().into() };
     let overlap_s = body.overlap_s.unwrap_or(OVERLAP_S_DEFAULT);
     let op = Op::App(AppOp::Access(AccessOp::RotateCredential { id, token, overlap_s }));
-    let kept = |reply: &Reply| match reply {
+    let now = state.clock.now();
+    let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Credential(credential)) => {
-            Some(CredentialBody::rotated(credential))
+            Some(CredentialBody::answered(credential, now))
         }
         _ => None,
     };

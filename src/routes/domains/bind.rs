@@ -50,8 +50,8 @@ impl RequestBody for NewDomain {
 ///
 /// The answer names the DNS records to set: a TXT record that proves control, with a value drawn
 /// anew for each binding, and the CNAME record that leads requests here. `GET` of the same path
-/// looks for the TXT record, and with it the domain is the app's. The oldest proven domain serves
-/// the app, the others redirect to it. Before it is proven a binding keeps nobody else away;
+/// looks for the TXT record, and with it the domain is the app's. The oldest proven domain whose
+/// requests arrive serves the app, the others redirect to it. Before it is proven a binding keeps nobody else away;
 /// whoever proves control first has the name, and then it is `domain_taken` for every other app.
 /// The same domain again is `domain_exists`. An app has at most 20 domains (`conflict`).
 #[utoipa::path(
@@ -74,7 +74,7 @@ pub async fn bind(
     let shared = state.clone();
     let id = app.id();
     let shown = move |domain: &Domain| {
-        let view = DomainView { domain: domain.clone(), host: None, is_taken: false };
+        let view = DomainView::stored(domain.clone());
         let record = DomainBody::new(&custom, DomainRole::Pending, view);
         Created { location: format!("/v1/apps/{id}/domain"), record }
     };

@@ -15,7 +15,9 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::CustomDomainsNotEnabled, ErrorCode
 
 /// Shows the custom domains of an app
 ///
-/// The DNS is asked about what is not proven yet, and the edge provider about the rest, each time.
+/// The DNS is asked about what is not proven yet, and the edge provider about the rest, each time. A
+/// domain of which nobody answers is shown as it was stored last, with `refreshed: false`. A proven
+/// domain is the app's address from the answer on that says `active`, until one says otherwise.
 #[utoipa::path(
     get, path = "/v1/apps/{id}/domain", tag = "Domains", operation_id = "read_domain",
     params(("id" = String, Path, description = "The app's id or slug")),
@@ -31,5 +33,5 @@ pub async fn read(
     if found.is_empty() {
         return Err(not_found("this app has no custom domain").into());
     }
-    Ok(Json(DomainsBody::new(&custom, domains.names(owner.app.id()), found)))
+    Ok(Json(DomainsBody::new(&custom, domains.addresses(owner.app.id()), found)))
 }

@@ -13,7 +13,7 @@ use crate::{
 /// The custom domains of an app.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DomainsBody {
-    /// The one that serves the app; null while none is proven.
+    /// The one that serves the app; null while none of them works.
     domain: Option<String>,
     /// Those that redirect to it.
     aliases: Vec<String>,
@@ -33,6 +33,9 @@ pub struct DomainBody {
     role: DomainRole,
     /// How far it is.
     status: DomainStatus,
+    /// Whether this is as it is now; `false` when the DNS or the edge provider did not answer: then it
+    /// is as it was stored last.
+    refreshed: bool,
     /// The DNS records to set.
     dns_records: Vec<DnsRecord>,
     /// The state of its certificate, in the edge provider's words.
@@ -51,9 +54,9 @@ pub struct DomainBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DomainRole {
-    /// Nothing yet: control is not proven.
+    /// Nothing yet: control is not proven, or requests for it do not arrive.
     Pending,
-    /// It serves the app: the oldest that is proven.
+    /// It serves the app: the oldest of those that work.
     Serving,
     /// It redirects to the one that serves.
     Alias,
@@ -100,18 +103,22 @@ pub enum DnsPurpose {
 }
 
 impl DomainsBody {
-    /// The domains as they are now; `names` are those that are proven, the serving one first.
+    /// The domains as they are now; `addresses` are the one that serves, and those that redirect to it.
     #[must_use]
-    pub fn new(custom: &CustomDomains, names: Vec<Box<str>>, found: Vec<DomainView>) -> Self {
-        let mut names = names.into_iter().map(String::from);
-        let domain = names.next();
-        let role = |view: &DomainView| match view.domain.proven_at {
-            None => DomainRole::Pending,
-            Some(_) if domain.as_deref() == Some(view.domain.name.as_str()) => DomainRole::Serving,
-            Some(_) => DomainRole::Alias,
+    pub fn new(
+        custom: &CustomDomains,
+        (serving, aliases): (Option<Box<str>>, Vec<Box<str>>),
+        found: Vec<DomainView>,
+    ) -> Self {
+        let role = |view: &DomainView| match (view.domain.proven_at, serving.as_deref()) {
+            (Some(_), Some(serving)) if serving == view.domain.name.as_str() => DomainRole::Serving,
+            (Some(_), Some(_)) => DomainRole::Alias,
+            _ => DomainRole::Pending,
         };
-        let items = found.into_iter().map(|view| DomainBody::new(custom, role(&view), view));
-        Self { items: items.collect(), aliases: names.collect(), domain }
+        let items: Vec<_> =
+            found.into_iter().map(|view| DomainBody::new(custom, role(&view), view)).collect();
+        let aliases = aliases.into_iter().map(String::from).collect();
+        Self { items, aliases, domain: serving.map(String::from) }
     }
 }
 
@@ -119,7 +126,7 @@ impl DomainBody {
     /// A domain in this role.
     #[must_use]
     pub fn new(custom: &CustomDomains, role: DomainRole, view: DomainView) -> Self {
-        let DomainView { domain, host, is_taken } = view;
+        let DomainView { domain, host, is_taken, is_fresh } = view;
         let name = domain.name.to_string();
         let record = |kind: &str, name: String, value: String, purpose| DnsRecord {
             kind: kind.to_owned(),
@@ -141,17 +148,18 @@ impl DomainBody {
         for EdgeRecord { kind, name, value } in host.iter().flat_map(|host| host.records.clone()) {
             dns_records.push(record(&kind.to_ascii_uppercase(), name, value, DnsPurpose::Edge));
         }
-        let status = match (&host, domain.proven_at) {
+        let status = match domain.proven_at {
             _ if is_taken => DomainStatus::Taken,
-            (_, None) => DomainStatus::PendingVerification,
-            (Some(host), _) if host.is_active => DomainStatus::Active,
-            (_, Some(_)) => DomainStatus::PendingEdge,
+            None => DomainStatus::PendingVerification,
+            Some(_) if domain.serves => DomainStatus::Active,
+            Some(_) => DomainStatus::PendingEdge,
         };
         Self {
             id: domain.id,
             domain: name,
             role,
             status,
+            refreshed: is_fresh,
             dns_records,
             certificate_status: host.as_ref().and_then(|host| host.certificate.clone()),
             errors: host.map(|host| host.errors).unwrap_or_default(),

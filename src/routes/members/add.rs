@@ -10,7 +10,7 @@ use rookery_actors::app::{
 };
 use rookery_actors::{directory::Invited, task::to_the_end};
 use rookery_domain::{
-    Error, ErrorCode, Result, app::AppRecord, email::Email, idempotency::Answered,
+    Error, ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Answered,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -68,6 +68,7 @@ pub async fn add(
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let AppOwner { app, caller, .. } = owner;
+    let adder = caller.account();
     let making = Making { app: app.clone(), caller, route: "POST members".to_owned(), key };
     if let Some(kept) = making.first_answer(&body).await? {
         return Ok(again(kept));
@@ -92,13 +93,13 @@ pub async fn add(
         }),
         _ => None,
     };
-    let record = app.record();
+    let (record, by) = (app.record(), adder);
     let answer = kept.clone();
     // Who is a member hears of it, also where whoever asked does not wait for the answer.
     let made = to_the_end(async move {
         let made = making.create(Op::App(AppOp::Access(op)), &body, kept).await?;
         if let Answered::First(_) = made
-            && let Err(error) = tell(&state, &invited, &email, &record)
+            && let Err(error) = tell(&state, &invited, &email, &record, by)
         {
             // The member is there all the same; its address finds the app without the mail too.
             tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
@@ -115,8 +116,14 @@ pub async fn add(
 
 /// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this
 /// site, whatever the request says.
-fn tell(state: &Shared, invited: &Invited, email: &Email, app: &AppRecord) -> Result<()> {
-    let by = sender(state.rooms.directory.human(app.owner)?.as_deref());
+fn tell(
+    state: &Shared,
+    invited: &Invited,
+    email: &Email,
+    app: &AppRecord,
+    by: Option<HumanId>,
+) -> Result<()> {
+    let by = sender(state.rooms.directory.human(by.unwrap_or(app.owner))?.as_deref());
     if invited.has_account {
         let notice = Notice::shared(&app.slug, &by);
         state.push.tell(Addressee::Human(invited.human.id), notice);

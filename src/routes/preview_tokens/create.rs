@@ -9,16 +9,16 @@ use rookery_actors::app::{
     message::{AppOp, Op, Reply},
 };
 use rookery_domain::{
-    Error, ErrorCode, Principal, Timestamp,
+    Error, ErrorCode, Timestamp,
     expiry::Expiry,
     id::PreviewId,
     idempotency::Answered,
-    previews::Preview,
     secret::{Secret, SecretKind},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::record::PreviewBody;
 use crate::{
     error::ApiResult,
     http::{
@@ -28,7 +28,6 @@ use crate::{
         reply::Created,
         strict::whole,
     },
-    openapi::{ids, shapes::PrincipalRecord},
     routes::sharing::Making,
     state::AppState,
 };
@@ -53,40 +52,11 @@ impl RequestBody for NewPreviewBody {
     const BOUND: BodyBound = BodyBound::Small;
 }
 
-/// A preview token.
-#[derive(Clone, Serialize, ToSchema)]
-pub struct PreviewBody {
-    /// Its id.
-    #[schema(value_type = ids::PreviewId)]
-    id: PreviewId,
-    /// When it ends.
-    #[schema(value_type = String, format = DateTime)]
-    expires_at: Timestamp,
-    /// Who made it.
-    #[schema(value_type = PrincipalRecord)]
-    created_by: Principal,
-    /// When.
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    /// The token, in the one answer that makes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    /// The address that opens the app with it; shown with the token only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-}
-
-impl PreviewBody {
-    fn of(preview: &Preview) -> Self {
-        let Preview { id, expires_at, created_by, created_at, .. } = *preview;
-        Self { id, expires_at, created_by, created_at, token: None, url: None }
-    }
-}
-
 /// Makes a token by which anybody may look at a private app.
 ///
 /// Its holder reads and counts what `anyone` may, and writes nothing. Only a private app is
-/// previewed: `conflict` for any other.
+/// previewed: `conflict` for any other. It ends when it is revoked, when its time is over, when the app
+/// is not private any more, and when the app gets another owner.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/preview-tokens", tag = "Sharing", request_body = Option<NewPreviewBody>,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
@@ -117,7 +87,7 @@ pub async fn create(
         Answered::First(reply) => reply,
     };
     let Created { location, record } = kept(&reply).ok_or_else(Error::unknown_outcome)?;
-    let token = Some(secret.expose().to_owned());
-    let url = Some(format!("{url}s/preview/{}", secret.expose()));
-    Ok(Created { location, record: PreviewBody { token, url, ..record } }.into_response())
+    let url = format!("{url}s/preview/{}", secret.expose());
+    let record = record.with_token(secret.expose().to_owned(), url);
+    Ok(Created { location, record }.into_response())
 }

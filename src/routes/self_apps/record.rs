@@ -92,7 +92,7 @@ impl<'a> Shelf<'a> {
             Err(error) if error.code == ErrorCode::AppNotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let owner = record::owner(self.state, detail.record.owner)?;
+        let owner = record::identified_owner(self.state, detail.record.owner)?;
         let app = match role {
             OwnRole::Owner | OwnRole::Admin => AppRecordBody::new(self.state, detail, owner),
             OwnRole::Member => AppRecordBody::without_secrets(self.state, detail, owner),

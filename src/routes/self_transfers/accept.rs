@@ -1,6 +1,7 @@
 //! `POST /v1/self/transfers/:id/accept`: takes an offered app.
 
 use axum::{Json, extract::State};
+use rookery_actors::control::Accepted;
 use rookery_domain::{ErrorCode, id::TransferId};
 
 use crate::{
@@ -10,7 +11,10 @@ use crate::{
         body::{Nothing, OptionalJson},
         params::PathId,
     },
-    routes::apps::record::AppRecordBody,
+    routes::{
+        apps::record::AppRecordBody,
+        told::{self, Deed},
+    },
     state::AppState,
 };
 
@@ -28,7 +32,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Takes an app that is offered to the human's verified address.
 ///
 /// From the answer on the human is its owner: it and its rows count for the human's account, which
-/// must have room for them. `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
+/// must have room for them. Its preview links have ended, its members, grant links and service
+/// credentials have not. `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The offer's id")),
@@ -41,6 +46,12 @@ pub async fn accept(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let human = super::human(&state, caller.human)?;
-    let app = state.rooms.control().accept_offer(human, id).await?;
+    let Accepted { app, former, offered_by } =
+        state.rooms.control().accept_offer(human, id).await?;
+    let slug = app.record().slug.clone();
+    told::tell(&state, former, caller.human, &slug, Deed::Accepted);
+    if offered_by != former {
+        told::tell(&state, offered_by, caller.human, &slug, Deed::Accepted);
+    }
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

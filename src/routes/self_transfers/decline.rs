@@ -11,6 +11,7 @@ use crate::{
         body::{Nothing, OptionalJson},
         params::PathId,
     },
+    routes::told::{self, Deed},
     state::AppState,
 };
 
@@ -31,6 +32,8 @@ pub async fn decline(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let human = super::human(&state, caller.human)?;
-    state.rooms.control().decline_offer(&human, id).await?;
+    let (offer, app) = state.rooms.control().decline_offer(&human, id).await?;
+    let slug = app.record().slug.clone();
+    told::tell(&state, offer.offered_by, caller.human, &slug, Deed::Declined);
     Ok(StatusCode::NO_CONTENT)
 }

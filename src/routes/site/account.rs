@@ -14,11 +14,12 @@ use super::{
     desk::Desk,
     fields::{Fields, unknown_action},
     frame::{Frame, Section},
+    home::Any,
     notice::{Notice, or_again},
     orgs::Org,
     paging::{ITEMS_MAX, Pager, Trail},
     posted::Posted,
-    records::List,
+    records::{App, List},
     see_other,
     words::At,
 };
@@ -45,6 +46,10 @@ struct Session {
     expires_at: At,
 }
 
+/// Pages of apps that are looked through for those in organizations; an account has one, unless its
+/// limits were raised or very much is shared with it.
+const APP_PAGES_MAX: usize = 5;
+
 #[derive(Template)]
 #[template(path = "site/account.html")]
 struct AccountPage {
@@ -54,6 +59,8 @@ struct AccountPage {
     pager: Pager,
     /// What a form that was refused held.
     typed: Fields,
+    /// The human's apps that are in organizations, which end with the account.
+    shared_apps: Vec<App>,
     /// With which a browser asks to be told things.
     push_key: String,
 }
@@ -153,6 +160,25 @@ fn signed_out(desk: &Desk, to: &str) -> ApiResult<Response> {
     Ok(response)
 }
 
+/// The human's own apps that are in organizations. Whoever is in none has none to be asked for.
+async fn apps_in_orgs(desk: &Desk) -> ApiResult<Vec<App>> {
+    let orgs = desk.api.get::<List<Any>>("/v1/orgs?limit=1").await?;
+    let mut found = Vec::new();
+    if orgs.items.is_empty() {
+        return Ok(found);
+    }
+    let mut cursor = String::new();
+    for _ in 0..APP_PAGES_MAX {
+        let path = format!("/v1/self/apps?limit=200{cursor}");
+        let page = desk.api.get::<List<App>>(&path).await?;
+        let is_ones_own = |app: &App| app.role.as_deref() == Some("owner") && app.org_id.is_some();
+        found.extend(page.items.into_iter().filter(is_ones_own));
+        let Some(next) = page.next_cursor else { break };
+        cursor = format!("&cursor={next}");
+    }
+    Ok(found)
+}
+
 async fn view(
     desk: &Desk,
     status: StatusCode,
@@ -161,10 +187,11 @@ async fn view(
 ) -> ApiResult<Response> {
     let trail = Trail::of(desk, "sessions");
     let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
-    let (profile, sessions, push) = tokio::try_join!(
+    let (profile, sessions, push, shared_apps) = tokio::try_join!(
         desk.api.get::<Profile>("/v1/self/profile"),
         desk.api.get::<List<Session>>(&sessions),
         desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
+        apps_in_orgs(desk),
     )?;
     let frame = desk.frame(Section::Account).with(notice);
     let page = AccountPage {
@@ -173,6 +200,7 @@ async fn view(
         pager: trail.pager("sessions", "/account", sessions.next_cursor),
         sessions: sessions.items,
         typed,
+        shared_apps,
         push_key: push.public_key,
     };
     Ok(desk.page(status, &page)?)

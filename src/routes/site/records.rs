@@ -73,6 +73,12 @@ impl App {
         self.role.as_deref() != Some("member")
     }
 
+    /// From when on it may be destroyed with its data, being closed for good: its owner's account was.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<&At> {
+        self.purge_at.as_ref().filter(|_| self.status == "closed")
+    }
+
     /// What it does, in a word.
     #[must_use]
     pub fn state(&self) -> &'static str {
@@ -100,6 +106,9 @@ impl App {
 pub struct Owner {
     /// Its name.
     pub name: Option<String>,
+    /// Its address where it is proven, in the human's own lists.
+    #[serde(default)]
+    pub email: Option<String>,
 }
 
 /// A collection in numbers.

@@ -140,20 +140,21 @@ pub async fn submit(
     Ok(show(&state, StatusCode::OK, &page)?)
 }
 
-/// The page for who could not be signed in.
+/// The page for who could not be signed in; the next try leads to `path`.
 pub(in crate::routes) fn refused(
     state: &Shared,
     headers: &HeaderMap,
     why: &str,
+    path: &ReturnPath,
 ) -> Result<Response> {
     let why = Some(notice::sentence(why));
-    ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), &ReturnPath::default(), why)
+    ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), path, why)
 }
 
 /// The page of a mailed link that is not good, where another one can be asked for. It is the same
 /// whether the link was used, has expired or never was.
 pub(super) fn dead_link(state: &Shared, headers: &HeaderMap) -> Result<Response> {
-    refused(state, headers, DEAD_LINK)
+    refused(state, headers, DEAD_LINK, &ReturnPath::default())
 }
 
 /// The same once such a link was followed. Whoever is signed in has come back to a page that it was

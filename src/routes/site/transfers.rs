@@ -13,7 +13,7 @@ use super::{
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
     posted::Posted,
     records::List,
-    words::At,
+    words::{At, Count},
 };
 use crate::error::{self, ApiResult};
 
@@ -38,6 +38,7 @@ struct Offer {
     id: TransferId,
     app: OfferedApp,
     offered_by: OfferedBy,
+    comes_with: ComesWith,
     created_at: At,
 }
 
@@ -50,6 +51,23 @@ struct OfferedApp {
 #[derive(Deserialize)]
 struct OfferedBy {
     name: Option<String>,
+    /// Its address, where it is proven.
+    email: Option<String>,
+}
+
+/// What goes over with the app.
+#[derive(Deserialize)]
+struct ComesWith {
+    members: Count,
+    grant_links: Count,
+    service_credentials: Count,
+}
+
+impl ComesWith {
+    /// Whether nobody but the owner has any right in the app.
+    const fn is_nothing(&self) -> bool {
+        self.members.0 == 0 && self.grant_links.0 == 0 && self.service_credentials.0 == 0
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,12 +1,12 @@
 //! `POST /v1/apps/:id/transfer`: offers an app to an address.
 
 use axum::{extract::State, response::Response};
-use rookery_actors::{Directory, control::Offer};
+use rookery_actors::control::Offer;
 use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::record::TransferBody;
+use super::record::{OfferedBy, TransferBody};
 use crate::{
     error::ApiResult,
     http::{
@@ -17,6 +17,7 @@ use crate::{
     },
     mail::{Letter, sender},
     push::{Addressee, Notice},
+    routes::told::{self, Deed},
     state::AppState,
 };
 
@@ -42,8 +43,9 @@ impl RequestBody for NewTransfer {
 /// then, or until it is declined or withdrawn. An app has one pending offer at most: `conflict`.
 /// With the acceptance everything of the app goes over at once: it counts for the new account,
 /// leaves its organization, and the former owner is a stranger to it. `unrestricted` is turned off:
-/// it was the former owner's word. Its members, links and credentials stay, for the new owner to look
-/// through.
+/// it was the former owner's word. Its members, grant links and service credentials stay, for the new
+/// owner to look through; `comes_with` counts them. Preview links end. The app's owner is told by mail
+/// when somebody else offers the app, and so is whoever offers it when it is accepted or declined.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/transfer", tag = "Transfers", request_body = NewTransfer,
     params(("id" = String, Path, description = "The app's id or slug"), IdempotencyKey),
@@ -62,11 +64,10 @@ pub async fn create(
     // The permission lets nobody through who acts for no account.
     let by = caller.account().ok_or_else(Error::app_not_found)?;
     let offers = state.rooms.directory.human(by)?;
-    let (shared, name) =
-        (state.clone(), offers.as_ref().map(|human| Directory::display_name(human)));
+    let (shared, offered_by) = (state.clone(), OfferedBy::of(by, offers.as_deref()));
     let shown = move |offer: &Offer| Created {
         location: format!("/v1/apps/{}/transfer", offer.record.id),
-        record: TransferBody::new(&shared, offer, name.clone()),
+        record: TransferBody::new(&shared, offer, offered_by.clone()),
     };
     let shared = state.clone();
     let make = move |keep| async move {
@@ -85,6 +86,7 @@ pub async fn create(
         if shared.mailer.admits_notice(&email) {
             place.send(&email, letter);
         }
+        told::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
         shared.push.tell(Addressee::Holder(email), Notice::offered(&slug, &by_name));
         Ok(offer)
     };

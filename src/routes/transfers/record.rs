@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use rookery_actors::{Directory, control::Offer};
+use rookery_actors::{
+    Directory,
+    control::{Along, Offer},
+    directory::Human,
+};
 use rookery_domain::{
     Timestamp,
     id::{AppId, HumanId, TransferId},
@@ -28,6 +32,8 @@ pub struct TransferBody {
     pub email: String,
     /// The account that offers it.
     pub offered_by: OfferedBy,
+    /// What goes over with the app and goes on working in others' hands.
+    pub comes_with: ComesWith,
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -52,8 +58,37 @@ pub struct OfferedBy {
     /// The human.
     #[schema(value_type = ids::HumanId)]
     pub id: HumanId,
-    /// Its name, as others are shown it.
+    /// Its name, as others are shown it: one that it has chosen itself.
     pub name: Option<String>,
+    /// Its address; null unless it is proven.
+    #[schema(format = Email)]
+    pub email: Option<String>,
+}
+
+impl OfferedBy {
+    /// The account `id`, which is this human's.
+    #[must_use]
+    pub fn of(id: HumanId, human: Option<&Human>) -> Self {
+        let email = human.and_then(Human::proven_email).map(str::to_owned);
+        Self { id, name: human.map(Directory::display_name), email }
+    }
+}
+
+/// What goes over with an offered app. Preview links are not among it: they end.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct ComesWith {
+    /// Members.
+    pub members: u64,
+    /// Grant links that have not ended.
+    pub grant_links: u64,
+    /// Service credentials that are not revoked.
+    pub service_credentials: u64,
+}
+
+impl From<Along> for ComesWith {
+    fn from(Along { members, grants, credentials }: Along) -> Self {
+        Self { members, grant_links: grants, service_credentials: credentials }
+    }
 }
 
 impl TransferBody {
@@ -63,12 +98,14 @@ impl TransferBody {
     /// `unavailable`, while accounts are being loaded.
     pub fn of(state: &State, offer: &Offer) -> rookery_domain::Result<Self> {
         let human = state.rooms.directory.human(offer.transfer.offered_by)?;
-        Ok(Self::new(state, offer, human.map(|human| Directory::display_name(&human))))
+        let by = OfferedBy::of(offer.transfer.offered_by, human.as_deref());
+        Ok(Self::new(state, offer, by))
     }
 
-    /// The record of `offer`, which the human of this name makes, as others are shown it.
+    /// The record of `offer`, which this account makes.
     #[must_use]
-    pub fn new(state: &State, Offer { transfer, record }: &Offer, name: Option<String>) -> Self {
+    pub fn new(state: &State, offer: &Offer, offered_by: OfferedBy) -> Self {
+        let Offer { transfer, record, along } = offer;
         Self {
             id: transfer.id,
             status: "pending",
@@ -78,7 +115,8 @@ impl TransferBody {
                 url: state.app_url(record.id, &record.slug),
             },
             email: transfer.email.clone(),
-            offered_by: OfferedBy { id: transfer.offered_by, name },
+            offered_by,
+            comes_with: (*along).into(),
             created_at: transfer.created_at,
         }
     }

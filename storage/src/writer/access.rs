@@ -76,15 +76,23 @@ const TOKEN: &str = "insert into credential_tokens (hash, app_id, credential, pr
 /// Everything that a group changes of its app's permissions.
 pub(super) fn statements(group: &Group) -> Result<Vec<Bound>, Failure> {
     let mut bound = Vec::new();
+    let mut revoked_previews = false;
     for write in &group.access {
         match write {
             AccessWrite::Member { member: one, removed_at } => {
                 member(&mut bound, group.app, one, *removed_at);
             }
             AccessWrite::Grant(one) => grant(&mut bound, group.app, one),
-            AccessWrite::Preview(one) => preview(&mut bound, group.app, one),
+            AccessWrite::Preview(one) => {
+                preview(&mut bound, group.app, one);
+                revoked_previews |= one.revoked_at.is_some();
+            }
             AccessWrite::Credential(one) => credential(&mut bound, group.app, one)?,
         }
+    }
+    // Once, however many a change of the app ends.
+    if revoked_previews {
+        bound.push(Bound::new(REVOKED_PREVIEWS, args![group.app, REVOKED_KEPT_MAX]));
     }
     Ok(bound)
 }
@@ -132,11 +140,9 @@ fn preview(bound: &mut Vec<Bound>, app: AppId, one: &Preview) {
             one.revoked_at,
         ],
     ));
-    bound.push(if one.revoked_at.is_some() {
-        Bound::new(REVOKED_PREVIEWS, args![app, REVOKED_KEPT_MAX])
-    } else {
-        Bound::new(ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX])
-    });
+    if one.revoked_at.is_none() {
+        bound.push(Bound::new(ENDED_PREVIEWS, args![app, PREVIEWS_KEPT_MAX]));
+    }
 }
 
 fn credential(bound: &mut Vec<Bound>, app: AppId, one: &Credential) -> Result<(), Failure> {

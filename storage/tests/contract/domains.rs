@@ -35,6 +35,7 @@ fn domain(app: AppId, name: &str, at: i64) -> Domain {
         edge_id: None,
         created_at: NOW.plus_seconds(at),
         proven_at: None,
+        serves: false,
     }
 }
 

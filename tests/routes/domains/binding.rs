@@ -133,9 +133,9 @@ async fn a_domain_is_bound_then_proven_then_ready() {
     }
     here.publish(&made);
     let shown = here.read(&owner, &app).await.expect(200);
-    assert_eq!(shown["domain"], "www.example.com");
+    assert_eq!(shown["domain"], Value::Null, "requests do not arrive there yet");
     let item = &shown["items"][0];
-    assert_eq!((&item["role"], &item["status"]), (&json!("serving"), &json!("pending_edge")));
+    assert_eq!((&item["role"], &item["status"]), (&json!("pending"), &json!("pending_edge")));
     assert_eq!(item["errors"], json!(["no CNAME yet"]));
     assert_eq!(item["certificate_status"], "pending");
     assert_eq!(item["verified_at"], "2026-01-31T12:00:00.000Z");
@@ -205,7 +205,7 @@ async fn each_binding_is_proven_anew() {
     }
     here.publish(&third);
     let shown = here.read(&other, &theirs).await.expect(200);
-    assert_eq!(shown["items"][0]["role"], "serving");
+    assert_eq!(shown["items"][0]["status"], "pending_edge");
 }
 
 #[tokio::test]
@@ -226,19 +226,19 @@ async fn of_many_apps_that_prove_a_name_at_once_one_has_it() {
     let reads = apps.iter().map(|(owner, app)| here.read(owner, app));
     let shown: Vec<_> =
         futures::future::join_all(reads).await.iter().map(|answer| answer.expect(200)).collect();
-    let serving = |shown: &Value| shown["items"][0]["role"] == "serving";
-    assert_eq!(shown.iter().filter(|one| serving(one)).count(), 1, "{shown:?}");
+    let has_it = |shown: &Value| shown["items"][0]["status"] == "pending_edge";
+    assert_eq!(shown.iter().filter(|one| has_it(one)).count(), 1, "{shown:?}");
     let taken = shown.iter().filter(|one| one["items"][0]["status"] == "taken").count();
     assert_eq!(taken, 7, "{shown:?}");
     assert_eq!(here.outside.hosts(), [name]);
-    let winner = shown.iter().position(serving).expect("a winner");
+    let winner = shown.iter().position(has_it).expect("a winner");
     let (late, late_app) = &apps[(winner + 1) % 8];
     let another = here.server.deploy(late, json!({})).await;
     here.bind(late, &another, name).await.error(ErrorCode::DomainTaken);
     // When it goes, the next may have it.
     let (owner, app) = &apps[winner];
     assert_eq!(here.remove(owner, app, None).await.status, 204);
-    assert!(serving(&here.read(late, late_app).await.expect(200)));
+    assert!(has_it(&here.read(late, late_app).await.expect(200)));
 }
 
 #[tokio::test]
@@ -280,20 +280,28 @@ async fn a_provider_that_fails_changes_nothing_and_its_token_stays_here() {
     let app = here.server.deploy(&owner, json!({})).await;
     let made = here.bind(&owner, &app, "www.example.com").await.expect(201);
     here.publish(&made);
+    assert_eq!(made["refreshed"], true, "nobody had to be asked");
     for status in [500, 403, 401, 429] {
         here.outside.fail(Some(status));
-        let failed = here.read(&owner, &app).await;
-        failed.error(ErrorCode::Unavailable);
+        let stored = here.read(&owner, &app).await;
+        let item = &stored.expect(200)["items"][0];
+        assert_eq!((&item["status"], &item["refreshed"]), (&json!("pending_edge"), &json!(false)));
         assert!(
-            !failed.text.contains(TOKEN) && !failed.text.contains("/zones/"),
+            !stored.text.contains(TOKEN) && !stored.text.contains("/zones/"),
             "{}",
-            failed.text
+            stored.text
         );
     }
     here.outside.fail(None);
+    here.read(&owner, &app).await.expect(200);
+    here.outside.activate();
     assert_eq!(here.read(&owner, &app).await.expect(200)["domain"], "www.example.com");
     here.outside.fail(Some(500));
     here.remove(&owner, &app, None).await.error(ErrorCode::Unavailable);
+    let stored = here.read(&owner, &app).await.expect(200);
+    let item = &stored["items"][0];
+    assert_eq!((&item["status"], &item["refreshed"]), (&json!("active"), &json!(false)));
+    assert_eq!(stored["domain"], "www.example.com", "what serves goes on");
     here.outside.fail(None);
     assert_eq!(here.read(&owner, &app).await.expect(200)["domain"], "www.example.com");
     assert_eq!(here.remove(&owner, &app, Some(&encoded("www.example.com"))).await.status, 204);

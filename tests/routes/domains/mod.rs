@@ -62,9 +62,16 @@ impl Hosted {
         self.outside.set_txt(text("name"), text("value"));
     }
 
-    /// Binds a domain and proves control over it.
-    pub async fn proven(&self, owner: &Owner, app: &App, domain: &str) {
+    /// Binds a domain and proves control over it; the edge provider is not ready yet.
+    pub async fn proven_only(&self, owner: &Owner, app: &App, domain: &str) {
         self.publish(&self.bind(owner, app, domain).await.expect(201));
+        self.read(owner, app).await.expect(200);
+    }
+
+    /// Binds a domain, proves control over it and sees it work.
+    pub async fn proven(&self, owner: &Owner, app: &App, domain: &str) {
+        self.proven_only(owner, app, domain).await;
+        self.outside.activate();
         self.read(owner, app).await.expect(200);
     }
 

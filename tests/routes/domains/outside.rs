@@ -86,6 +86,13 @@ impl Outside {
         }
     }
 
+    /// The edge provider does not hand requests on any more.
+    pub fn deactivate(&self) {
+        for (_, is_active) in self.world.lock().expect("the world").hosts.values_mut() {
+            *is_active = false;
+        }
+    }
+
     /// The edge provider answers this from now on.
     pub fn fail(&self, status: Option<u16>) {
         self.world.lock().expect("the world").fault = status;

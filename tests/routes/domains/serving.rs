@@ -226,3 +226,54 @@ async fn a_manifest_that_is_sent_does_not_name_the_apps_domains() {
         deploy("?dry_run=true", naming("externalHosts", entry)).await.expect(200);
     }
 }
+
+#[tokio::test]
+async fn an_app_is_told_to_be_at_a_domain_only_while_that_works() {
+    let here = Hosted::start().await;
+    let owner = here.server.owner("ann").await;
+    let body = json!({"html": HTML});
+    let app = here.server.deploy(&owner, body).await;
+    let own = app.record["url"].as_str().expect("an address").to_owned();
+    let (first, second) = ("www.example.com", "shop.example.org");
+    let record = async || here.server.get_as(&owner, &app.path("")).await.expect(200);
+    let signs_in_at = async || {
+        let path = format!("/authorize?app={}", app.slug);
+        let request = here.server.request(Method::GET, &path);
+        let request = request.header("cookie", format!("service_session={}", owner.session));
+        let page = Answer::of(request).await;
+        format!("{} {:?} {}", page.status, page.headers.get("location"), page.text)
+    };
+    here.proven_only(&owner, &app, first).await;
+    let shown = record().await;
+    assert_eq!((&shown["url"], &shown["domain"]), (&json!(own), &Value::Null));
+    assert_eq!(shown["domain_aliases"], json!([]));
+    let way = signs_in_at().await;
+    assert!(way.contains(&own) && !way.contains(first), "{way}");
+    assert_eq!(here.visit(first, "/s/sdk.js").await.status, 200, "what arrives is served");
+
+    here.outside.activate();
+    here.read(&owner, &app).await.expect(200);
+    assert_eq!(record().await["domain"], first);
+    assert!(signs_in_at().await.contains(first));
+    here.server.state().clock.set(START.plus_seconds(1));
+    here.proven(&owner, &app, second).await;
+    assert_eq!(record().await["domain_aliases"], json!([second]));
+
+    // Known not to work any more: the next that works is the address, then the app's own name.
+    for (id, (name, is_active)) in &mut here.outside.world.lock().expect("the world").hosts {
+        assert!(id.starts_with("host"));
+        *is_active = name != first;
+    }
+    here.read(&owner, &app).await.expect(200);
+    let shown = record().await;
+    assert_eq!((&shown["domain"], &shown["domain_aliases"]), (&json!(second), &json!([first])));
+    here.outside.deactivate();
+    here.read(&owner, &app).await.expect(200);
+    assert_eq!(record().await["url"], own);
+    // And after a restart as before.
+    let Hosted { server, outside } = here;
+    outside.activate();
+    let here = Hosted { server: server.restart().await, outside };
+    let record = here.server.get_as(&owner, &app.path("")).await.expect(200);
+    assert_eq!(record["domain"], Value::Null, "nobody has looked");
+}

@@ -2,9 +2,11 @@
 //! does with them, and races.
 
 mod accepted;
+mod along;
 mod offers;
 mod page;
 mod races;
+mod told;
 
 use reqwest::Method;
 use serde_json::{Value, json};

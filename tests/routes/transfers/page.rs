@@ -71,3 +71,22 @@ async fn the_form_comes_from_the_site_and_says_what_it_means() {
     assert_eq!(Answer::of(decide(&server, &bob, &wrong, "accept")).await.status, 400);
     assert_eq!(server.owner_of(&app, &ada).await, ada.id);
 }
+
+#[tokio::test]
+async fn a_name_that_looks_like_an_address_stands_beside_the_proven_one() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let name = serde_json::json!({"name": "ann@x.test"});
+    server.ask(&ada, reqwest::Method::PATCH, "/v1/self/profile", name).await.expect(200);
+    let app = server.app_with_rows(&ada, 0).await;
+    let offer = server.offer(&ada, &app, &bob).await;
+    assert_eq!(offer["offered_by"]["email"], ada.human.email);
+    server.see(&bob.human, "/transfers").await.says("by ann@x.test (ada@example.org)");
+    let mail = server.mails(&bob.human.email).await[0]["text"].as_str().unwrap().to_owned();
+    assert!(mail.contains("ada@example.org offers") && !mail.contains("ann@x.test"), "{mail}");
+    // And where apps are listed that others share.
+    assert_eq!(server.decide(&bob, &offer, "decline").await.status, 204);
+    let member = serde_json::json!({"email": bob.human.email});
+    server.ask(&ada, POST, &format!("{app}/members"), member).await.expect(201);
+    server.see(&bob.human, "/").await.says("by ann@x.test (ada@example.org)");
+}

@@ -286,6 +286,13 @@ impl Decision<'_> {
 
     pub(super) fn write_record(&mut self, write: AppWrite) -> Arc<AppRecord> {
         let record = Arc::new(write.record.clone());
+        let before = &self.working.root.record;
+        let is_private = |record: &AppRecord| record.visibility == Visibility::Private;
+        // Previews are of a private app, and in its owner's name: what either was over for does not
+        // come back with it.
+        if is_private(before) && !is_private(&record) || before.owner != record.owner {
+            self.end_previews();
+        }
         self.working.open.write_app(write);
         if record.timezone != self.working.root.record.timezone {
             let zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);

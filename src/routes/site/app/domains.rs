@@ -34,6 +34,7 @@ struct Domain {
     domain: String,
     role: String,
     status: String,
+    refreshed: bool,
     dns_records: Vec<Record>,
     certificate_status: Option<String>,
     errors: Vec<String>,

@@ -47,9 +47,20 @@ impl Decision<'_> {
     pub(super) fn revoke_preview(&mut self, id: PreviewId) -> Result<AccessReply> {
         let preview = self.tables().preview(id).cloned();
         let preview = preview.ok_or_else(|| not_found("preview token"))?;
-        self.tables_mut().remove_preview(id);
-        let revoked = Preview { revoked_at: Some(self.now), ..Preview::clone(&preview) };
-        self.write_access(AccessWrite::Preview(Arc::new(revoked)));
+        self.end_preview(&preview);
         Ok(AccessReply::Gone)
+    }
+
+    /// Revokes every preview token of the app: it is nobody's to be shown by them any more.
+    pub(in crate::app) fn end_previews(&mut self) {
+        for preview in self.tables().all_previews() {
+            self.end_preview(&preview);
+        }
+    }
+
+    fn end_preview(&mut self, preview: &Preview) {
+        self.tables_mut().remove_preview(preview.id);
+        let revoked = Preview { revoked_at: Some(self.now), ..preview.clone() };
+        self.write_access(AccessWrite::Preview(Arc::new(revoked)));
     }
 }

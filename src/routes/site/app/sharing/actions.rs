@@ -25,8 +25,6 @@ use crate::{
 /// What was made, with its secret unless it was made before.
 #[derive(Deserialize)]
 struct Record {
-    #[serde(default)]
-    id: String,
     url: Option<String>,
     token: Option<String>,
 }
@@ -45,10 +43,7 @@ pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -
         Ok(Ended::Shown(made)) => {
             let (once, notice) = match made {
                 Made::Now(once) => (Some(once), None),
-                // A preview is not listed: its button is still of use.
-                Made::Before(once) => {
-                    (once.preview.is_some().then_some(once), Some(Notice::made_before()))
-                }
+                Made::Before(_) => (None, Some(Notice::made_before())),
             };
             let said = Said { once, notice, ..Said::default() };
             return desk.answer(view(&desk, &id, StatusCode::OK, said).await);
@@ -72,6 +67,7 @@ fn refusal(error: &Error, fields: &Fields) -> Notice {
         "revoke-grant" => ("grants", &[]),
         // That part is there for a private app only.
         "preview" => ("", &["days"]),
+        "revoke-preview" => ("", &[]),
         "credential" => ("credentials", &["name", "collection", "operation"]),
         "rotate-credential" | "pause-credential" | "resume-credential" | "revoke-credential" => {
             ("credentials", &[])
@@ -133,7 +129,6 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
                 title: "The grant link",
                 text: "Whoever opens it has the role, until you revoke it. It is shown this once.",
                 secret: record.url,
-                preview: None,
             })))
         }
         "revoke-grant" => {
@@ -150,7 +145,6 @@ async fn links(desk: &Desk, id: &str, fields: &Fields) -> ApiResult<Ended> {
                 title: "The preview link",
                 text: "Whoever opens it reads what anyone may, and writes nothing. It is shown this once.",
                 secret: record.url,
-                preview: Some(record.id),
             })))
         }
         "revoke-preview" => {
@@ -210,7 +204,6 @@ fn shown_token(title: &'static str, made: Made<Record>) -> Ended {
         title,
         text: "For a program: it goes into the header Authorization, after Bearer. It is shown this once.",
         secret: record.token,
-        preview: None,
     }))
 }
 

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
 
-use super::records::{Credential, Grant, Member, Offer, Once, Role};
+use super::records::{Credential, Grant, Member, Offer, Once, Preview, Role};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -38,6 +38,8 @@ struct SharingPage {
     roles: Vec<Role>,
     grants: Vec<Grant>,
     more_grants: Pager,
+    previews: Vec<Preview>,
+    more_previews: Pager,
     credentials: Vec<Credential>,
     more_credentials: Pager,
     offer: Option<Offer>,
@@ -79,18 +81,20 @@ pub(super) async fn view(
     Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
     let (frame, place) = Place::of_owner(desk, id, Tab::Sharing).await?;
-    let trails = ["members", "grants", "credentials"].map(|list| Trail::of(desk, list));
+    let trails = ["members", "grants", "credentials", "previews"].map(|list| Trail::of(desk, list));
     let list = |trail: &Trail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
     let members = list(&trails[0], "members");
     let grants = list(&trails[1], "grants");
     let credentials = list(&trails[2], "credentials");
+    let previews = list(&trails[3], "preview-tokens");
     let (roles, offer) =
         (format!("/v1/apps/{id}/roles?limit=200"), format!("/v1/apps/{id}/transfer"));
     let api = &desk.api;
-    let (members, roles, grants, credentials, offer) = tokio::try_join!(
+    let (members, roles, grants, previews, credentials, offer) = tokio::try_join!(
         api.get::<List<Member>>(&members),
         api.get::<List<Role>>(&roles),
         api.get::<List<Grant>>(&grants),
+        api.get::<List<Preview>>(&previews),
         api.get::<List<Credential>>(&credentials),
         api.get_if_allowed::<Offer>(&offer),
     )?;
@@ -103,6 +107,8 @@ pub(super) async fn view(
         roles: roles.items,
         more_grants: trails[1].pager("grant links", &here, grants.next_cursor),
         grants: grants.items,
+        more_previews: trails[3].pager("previews", &here, previews.next_cursor),
+        previews: previews.items,
         more_credentials: trails[2].pager("credentials", &here, credentials.next_cursor),
         credentials: credentials.items,
         offer,

@@ -64,6 +64,17 @@ pub struct Grant {
     pub expires_at: Option<At>,
 }
 
+/// A preview link.
+#[derive(Deserialize)]
+pub struct Preview {
+    /// Its id.
+    pub id: String,
+    /// When it was made.
+    pub created_at: At,
+    /// When it ends.
+    pub expires_at: At,
+}
+
 /// A service credential.
 #[derive(Deserialize)]
 pub struct Credential {
@@ -83,6 +94,9 @@ pub struct Credential {
     pub operations: Vec<String>,
     /// `own` or `all`.
     pub scope: String,
+    /// Until when the token before works.
+    #[serde(default)]
+    pub previous_token_expires_at: Option<At>,
 }
 
 /// What a credential may do in a collection.
@@ -137,6 +151,4 @@ pub struct Once {
     pub text: &'static str,
     /// The secret, unless it was shown before.
     pub secret: Option<String>,
-    /// A preview's id, by which it is revoked: previews are not listed.
-    pub preview: Option<String>,
 }
