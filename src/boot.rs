@@ -76,7 +76,12 @@ impl CommitThreads {
     }
 
     /// Starts the commit writer, on these threads where it has none of its own.
-    fn writer(&self, db: &Db, epoch: Epoch, options: WriterOptions) -> Result<Writer, StorageError> {
+    fn writer(
+        &self,
+        db: &Db,
+        epoch: Epoch,
+        options: WriterOptions,
+    ) -> Result<Writer, StorageError> {
         let _here = self.0.as_ref().map(tokio::runtime::Runtime::enter);
         Writer::start(db, epoch, options)
     }

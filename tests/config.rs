@@ -23,7 +23,8 @@ fn the_documented_defaults_are_the_rules_own() {
     let config = load(&[]).unwrap();
     assert_eq!(config.limits, Limits::default());
     let hosts = AppHosts::Below("localhost".to_owned());
-    assert_eq!(boot::runtime(&config, hosts), RuntimeOptions::default());
+    let shown = |options: RuntimeOptions| format!("{options:#?}");
+    assert_eq!(shown(boot::runtime(&config, hosts)), shown(RuntimeOptions::default()));
     assert_eq!(config.log.level, config::Log::LEVEL_AS_SHIPPED);
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.ops.listen.to_string(), "127.0.0.1:8081");

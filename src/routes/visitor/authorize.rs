@@ -13,6 +13,7 @@ use super::see_other;
 use crate::{
     error::{ApiError, ApiResult},
     http::{
+        accept::is_navigation,
         auth::permission::{HumanSession, OptionalHuman},
         looking::{Looking, untouched},
         params::PageQuery,
@@ -20,7 +21,6 @@ use crate::{
     },
     pages::{
         origin::HostMatch,
-        paths::is_navigation,
         shell::{Shell, page_headers, render},
         site::ContinuePage,
     },
