@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
+    future::{Future as _, poll_fn},
     ops::Bound,
+    pin::pin,
     sync::{Arc, Weak},
 };
 
@@ -139,14 +141,13 @@ impl Shards {
         birth: Birth,
     ) -> Result<ActorRef<Message>, SpawnErr> {
         let supervisor = self.of(app).actor.get_cell();
-        let spawned = Actor::spawn_linked(None, actor, birth, supervisor);
-        let (actor, _) = match &self.threads {
-            Some(threads) => {
-                let ended = threads.spawn(spawned).await;
-                ended.map_err(|error| SpawnErr::StartupFailed(error.into()))?
-            }
-            None => spawned.await,
-        }?;
+        let mut spawned = pin!(Actor::spawn_linked(None, actor, birth, supervisor));
+        // Started here, so that a wake waits for no other thread; what it spawns runs there.
+        let spawned = poll_fn(|cx| {
+            let _there = self.threads.as_ref().map(Handle::enter);
+            spawned.as_mut().poll(cx)
+        });
+        let (actor, _) = spawned.await?;
         Ok(actor)
     }
 
