@@ -1,15 +1,26 @@
 //! Sixty-four at once, again and again: exactly as many win as may.
 
+use std::{
+    future::Future as _,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
 use futures::{FutureExt as _, future::join_all};
 use reqwest::Method;
-use rookery_domain::ErrorCode;
+use rookery_actors::app::message::{AppOp, Op};
+use rookery_domain::{ErrorCode, principal::Caller};
 use serde_json::json;
+use tokio::task::unconstrained;
 
 use super::rows::{OWNER, Rows};
 use crate::harness::{Answer, TestServer, rounds};
 
 /// How often a race is run: what shows only now and then gets its chance within a few seconds.
 const ROUNDS: usize = 40;
+/// How long a commit may take at most.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
     let won = answers.iter().filter(|answer| answer.status == status).count();
@@ -17,6 +28,24 @@ fn won(answers: &[Answer], status: u16, code: ErrorCode) -> usize {
         loser.error(code);
     }
     won
+}
+
+#[tokio::test]
+async fn a_commit_waits_for_no_connection() {
+    let rows = Rows::start().await;
+    rows.get("entries").await.expect(200);
+    let app = rows.server.state().rooms.apps().by_id(rows.app).await.expect("the app");
+    // The one thread of this test is that of the connections, and it does nothing but look.
+    let mut closing = pin!(unconstrained(app.apply(Caller::System, Op::App(AppOp::Close))));
+    let (mut nobody, end) = (Context::from_waker(Waker::noop()), Instant::now() + PATIENCE);
+    let closed = loop {
+        match closing.as_mut().poll(&mut nobody) {
+            Poll::Ready(closed) => break closed,
+            Poll::Pending => assert!(Instant::now() < end, "the commit waits for this thread"),
+        }
+        std::thread::yield_now();
+    };
+    closed.expect("it is closed");
 }
 
 #[tokio::test]
