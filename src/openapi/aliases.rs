@@ -4,6 +4,8 @@
 use serde_json::json;
 use utoipa::openapi::{Deprecated, OpenApi, RefOr, Schema, schema::Object};
 
+use super::rules;
+
 /// Schema, member, and its second name: each is a `#[serde(alias)]` of the type.
 const ALIASES: &[(&str, &str, &str)] = &[
     ("NewMember", "custom_role", "role"),
@@ -37,5 +39,5 @@ fn list(object: &mut Object, name: &str, second: &str) {
         }
         None => ("not", both),
     };
-    object.extensions.get_or_insert_default().insert(keyword.to_owned(), rule);
+    rules::add(object, keyword, rule);
 }

@@ -44,8 +44,25 @@ pub(crate) fn write(document: &mut OpenApi) {
 
 fn rule(document: &mut OpenApi, schema: &str, keyword: &str, rule: Value) {
     if let Some(object) = object(document, schema) {
-        object.extensions.get_or_insert_default().insert(keyword.to_owned(), rule);
+        add(object, keyword, rule);
     }
+}
+
+/// Adds a rule to a schema. Several become one `allOf`: the library keeps keywords that it does not know
+/// without an order, and the document would be another each time.
+pub(super) fn add(object: &mut Object, keyword: &str, rule: Value) {
+    let rules = object.extensions.get_or_insert_default();
+    let (keyword, rule) = match rules.drain().next() {
+        None => (keyword.to_owned(), rule),
+        Some((first, Value::Array(mut all))) if first == "allOf" => {
+            all.push(json!({keyword: rule}));
+            (first, Value::Array(all))
+        }
+        Some((first, other)) => {
+            ("allOf".to_owned(), json!([{first.as_str(): other}, {keyword: rule}]))
+        }
+    };
+    rules.insert(keyword, rule);
 }
 
 fn object<'a>(document: &'a mut OpenApi, schema: &str) -> Option<&'a mut Object> {
