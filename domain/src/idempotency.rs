@@ -5,17 +5,10 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{Error, ErrorCode, Principal, Result, Timestamp};
+use crate::{Error, ErrorCode, Principal, Result};
 
 /// How long a first answer is given again, in seconds: 24 hours.
 pub const KEPT_FOR_S: i64 = 24 * 60 * 60;
-
-/// Whether an answer that was given at `given_at` is given again. One that was given in the future was
-/// not given lately: the clock was wrong, nobody knows how long ago.
-#[must_use]
-pub const fn is_kept(given_at: Timestamp, now: Timestamp) -> bool {
-    given_at.plus_seconds(KEPT_FOR_S).0 > now.0 && !given_at.is_ahead_of(now)
-}
 
 /// What makes a repeated request the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

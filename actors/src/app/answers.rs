@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use rookery_domain::{
     Result, Timestamp,
-    idempotency::{FirstAnswer, KeptAnswer, Once, is_kept},
+    idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
 };
 
 use super::message::Unanswered;
@@ -56,7 +56,7 @@ impl Answers {
     /// `conflict` when the key came with another body.
     pub(crate) fn again(&self, asked: &Unanswered, now: Timestamp) -> Result<Known> {
         let once = &asked.request.once;
-        let kept = |known: &&Remembered| is_kept(known.given_at, now);
+        let kept = |known: &&Remembered| known.given_at.plus_seconds(KEPT_FOR_S) > now;
         match self.by_scope.get(&once.scope).filter(kept) {
             Some(known) => Ok(Known::First(known.first.clone().again(once)?)),
             None if asked.checked_at_seq < self.floor => Ok(Known::Forgotten),

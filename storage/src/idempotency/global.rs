@@ -5,7 +5,6 @@ use rookery_domain::{
     Timestamp,
     id::AppId,
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer, Once},
-    time::STEP_BACK_S,
 };
 
 use super::AnswerRecord;
@@ -20,7 +19,7 @@ use crate::{
 /// Any [`crate::StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
     let sql = "select body_hash, status, location, body from idempotency_global
-         where scope = $1 and created_at > $2 and created_at <= $3";
+         where scope = $1 and created_at > $2";
     super::first(db, sql, scope, now).await
 }
 
@@ -31,7 +30,7 @@ pub struct NewAnswer {
     pub once: Once,
     /// What it was answered.
     pub answer: KeptAnswer,
-    /// When. An answer that is 24 hours older is replaced, and one of the future.
+    /// When. An answer that is 24 hours older is replaced.
     pub now: Timestamp,
 }
 
@@ -51,7 +50,7 @@ pub(crate) async fn put_in(
              set body_hash = excluded.body_hash, status = excluded.status,
                  location = excluded.location, body = excluded.body,
                  app_id = excluded.app_id, created_at = excluded.created_at
-             where idempotency_global.created_at <= $8 or idempotency_global.created_at > $9",
+             where idempotency_global.created_at <= $8",
             args![
                 once.scope,
                 once.body_hash,
@@ -61,7 +60,6 @@ pub(crate) async fn put_in(
                 app,
                 *now,
                 now.plus_seconds(-KEPT_FOR_S),
-                now.plus_seconds(STEP_BACK_S),
             ],
         )
         .await?;

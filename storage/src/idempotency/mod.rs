@@ -10,14 +10,13 @@ mod keep;
 use rookery_domain::{
     Timestamp,
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
-    time::STEP_BACK_S,
 };
 
 pub use keep::Keep;
 
 use crate::{
     codec::{Columns, Read, record},
-    db::{Args, Db, args},
+    db::{Db, args},
     error::{Result, StorageError},
 };
 
@@ -50,24 +49,19 @@ impl AnswerRecord {
 /// Any [`StorageError`].
 pub async fn find(db: &Db, scope: [u8; 32], now: Timestamp) -> Result<Option<FirstAnswer>> {
     let sql = "select body_hash, status, location, body from idempotency
-         where scope = $1 and created_at > $2 and created_at <= $3";
+         where scope = $1 and created_at > $2";
     first(db, sql, scope, now).await
 }
 
-/// What `sql` finds for a scope that is neither older than 24 hours nor of the future, as
-/// [`is_kept`](rookery_domain::idempotency::is_kept) has it.
+/// What `sql` finds for a scope that is not older than 24 hours.
 async fn first(
     db: &Db,
     sql: &'static str,
     scope: [u8; 32],
     now: Timestamp,
 ) -> Result<Option<FirstAnswer>> {
-    let found = db.optional(sql, kept(scope, now)).await?;
+    let found = db.optional(sql, args![scope, now.plus_seconds(-KEPT_FOR_S)]).await?;
     found.map(AnswerRecord::decode).transpose()
-}
-
-fn kept(scope: [u8; 32], now: Timestamp) -> Args {
-    args![scope, now.plus_seconds(-KEPT_FOR_S), now.plus_seconds(STEP_BACK_S)]
 }
 
 /// Deletes answers older than 24 hours, at most [`FORGET_CHUNK`]; how many. Fewer than the chunk
