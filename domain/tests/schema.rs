@@ -34,11 +34,11 @@ pub(crate) fn admit(schema: &Value) -> Result<(), String> {
 #[test]
 fn a_misspelt_type_is_told_which_types_there_are() {
     for bad in [json!("strng"), json!("String"), json!(["string", "string"]), json!([]), json!(5)] {
-        let message = admit(&json!({"properties": {"a": {"type": bad}}})).expect_err("no type");
+        let message = compile(&json!({"properties": {"a": {"type": bad}}})).expect_err("no type");
         assert!(message.contains(r#""number", "object", "string""#), "{bad}: {message}");
     }
     // A field of that name is none.
-    let message = admit(&json!({"properties": {"type": "string"}})).expect_err("no schema");
+    let message = compile(&json!({"properties": {"type": "string"}})).expect_err("no schema");
     assert!(!message.contains("a type is"), "{message}");
 }
 
