@@ -56,10 +56,10 @@ use crate::{
     traces,
 };
 
-/// Prefix of the API's paths; the CLI version is checked there.
-const API_PREFIX: &str = "/v1/";
-/// Prefix of the paths by which an app's page speaks to its app.
-const PARTICIPANT_PREFIX: &str = "/s/";
+/// Below it are the API's paths; the CLI version is checked there.
+const API: &str = "/v1";
+/// Below it are the paths by which an app's page speaks to its app.
+const PARTICIPANT: &str = "/s";
 
 /// The boundary of one listener.
 pub struct Edge {
@@ -349,7 +349,7 @@ impl Edge {
     fn is_preflight(&self, passing: &Passing<'_>) -> bool {
         passing.method == Method::OPTIONS
             && self.state.origins.is_path_mode()
-            && passing.uri.path().starts_with(PARTICIPANT_PREFIX)
+            && is_below(passing.uri.path(), PARTICIPANT)
     }
 }
 
@@ -390,13 +390,18 @@ struct Passing<'a> {
 
 impl Passing<'_> {
     fn is_api(&self) -> bool {
-        self.uri.path().starts_with(API_PREFIX)
+        is_below(self.uri.path(), API)
     }
 
     /// Whether its answer is one caller's alone.
     fn is_private(&self) -> bool {
-        self.is_api() || self.uri.path().starts_with(PARTICIPANT_PREFIX)
+        self.is_api() || is_below(self.uri.path(), PARTICIPANT)
     }
+}
+
+/// Whether the path is `root` or below it.
+fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Answers a preflight: it may, without credentials.

@@ -80,7 +80,8 @@ async fn api_answers_are_not_stored_and_pages_forbid_scripts() {
     let server = TestServer::start().await;
     // The document has an entity tag to ask again with, so its caller may keep it, and nobody else.
     let kept = [("/v1/openapi.json", "private, no-cache")];
-    let not_kept = ["/v1/unknown", "/v1/apps", "/v1/self/sessions"].map(|path| (path, "no-store"));
+    let not_kept =
+        ["/v1", "/v1/unknown", "/v1/apps", "/v1/self/sessions"].map(|path| (path, "no-store"));
     for (path, by_whom) in kept.into_iter().chain(not_kept) {
         let answer = server.get(path).await;
         assert_eq!(answer.header("cache-control"), by_whom, "{path}");
