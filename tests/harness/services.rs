@@ -4,6 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Stdio,
+    sync::LazyLock,
 };
 
 use rookery_testkit::not_run;
@@ -13,6 +14,28 @@ use tokio::{
     process::{Child, Command},
     sync::OnceCell,
 };
+
+/// The oldest major version of Node.js that runs them.
+const NODE_MAJOR_MIN: u32 = 20;
+
+/// What is missing of Node.js, by its Debian package; `tests/run` installs it.
+pub static MISSING_NODE: LazyLock<Option<&'static str>> = LazyLock::new(|| {
+    let is_new = version("node").is_some_and(|version| {
+        let major = version.trim_start_matches('v').split('.').next().map(str::parse::<u32>);
+        major.is_some_and(|major| major.is_ok_and(|major| major >= NODE_MAJOR_MIN))
+    });
+    match (is_new, version("npm")) {
+        (false, _) => Some("nodejs, version 20 or newer"),
+        (true, None) => Some("npm"),
+        (true, Some(_)) => None,
+    }
+});
+
+/// What a program says that its version is; `None`, when it does not run.
+pub fn version(program: &str) -> Option<String> {
+    let said = std::process::Command::new(program).arg("--version").output().ok()?;
+    said.status.success().then(|| String::from_utf8_lossy(&said.stdout).into_owned())
+}
 
 /// A running program. It ends when this is dropped.
 pub struct Service {
@@ -43,12 +66,9 @@ impl Service {
 /// The folder of the programs, ready to be run with node; `None`, when there is no node. `test` is
 /// the file that asks.
 pub async fn folder(test: &'static str) -> Option<PathBuf> {
-    for (tool, package) in [("node", "nodejs"), ("npm", "npm")] {
-        let found = Command::new(tool).arg("--version").output().await;
-        if !found.is_ok_and(|found| found.status.success()) {
-            not_run(test, package);
-            return None;
-        }
+    if let Some(package) = *MISSING_NODE {
+        not_run(test, package);
+        return None;
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services");
     install(&folder).await;

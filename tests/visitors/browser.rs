@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::world::{HTML, World};
 use crate::{
-    harness::{Answer, TestServer},
+    harness::{Answer, TestServer, services},
     routes::domains::Hosted,
 };
 
@@ -18,11 +18,7 @@ const PRIVATE: &str = "<!doctype html><title>Private</title><h1>For my eyes</h1>
 /// What the browser tests need, by the Debian package that has it.
 pub fn missing_package() -> Option<&'static str> {
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
-    let tools = [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")];
-    let answers = |tool: &str| {
-        Command::new(tool).arg("--version").output().is_ok_and(|it| it.status.success())
-    };
-    tools.into_iter().find(|(tool, _)| !answers(tool)).map(|(_, package)| package)
+    if services::version(&chromium).is_none() { Some("chromium") } else { *services::MISSING_NODE }
 }
 
 #[tokio::test]
