@@ -1,7 +1,11 @@
 # Build: docker build -t rookery .
 # Run:   docker run -p 8080:8080 -v rookery-data:/data \
 #          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org \
-#          -e ROOKERY__APPS_DOMAIN=apps.example.org rookery
+#          -e ROOKERY__APPS_DOMAIN=apps.example.org \
+#          -e ROOKERY__SERVER__TRUSTED_PROXIES=172.17.0.0/16 \
+#          -e SMTP_URL='smtp://mail.example.org?tls=required' rookery
+#        behind a proxy that ends TLS: the trusted ones are its addresses, as the container sees them.
+#        docs/OPERATING.md has the rest.
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /src

@@ -93,7 +93,7 @@ declare namespace Rookery {
 
   /** The visitor. */
   interface Me {
-    kind: 'anonymous' | 'human' | 'grant' | 'preview';
+    kind: 'anonymous' | 'human' | 'grant';
     /** As rows name it in `creator` and `editor`. */
     id: string;
     role: 'owner' | 'member' | 'anyone';
