@@ -19,6 +19,10 @@ fn manifest() -> Value {
         "externalHosts": ["https://api.example.com"],
         "webhooks": [{"on": "create", "collection": "entries",
             "url": "https://hooks.example.com/path?token=canary"}],
+        "notify": [{"on": "create", "collection": "entries", "to": ["owner"],
+            "subject": "<script>alert(1)</script>", "body": "New"}],
+        "agentTasks": [{"on": "create", "collection": "entries",
+            "taskType": "<img src=x onerror=alert(2)>", "prompt": "Read it"}],
     })
 }
 
@@ -49,7 +53,8 @@ async fn the_page_says_who_may_do_what_in_words_and_escapes_them() {
     assert!(!page.text.contains("<b>Editors"), "a title is text");
     assert!(page.text.contains("Editors"));
     assert!(!page.text.contains("canary"), "a target's query is nobody's business");
-    assert!(!page.text.contains("<script"));
+    assert!(!page.text.contains("<script") && !page.text.contains("<img"), "what rules say is text");
+    assert!(page.text.contains("alert(1)") && page.text.contains("alert(2)"), "{}", page.text);
 }
 
 #[tokio::test]
