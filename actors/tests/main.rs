@@ -16,6 +16,7 @@ mod meters;
 mod observe;
 mod page;
 mod places;
+mod published;
 mod rounds;
 mod rows;
 mod seeded;

@@ -327,6 +327,7 @@ impl App {
         self.working.private.answers.forget_all(self.working.root.seq);
         self.slot.clear_doubt();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
+        self.slot.hub.wake();
     }
 
     /// Takes requests that waited for room into the open group, and goes on.

@@ -36,13 +36,16 @@ impl AppHandle {
         })
     }
 
-    /// The first answer to a request that was answered before, as far as it is durable.
+    /// The first answer to a request that was answered before, as far as it is durable. What it tells
+    /// of is published.
     ///
     /// # Errors
     /// `conflict` when its key came with another body before; `unavailable`.
     pub async fn first_answer(&self, once: &Once) -> Result<Option<KeptAnswer>> {
-        let first = self.env().store.answer(once.scope).await?;
-        first.map(|first| first.again(once)).transpose()
+        let Some(first) = self.env().store.answer(once.scope).await? else { return Ok(None) };
+        let first = first.again(once)?;
+        self.until_published().await?;
+        Ok(Some(first))
     }
 
     /// As [`AppHandle::apply`], but a repeated request is answered as the first one was.

@@ -55,6 +55,7 @@ impl AppHandle {
             })
             .transpose()?;
         let page = self.trash_page(collection, after, limit.get()).await?;
+        self.until_published().await?;
         let next = page.next.map(|TrashCursor { deleted_at, key: row_key }| {
             ListCursor::behind(deleted_at, row_key).to_token(key, &scope)
         });

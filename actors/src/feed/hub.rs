@@ -50,7 +50,7 @@ impl Hub {
     }
 
     /// Registers for the next publication. Completes (or fails, which means the same) when
-    /// something was published after this call.
+    /// something was published after this call, or a commit came to nothing.
     pub(crate) fn next(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting.lock();

@@ -206,6 +206,28 @@ impl AppHandle {
         }
     }
 
+    /// Returns once everything that storage holds of the app now is published: a commit is durable a
+    /// little before its actor hears of it, and on PostgreSQL its answer may be late. Whoever answers
+    /// with what storage told waits here, so that no later read knows less.
+    ///
+    /// # Errors
+    /// `unavailable` when that takes longer than a commit may.
+    pub(crate) async fn until_published(&self) -> Result<()> {
+        let ended = self.slot.hub.next();
+        let Some(incarnation) = self.slot.committing() else { return Ok(()) };
+        let left = self.slot.gone(incarnation);
+        let waited = async {
+            tokio::select! {
+                _ = ended => {}
+                // The next one loads what there is.
+                () = left => {}
+            }
+        };
+        let longest = self.env().options.request_timeout + COMMIT_GRACE;
+        let late = |_| Error::unavailable("a commit of the app has not come to its end");
+        timeout(longest, waited).await.map_err(late)
+    }
+
     /// A place beside the event loop.
     async fn place_by(&self, deadline: Instant) -> Result<Place> {
         let place = timeout_at(deadline, self.env().deciding.place()).await;

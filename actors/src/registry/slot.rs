@@ -324,6 +324,14 @@ impl Slot {
         self.in_doubt.store(0, Ordering::Release);
     }
 
+    /// The running incarnation, if a group of it is with the writer.
+    pub(crate) fn committing(&self) -> Option<u64> {
+        let live = self.live.load();
+        live.as_ref()
+            .filter(|_| self.in_doubt.load(Ordering::Acquire) != 0)
+            .map(|it| it.incarnation)
+    }
+
     /// The incarnation whose last commit has an unknown outcome: until that is known, `record` may be
     /// older than storage.
     pub(crate) fn in_doubt(&self) -> Option<u64> {

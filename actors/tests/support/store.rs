@@ -131,6 +131,18 @@ impl FakeStore {
         true
     }
 
+    /// Commits the oldest held group; its actor hears of it when what is returned is called.
+    pub(crate) fn commit_untold(&self) -> impl FnOnce() + use<> {
+        let mut state = self.lock();
+        let group = state.held.pop_front().expect("a group is held");
+        let (ticket, outcome) = state.decide(group, Fate::Commit);
+        let store = self.clone();
+        move || {
+            ticket.settle(outcome);
+            store.lock().settled.send_modify(|settled| *settled += 1);
+        }
+    }
+
     /// Groups that wait.
     pub(crate) fn held(&self) -> usize {
         self.lock().held.len()

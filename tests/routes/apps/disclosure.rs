@@ -53,7 +53,10 @@ async fn the_page_says_who_may_do_what_in_words_and_escapes_them() {
     assert!(!page.text.contains("<b>Editors"), "a title is text");
     assert!(page.text.contains("Editors"));
     assert!(!page.text.contains("canary"), "a target's query is nobody's business");
-    assert!(!page.text.contains("<script") && !page.text.contains("<img"), "what rules say is text");
+    assert!(
+        !page.text.contains("<script") && !page.text.contains("<img"),
+        "what rules say is text"
+    );
     assert!(page.text.contains("alert(1)") && page.text.contains("alert(2)"), "{}", page.text);
 }
 

@@ -1,0 +1,100 @@
+//! What storage tells of an app is told no sooner than its actor has published it: a commit is durable
+//! a little earlier.
+
+use rookery_actors::app::message::{OnceInApp, Op, Reply};
+use rookery_domain::{Result, idempotency::Once, query::PageLimit};
+use rookery_testkit::until;
+
+use crate::support::{Bench, Fate, create, delete, paused};
+
+/// A request that is sent again and again.
+fn request() -> (Op, OnceInApp) {
+    let once = OnceInApp {
+        once: Once { scope: [7; 32], body_hash: [7; 32] },
+        collection: Some("entries".into()),
+        location_base: "/".to_owned(),
+        render: None,
+    };
+    (create("a", "{}"), once)
+}
+
+#[test]
+fn a_repeated_request_is_answered_when_everybody_reads_what_the_first_one_did() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        app.root().await.expect("it wakes");
+        bench.store.hold();
+        let ask = || {
+            let (app, caller, (op, once)) = (app.clone(), bench.caller.clone(), request());
+            tokio::spawn(async move { app.apply_once(caller, op, once, 0).await })
+        };
+        let first = ask();
+        until("it is with the writer", || bench.store.held() == 1).await;
+        let tell = bench.store.commit_untold();
+        let again = ask();
+        turns().await;
+        assert!(!again.is_finished(), "nobody reads the row yet");
+        tell();
+        assert!(matches!(first.await.unwrap(), Ok(Reply::Row(_))));
+        let again: Result<Reply> = again.await.unwrap();
+        assert!(matches!(again, Ok(Reply::Replayed(_))), "{again:?}");
+        assert_eq!(app.root().await.expect("it is awake").totals.live, 1);
+    });
+}
+
+#[test]
+fn a_repeated_request_waits_for_no_commit_that_comes_to_nothing() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        let (op, once) = request();
+        app.apply_once(bench.caller.clone(), op, once, 0).await.expect("a row");
+        bench.store.hold();
+        for fate in [Fate::Full, Fate::Unknown { applied: false }] {
+            let other = tokio::spawn({
+                let (app, caller) = (app.clone(), bench.caller.clone());
+                async move { app.apply(caller, create("b", "{}")).await }
+            });
+            until("another is with the writer", || bench.store.held() == 1).await;
+            let (op, once) = request();
+            let (again, caller) = (app.clone(), bench.caller.clone());
+            let again = tokio::spawn(async move { again.apply_once(caller, op, once, 0).await });
+            turns().await;
+            assert!(!again.is_finished(), "it cannot know which one is with the writer");
+            assert!(bench.store.end(fate));
+            assert!(matches!(again.await.unwrap(), Ok(Reply::Replayed(_))), "{fate:?}");
+            assert!(other.await.unwrap().is_err());
+        }
+    });
+}
+
+#[test]
+fn the_trash_shows_no_row_that_others_still_read() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.create(&app, "a").await.expect("a row");
+        bench.store.hold();
+        let gone = tokio::spawn({
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            async move { app.apply(caller, delete("a")).await }
+        });
+        until("it is with the writer", || bench.store.held() == 1).await;
+        let tell = bench.store.commit_untold();
+        let trash = tokio::spawn({
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            async move { app.deleted_rows(&caller, "entries", PageLimit::default(), None).await }
+        });
+        turns().await;
+        assert!(!trash.is_finished(), "the row is still live to everybody");
+        tell();
+        assert!(trash.await.unwrap().expect("a page").contains(r#""key":"a""#));
+        gone.await.unwrap().expect("it is deleted");
+    });
+}
+
+/// Lets everybody else go on until they wait.
+async fn turns() {
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+}
