@@ -110,7 +110,8 @@ pub(super) async fn serve(
     drop(listener);
     connections.close();
     if timeout(limits.drain_timeout, connections.wait()).await.is_err() {
-        tracing::warn!("requests were still running at the end of server.drain_timeout_s");
+        let waited_s = limits.drain_timeout.as_secs_f64();
+        tracing::warn!(waited_s, "requests were still running when a listener had to close");
     }
 }
 

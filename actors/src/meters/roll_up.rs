@@ -4,7 +4,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use rookery_domain::{
-    Result,
+    Error, Result,
     app::AppStatus,
     id::{AppId, HumanId},
     meters::{day_of_hour, hour_of, visit::visitor},
@@ -135,8 +135,17 @@ impl Control {
     }
 
     /// Rolls up before a report, so that it shows what was counted until now.
+    ///
+    /// # Errors
+    /// `unavailable` when storage does not answer, also in the middle of it: a report can be asked for
+    /// again.
     pub(crate) async fn roll_up(&self, whose: Whose) -> Result<()> {
         let (apps, db) = (self.apps.clone(), self.db.clone());
-        to_the_end(async move { roll_up(&apps, &db, whose).await.map(drop) }).await
+        let rolled_up = to_the_end(async move { roll_up(&apps, &db, whose).await.map(drop) }).await;
+        let unknown = Error::unknown_outcome().details;
+        rolled_up.map_err(|error| match error.details == unknown {
+            true => Error::unavailable("storage did not answer while usage was summed up"),
+            false => error,
+        })
     }
 }
