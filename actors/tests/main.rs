@@ -1,6 +1,7 @@
 //! The runtime's tests: real slots and actors over a store that a test commands, over the real
 //! writer with faults, and the directory over a real database.
 
+mod advisories;
 mod aside;
 mod crashes;
 mod creating;
