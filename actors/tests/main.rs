@@ -12,6 +12,7 @@ mod groups;
 mod handover;
 mod hibernation;
 mod hub;
+mod inviting;
 mod leaving;
 mod meters;
 mod observe;
