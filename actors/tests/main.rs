@@ -3,6 +3,7 @@
 
 mod advisories;
 mod aside;
+mod bringing_back;
 mod crashes;
 mod creating;
 mod directory;
