@@ -114,6 +114,8 @@ pub(crate) struct Env {
     pub(crate) deciding: Offload,
     /// Places for lists that hold a whole trash.
     pub(crate) trash_places: Semaphore,
+    /// Places for deploys that hold detached rows.
+    pub(crate) detached_places: Arc<Semaphore>,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// What apps were used for and is not rolled up yet.

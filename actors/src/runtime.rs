@@ -10,7 +10,7 @@ use tracing::warn;
 
 use crate::{
     accounts::Accounts,
-    app::trash::TRASH_PLACES,
+    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES},
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
@@ -167,6 +167,7 @@ pub(crate) async fn start_apps(
         scanning: Offload::default(),
         deciding: Offload::default(),
         trash_places: Semaphore::new(TRASH_PLACES),
+        detached_places: Arc::new(Semaphore::new(DETACHED_PLACES)),
         observer,
         collector: Collector::default(),
         started: Instant::now(),

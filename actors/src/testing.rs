@@ -1,7 +1,7 @@
 //! What tests need and nobody else may have: apps without a database, injected panics, and the
 //! private containers by name. Compiled with the feature `faults` only.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{
     Timestamp,
@@ -50,6 +50,11 @@ impl Rig {
     /// Stops every actor, without waiting for what is admitted.
     pub async fn stop(&self) {
         self.tree.stop().await;
+    }
+
+    /// Forgets apps that nobody has asked for within `idle`, as the sweeper does.
+    pub fn forget_dormant(&self, idle: Duration) {
+        self.apps.forget_dormant(idle);
     }
 
     /// The account of `owner`, seeded from the store the first time.

@@ -10,7 +10,7 @@ use rookery_actors::{
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use rookery_testkit::until;
 
-use crate::support::{Bench, Fate, expect_panics, paused};
+use crate::support::{Bench, Fate, asleep, expect_panics, paused};
 
 #[test]
 fn requests_queued_behind_a_crash_are_answered_by_the_next_incarnation() {
@@ -189,5 +189,54 @@ fn a_minute_without_a_crash_ends_a_streak() {
     streak.crashed(Duration::ZERO, 0.0);
     streak.crashed(Duration::from_secs(1), 0.0);
     assert_eq!(streak.crashed(Duration::from_secs(62), 0.0), Verdict::Restart);
-    assert_eq!(streak.crashes(), 1);
+    assert_eq!(streak.crashes(Duration::from_secs(62)), 1);
+    assert_eq!(streak.crashes(Duration::from_secs(122)), 1);
+    assert_eq!(streak.crashes(Duration::from_secs(123)), 0, "also where no other crash comes");
+}
+
+#[test]
+fn a_quarantine_outlasts_any_time() {
+    let mut streak = CrashStreak::default();
+    while streak.crashed(Duration::ZERO, 0.0) != Verdict::Quarantine {}
+    let crashes = streak.crashes(Duration::ZERO);
+    assert_eq!(streak.crashes(Duration::from_secs(86_400)), crashes);
+}
+
+#[test]
+fn an_app_that_crashed_is_forgotten_once_its_streak_is_over() {
+    expect_panics();
+    paused().block_on(async {
+        // One crash starts the app again at once, the third of a streak has it wait.
+        for crashes in [1, 3] {
+            let bench = Bench::start().await;
+            let app = bench.app().await;
+            for crash in 1..=crashes {
+                app.root().await.expect("it starts");
+                assert!(app.inject_panic());
+                until("a crash", || app.observe().crashes == crash).await;
+            }
+            until("what follows from it", || app.state() != SlotState::Waking).await;
+            if crashes == 1 {
+                app.root().await.expect("it starts again");
+                asleep(&app).await;
+            }
+            let id = app.id();
+            drop(app);
+            let apps = &bench.rig.apps;
+            let kept = || {
+                bench.rig.forget_dormant(Duration::ZERO);
+                apps.counts().known == 1
+            };
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+                assert!(kept(), "its streak is known");
+            }
+            tokio::time::advance(Duration::from_secs(59)).await;
+            assert!(kept(), "its streak is known");
+            tokio::time::advance(Duration::from_secs(3)).await;
+            assert_eq!(apps.by_id(id).await.unwrap().observe().crashes, 0, "the streak has ended");
+            until("it is forgotten", || !kept()).await;
+            assert_eq!(apps.by_id(id).await.unwrap().state(), SlotState::Dormant);
+        }
+    });
 }

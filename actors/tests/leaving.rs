@@ -11,12 +11,12 @@ use std::{
 
 use futures::poll;
 use rookery_actors::{
-    AppHandle, Directory,
+    AppHandle, Directory, DirectoryOptions,
     app::{
         access_ops::{AccessOp, NewGrant},
         message::{AppOp, Op},
     },
-    directory::{Arrival, Visit},
+    directory::{Arrival, ParticipantKind, Visit},
 };
 use rookery_domain::{
     ErrorCode, Result,
@@ -98,6 +98,40 @@ async fn a_visitor_that_leaves_twice_over_is_unknown_all_the_same() {
         leave_after(looks, directory.revoke_participant(&visit.participant)).await;
         until_async("the visit ended", async || {
             directory.participant(app, visit.token.expose()).await.unwrap().is_none()
+        })
+        .await;
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_visitor_that_leaves_while_it_comes_in_makes_room_like_any_other() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await.id();
+    let one = DirectoryOptions { fresh_visitors_max: 1, ..DirectoryOptions::default() };
+    let directory = house.directory_with(one).await;
+    let kept = async || {
+        let all = participants::fresh_beyond(&house.db, app, ParticipantKind::Anonymous, 0).await;
+        all.unwrap().into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    for looks in 1..=LOOKS_MAX {
+        let before = kept().await;
+        leave_after(looks, directory.create_participant(app, Arrival::Anonymous)).await;
+        until_async("it came in", async || kept().await.first() != before.first()).await;
+        until_async("the one before has made room", async || kept().await.len() == 1).await;
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn the_feed_tells_of_a_wake_though_whoever_asked_has_left() {
+    let house = House::open(Faults::default()).await;
+    for looks in 1..=LOOKS_MAX {
+        let app = house.app(&format!("notes-{looks}")).await;
+        leave_after(looks, app.wake_for(house.caller.clone())).await;
+        until_async("the feed tells of it", async || {
+            let events = feed::events_after(&house.db, app.id(), 0, u64::MAX >> 1, 10).await;
+            events.unwrap().iter().any(|event| event.kind.name() == "app.woken")
         })
         .await;
     }

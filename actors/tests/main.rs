@@ -1,7 +1,9 @@
 //! The runtime's tests: real slots and actors over a store that a test commands, over the real
 //! writer with faults, and the directory over a real database.
 
+mod advisories;
 mod aside;
+mod bringing_back;
 mod crashes;
 mod creating;
 mod directory;
@@ -11,6 +13,7 @@ mod groups;
 mod handover;
 mod hibernation;
 mod hub;
+mod inviting;
 mod leaving;
 mod meters;
 mod observe;

@@ -10,7 +10,7 @@ use rookery_actors::{
 use rookery_domain::{ErrorCode, app::AppRecord, id::AppId, manifest::Visibility};
 use rookery_testkit::until;
 
-use crate::support::{Bench, Fate, MANIFEST, expect_panics, paused, record};
+use crate::support::{Bench, Fate, MANIFEST, create, expect_panics, paused, record};
 
 #[test]
 fn a_thousand_readers_of_a_dormant_app_share_one_load() {
@@ -121,6 +121,43 @@ fn an_app_nobody_has_deployed_is_not_found_and_leaves_nothing_behind() {
         let missing = bench.rig.apps.by_id(AppId::new()).await.expect_err("there is none");
         assert_eq!(missing.code, ErrorCode::AppNotFound);
         assert_eq!(bench.rig.apps.counts().known, 0);
+    });
+}
+
+#[test]
+fn a_wake_that_takes_too_long_is_refused() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let (other, app) = (bench.app().await, bench.app().await);
+        bench.store.hold();
+        let (caller, row) = (bench.caller.clone(), create("k", "{}"));
+        let held = tokio::spawn(async move { other.apply(caller, row).await });
+        until("a group that no wake overtakes", || bench.store.held() > 0).await;
+        let limit = RuntimeOptions::default().request_timeout + Duration::from_secs(1);
+        let woken = tokio::time::timeout(limit, app.wake()).await.expect("it is answered in time");
+        assert_eq!(woken.unwrap_err().code, ErrorCode::Unavailable);
+        assert!(bench.store.end(Fate::Commit));
+        held.await.unwrap().expect("it is committed");
+        until("the app is awake all the same", || app.state() == SlotState::Live).await;
+    });
+}
+
+#[test]
+fn an_app_that_a_load_does_not_find_is_forgotten() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.store.remove(app.id());
+        assert_eq!(app.root().await.err().unwrap().code, ErrorCode::AppNotFound);
+        let id = app.id();
+        drop(app);
+        until("it is forgotten", || {
+            bench.rig.forget_dormant(Duration::ZERO);
+            bench.rig.apps.counts().known == 0
+        })
+        .await;
+        let missing = bench.rig.apps.by_id(id).await.expect_err("there is none");
+        assert_eq!(missing.code, ErrorCode::AppNotFound);
     });
 }
 

@@ -32,6 +32,11 @@ impl RawConnection {
         self.0.shutdown().await.expect("the server is there");
     }
 
+    /// Goes away at once: no half of it waits for an answer.
+    pub fn reset(self) {
+        self.0.set_zero_linger().expect("the system lets go");
+    }
+
     /// Reads until the server has sent `end`; all of it.
     pub async fn read_until(&mut self, end: &str) -> String {
         let mut text = Vec::new();

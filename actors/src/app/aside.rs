@@ -1,9 +1,9 @@
 //! Decisions that may take long leave the event loop: they have places of their own, no more than
 //! the machine has processors, and a bound of time.
 //!
-//! Most decisions take microseconds, and their actors share the event loop's threads with every
-//! connection. A large row against a schema of many branches takes up to 0.4 s, a batch or a
-//! deployment has many rows, and two of them would hold up everybody.
+//! Most decisions take microseconds, and the actors of all apps share the threads that they are made on.
+//! A large row against a schema of many branches takes up to 0.4 s, a batch or a deployment has many
+//! rows, and two of them would hold up every app.
 
 use std::time::Duration;
 

@@ -45,8 +45,8 @@ pub(crate) fn may_take_long(loaded: &LoadedApp) -> bool {
 
 /// The state of a new incarnation.
 ///
-/// # Errors `internal` when the stored text is no manifest: the app cannot be served, its
-/// neighbours can.
+/// # Errors
+/// `internal` when the stored text is no manifest: the app cannot be served, its neighbours can.
 pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -> Result<Working> {
     for poison in &loaded.poison {
         tracing::error!(

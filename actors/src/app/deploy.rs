@@ -23,6 +23,7 @@ use rookery_storage::{
     versions::{NewVersion, VersionAsset},
 };
 use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     aside::Limit,
@@ -36,6 +37,10 @@ use super::{
 
 /// Schemas of custom events by type; a declared type without schema has `None`.
 pub type EventSchemas = BTreeMap<Arc<str>, Option<Arc<CompiledSchema>>>;
+
+/// Plans, over all apps, that hold detached rows at a time: those of one may be as large as an app.
+/// Other deploys wait.
+pub(crate) const DETACHED_PLACES: usize = 2;
 
 /// A version ready to be deployed: checked and compiled, but not yet held against the rows.
 #[derive(Debug)]
@@ -66,6 +71,8 @@ pub struct DeployPlan {
     pub force: bool,
     /// Detached rows of the collections that the manifest declares, as storage had them.
     pub detached: BTreeMap<Arc<str>, Vec<Arc<Row>>>,
+    /// The place among plans that hold such rows, if this one may.
+    pub place: Option<OwnedSemaphorePermit>,
     /// How collections stood when they were declared last that the base version does not declare.
     pub last_declared: BTreeMap<Arc<str>, Arc<Collection>>,
     /// Warnings that are known before the rows are looked at.

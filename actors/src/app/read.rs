@@ -147,7 +147,8 @@ impl AppHandle {
     /// go; a row in the trash can be neither.
     ///
     /// # Errors
-    /// `collection_not_found`; those of [`standing`] and [`readable`].
+    /// `collection_not_found`; those of [`standing`] and
+    /// [`check_readable`](rookery_domain::app::AppStatus::check_readable).
     pub async fn refusals(&self, caller: &Caller, collection: &str, key: &str) -> Result<Refusals> {
         let view = self.view(caller).await?;
         let shelf = view.shelf(collection)?;

@@ -16,7 +16,7 @@ use rookery_domain::{
 use rookery_storage::{apps, versions};
 use serde_json::Value;
 
-use super::Control;
+use super::{AppList, Control};
 use crate::{
     app::{
         birth::read_manifest,
@@ -56,14 +56,8 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn advisories(&self, owner: HumanId) -> Result<AdvisoryReport> {
-        let filter = apps::AppFilter::default();
-        let max = self.env().limits.max_apps_per_account as u32;
-        let records = apps::list(&self.db, owner, &filter, max).await?;
-        // All at once, while the records are fresh.
-        let mut apps = Vec::with_capacity(records.len());
-        for record in records {
-            apps.extend(self.apps.adopt_listed(record).await?);
-        }
+        // However many apps an account may have now.
+        let (apps, _) = self.list(owner, AppList::default(), usize::MAX).await?;
         let mut all = Vec::with_capacity(apps.len());
         for app in apps {
             all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });

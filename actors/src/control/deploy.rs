@@ -14,8 +14,10 @@ use rookery_domain::{
     idempotency::Answered,
     manifest::{Collection, Manifest, Visibility, Warning},
     principal::Caller,
+    row::Row,
 };
 use rookery_storage::versions::{self, VersionAsset};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::{Bundle, Control, advisories, draft, to_the_end};
 use crate::{
@@ -31,6 +33,9 @@ use crate::{
 /// Versions that a deploy is prepared on before it gives way to another server of the same
 /// database.
 const ATTEMPTS_MAX: usize = 4;
+
+/// Rows that may come back, by collection, and the place that holding them takes.
+type Detached = (BTreeMap<Arc<str>, Vec<Arc<Row>>>, Option<OwnedSemaphorePermit>);
 
 /// A request to deploy a version.
 #[derive(Debug, Clone)]
@@ -86,7 +91,7 @@ impl Control {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
         // One at a time, rehearsals too: a plan holds all detached rows.
         let turn = app.slot.deploying.lock();
-        let turn = tokio::time::timeout(self.env().options.request_timeout, turn).await;
+        let turn = timeout(self.env().options.request_timeout, turn).await;
         let busy = |_| Error::unavailable("other versions of this app are being deployed");
         let _turn = turn.map_err(busy)?;
         let mut last = Error::internal();
@@ -152,13 +157,7 @@ impl Control {
             }
             None => self.stored_assets(record.id, record.version).await?.into(),
         };
-        let mut detached = BTreeMap::new();
-        for name in draft.manifest.collections.keys() {
-            let rows = self.env().store.detached_rows(record.id, name).await?;
-            if !rows.is_empty() {
-                detached.insert(name.clone(), rows);
-            }
-        }
+        let (detached, place) = self.detached(app, &draft.manifest).await?;
         let last_declared = self.last_declared(&record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
@@ -174,9 +173,33 @@ impl Control {
             timezone: draft.timezone,
             force: request.force,
             detached,
+            place,
             last_declared,
             warnings,
         })
+    }
+
+    /// The detached rows of the collections that `manifest` declares, and the place that holding any
+    /// takes.
+    async fn detached(&self, app: &AppHandle, manifest: &Manifest) -> Result<Detached> {
+        let root = app.root().await?;
+        let names = manifest.collections.keys().filter(|name| root.withheld(name).detached > 0);
+        let names: Vec<_> = names.cloned().collect();
+        drop(root);
+        if names.is_empty() {
+            return Ok((BTreeMap::new(), None));
+        }
+        let env = self.env();
+        let place = env.detached_places.clone().acquire_owned();
+        let place = timeout(env.options.request_timeout, place).await.ok().and_then(Result::ok);
+        let busy = || Error::unavailable("too many deploys bring rows back");
+        let place = place.ok_or_else(busy)?;
+        let mut detached = BTreeMap::new();
+        for name in names {
+            let rows = env.store.detached_rows(app.id(), &name).await?;
+            detached.insert(name, rows);
+        }
+        Ok((detached, Some(place)))
     }
 
     /// The files of a version that is stored, for one that has the same.

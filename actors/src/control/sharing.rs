@@ -3,6 +3,7 @@
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    email::Email,
     grants::Grant,
     id::{CredentialId, GrantId, HumanId, PreviewId},
     members::Member,
@@ -22,10 +23,12 @@ use rookery_storage::{
 
 use super::Control;
 use crate::{
+    Directory,
     app::{
         access_ops::{AccessOp, AccessReply},
         message::{AppOp, Op, Reply},
     },
+    directory::Invited,
     registry::AppHandle,
 };
 
@@ -97,6 +100,31 @@ impl Control {
     pub fn share_rotation(&self, app: &AppHandle) -> Op {
         let (hash, sealed) = self.share_token(app.id());
         Op::App(AppOp::RotateShare(hash, sealed))
+    }
+
+    /// Whoever `email` is the address of, invited where nobody has proven it yet, and the operation that
+    /// makes them a member. Nobody is invited whom the app would refuse, as far as that is known
+    /// before; the app decides it again.
+    ///
+    /// # Errors
+    /// `invalid_request` for a role that the manifest does not declare; `conflict` when the app has as
+    /// many members as it may; those of [`AppHandle::root`] and [`Directory::invite`].
+    pub async fn invitation(
+        &self,
+        directory: &Directory,
+        app: &AppHandle,
+        email: &Email,
+        custom_role: Option<&str>,
+    ) -> Result<(Invited, Op)> {
+        let root = app.root().await?;
+        if let Some(role) = custom_role {
+            root.check_role("custom_role", role)?;
+        }
+        root.check_room_for_member()?;
+        drop(root);
+        let invited = directory.invite(email).await?;
+        let (human, custom_role) = (invited.human.id, custom_role.map(Into::into));
+        Ok((invited, Op::App(AppOp::Access(AccessOp::AddMember { human, custom_role }))))
     }
 
     /// Removes a member; a second time changes nothing.

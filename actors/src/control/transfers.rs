@@ -21,6 +21,7 @@ use rookery_storage::{
 
 use super::{Control, to_the_end, too_many_apps};
 use crate::{
+    Directory,
     app::message::{Acceptance, AppOp, Op, Reply},
     registry::AppHandle,
 };
@@ -51,15 +52,21 @@ impl Control {
     /// Offers `app` to whoever proves `email`; `by` acts as its owner.
     ///
     /// # Errors
-    /// `conflict` when an offer is pending; `app_not_found` when it has another owner meanwhile.
+    /// `conflict` when the address is the owner's, or an offer is pending; `app_not_found` when it has
+    /// another owner meanwhile.
     pub async fn offer(
         &self,
+        directory: &Directory,
         app: &AppHandle,
         by: HumanId,
         email: &Email,
         keep: Keep<Offer>,
     ) -> Result<Offer> {
         let record = app.record();
+        let owner = directory.human(record.owner)?;
+        if owner.is_some_and(|owner| owner.proven_email() == Some(email.as_str())) {
+            return Err(Error::new(ErrorCode::Conflict, "`email` is the app's owner's already"));
+        }
         if self.pending_offer(app).await?.is_some() {
             return Err(already_offered());
         }

@@ -303,14 +303,18 @@ impl Core {
                 participant.expires_at = participant.expires_at.min(until);
             }
         }
-        let participant = Arc::new(participant);
-        let ticket = self.participants.ticket();
-        participants::create(&self.db, &participant).await?;
-        self.participants.put(ticket, Arc::clone(&participant));
-        if !participant.lasting {
-            self.make_room(app, participant.kind).await;
-        }
-        Ok(Visit { participant, token })
+        let (core, participant) = (Arc::clone(self), Arc::new(participant));
+        // A visitor that has left already takes its place like any other.
+        to_the_end(async move {
+            let ticket = core.participants.ticket();
+            participants::create(&core.db, &participant).await?;
+            core.participants.put(ticket, Arc::clone(&participant));
+            if !participant.lasting {
+                core.make_room(app, participant.kind).await;
+            }
+            Ok(Visit { participant, token })
+        })
+        .await
     }
 
     async fn revoke_participant(&self, id: ParticipantId, hash: SecretHash) -> Result<()> {

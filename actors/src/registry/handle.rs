@@ -19,11 +19,12 @@ use super::{
 use crate::{
     app::{
         aside,
-        message::{Answer, Ask, Message, Op, Permits, Reply, Request, Unanswered},
+        message::{Answer, AppOp, Ask, Message, Op, Permits, Reply, Request, Unanswered},
         root::Root,
     },
     env::Env,
     observe::{counters::MessageKind, lifecycle::StopCause},
+    task::to_the_end,
 };
 
 /// Incarnations that one request is tried on before it is refused.
@@ -106,14 +107,33 @@ impl AppHandle {
     /// As [`AppHandle::root`].
     pub async fn wake(&self) -> Result<bool> {
         self.slot.touch(self.env().uptime());
+        let deadline = Instant::now() + self.env().options.request_timeout;
         let mut started = false;
-        self.slot
-            .wake(|| {
-                started = true;
-                wake::start(&self.apps, &self.slot)
-            })
-            .await?;
+        let woken = self.slot.wake(|| {
+            started = true;
+            wake::start(&self.apps, &self.slot)
+        });
+        timeout_at(deadline, woken).await.map_err(|_| woke_late()).flatten()?;
         Ok(started)
+    }
+
+    /// Wakes the app for `caller`, whom the feed names when this call did it, also where nobody waits
+    /// for the answer any more. How long the wake took then.
+    ///
+    /// # Errors
+    /// Those of [`AppHandle::wake`] and [`AppHandle::apply`].
+    pub async fn wake_for(&self, caller: Caller) -> Result<Option<Duration>> {
+        let app = self.clone();
+        to_the_end(async move {
+            let began = Instant::now();
+            if !app.wake().await? {
+                return Ok(None);
+            }
+            let took = began.elapsed();
+            app.apply(caller, Op::App(AppOp::Woken)).await?;
+            Ok(Some(took))
+        })
+        .await
     }
 
     /// Asks the app's actor for `op` and waits until the answer is durable. Once begun, it runs to
@@ -269,7 +289,7 @@ impl AppHandle {
             rows: root.as_ref().map_or(0, |root| root.totals.live),
             resident_bytes: root.map_or(0, |root| root.resident_bytes()),
             idle_ms: self.slot.idle_for(self.env().uptime()).as_millis() as u64,
-            crashes: self.slot.crashes(),
+            crashes: self.slot.crashes(self.env().uptime()),
         }
     }
 
@@ -295,13 +315,17 @@ impl AppHandle {
             return Ok(live);
         }
         let began = Instant::now();
-        let late = |_| Error::unavailable("the app took too long to wake");
-        let woken = timeout_at(deadline, self.live()).await.map_err(late).flatten();
+        let woken = timeout_at(deadline, self.live()).await.map_err(|_| woke_late()).flatten();
         if let Some(trace) = trace {
             counting::end_span(trace, "wake", began, woken.as_ref().err(), self.id());
         }
         woken
     }
+}
+
+#[cold]
+fn woke_late() -> Error {
+    Error::unavailable("the app took too long to wake")
 }
 
 /// The observable state of one app.

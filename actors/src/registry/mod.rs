@@ -169,8 +169,8 @@ impl Apps {
         }
     }
 
-    /// Forgets the places of dormant apps that nobody has asked for within `idle`: whoever asks next
-    /// reads the record anew.
+    /// Forgets the places of dormant apps, and of those that were not found, that nobody has asked for
+    /// within `idle`: whoever asks next reads the record anew.
     pub(crate) fn forget_dormant(&self, idle: Duration) {
         let now = self.inner.env.uptime();
         for part in &self.inner.parts {

@@ -210,6 +210,7 @@ impl Slot {
 
     /// A crash as it is remembered.
     pub(crate) fn crash_record(&self, cause: &str, verdict: Verdict, at: Timestamp) -> Crash {
+        let crashes = self.crashes(self.started.elapsed());
         Crash {
             number: 0,
             at,
@@ -217,7 +218,7 @@ impl Slot {
             subject: self.record.load().slug.to_string(),
             cause: cause.to_owned(),
             decision: verdict.into(),
-            crashes: self.crashes(),
+            crashes,
         }
     }
 
@@ -355,9 +356,9 @@ impl Slot {
         self.mailbox_limit.saturating_sub(self.mailbox.available_permits())
     }
 
-    /// Crashes in the present streak.
-    pub(crate) fn crashes(&self) -> u32 {
-        self.crashes.lock().crashes()
+    /// Crashes in the streak at this time since process start.
+    pub(crate) fn crashes(&self, since_start: Duration) -> u32 {
+        self.crashes.lock().crashes(since_start)
     }
 
     /// Events up to this number are no longer kept.
@@ -409,13 +410,23 @@ impl Slot {
         }
     }
 
-    /// Whether nothing is known of the app here that storage does not hold: it is dormant, did not
-    /// crash lately, and nobody asked for it within `idle`.
+    /// Whether nothing is known of the app here that storage does not hold: nobody asked for it within
+    /// `idle`, and it is gone, or dormant and did not crash lately. One that has waited out its last
+    /// crash, and all that followed from it, is dormant from here on.
     pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
-        matches!(*self.stage.lock(), Stage::Dormant)
-            && self.in_doubt().is_none()
-            && self.crashes() == 0
-            && self.idle_for(since_start) >= idle
+        if self.idle_for(since_start) < idle {
+            return false;
+        }
+        let mut stage = self.stage.lock();
+        let is_quiet = self.in_doubt().is_none() && self.crashes(since_start) == 0;
+        if is_quiet && matches!(*stage, Stage::BackingOff(_)) {
+            self.enter(&mut stage, Stage::Dormant);
+        }
+        match *stage {
+            Stage::Gone => true,
+            Stage::Dormant => is_quiet,
+            _ => false,
+        }
     }
 
     /// Whether it is destroyed.

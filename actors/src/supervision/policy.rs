@@ -36,32 +36,35 @@ impl CrashStreak {
     /// Counts a crash at `now` (time since process start). `jitter` in 0..1 spreads restarts of
     /// apps that crashed together over the second half of the wait.
     pub fn crashed(&mut self, now: Duration, jitter: f64) -> Verdict {
-        let previous_wait = self.wait();
-        if self.last.is_some_and(|last| now.saturating_sub(last) > HEALTHY_AFTER + previous_wait) {
-            self.crashes = 0;
-        }
+        self.crashes = self.crashes(now) + 1;
         self.last = Some(now);
-        self.crashes += 1;
         if self.crashes <= FREE_CRASHES {
             return Verdict::Restart;
         }
-        if previous_wait >= BACKOFF_MAX {
+        if self.is_quarantined() {
             return Verdict::Quarantine;
         }
-        Verdict::Backoff(self.wait().mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0))
+        Verdict::Backoff(wait(self.crashes).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0))
     }
 
-    /// Crashes in the present streak.
+    /// Crashes in the streak at `now`: none once it has ended by itself. A quarantine does not.
     #[must_use]
-    pub const fn crashes(&self) -> u32 {
-        self.crashes
+    pub fn crashes(&self, now: Duration) -> u32 {
+        let healthy_after = HEALTHY_AFTER + wait(self.crashes);
+        let was_healthy = self.last.is_some_and(|last| now.saturating_sub(last) > healthy_after);
+        if was_healthy && !self.is_quarantined() { 0 } else { self.crashes }
     }
 
-    /// The full wait that the latest crash earned.
-    fn wait(&self) -> Duration {
-        match self.crashes.checked_sub(FREE_CRASHES + 1) {
-            None => Duration::ZERO,
-            Some(doublings) => Duration::from_secs(1 << doublings.min(6)).min(BACKOFF_MAX),
-        }
+    /// Whether the crash before the latest one earned the longest wait already.
+    fn is_quarantined(&self) -> bool {
+        wait(self.crashes.saturating_sub(1)) >= BACKOFF_MAX
+    }
+}
+
+/// The full wait that so many crashes earn.
+fn wait(crashes: u32) -> Duration {
+    match crashes.checked_sub(FREE_CRASHES + 1) {
+        None => Duration::ZERO,
+        Some(doublings) => Duration::from_secs(1 << doublings.min(6)).min(BACKOFF_MAX),
     }
 }

@@ -317,6 +317,7 @@ impl Client {
             timezone: Some(if with_entries { "Asia/Tokyo" } else { "UTC" }.into()),
             force: true,
             detached,
+            place: None,
             asks_visibility: false,
             warnings: Vec::new(),
             last_declared: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! What the tests share: a store in memory whose writer does what a test says, apps to put into
 //! it, and requests to send them.
 
+pub(crate) mod half;
 pub(crate) mod real;
 mod store;
 

@@ -202,8 +202,12 @@ impl House {
 
     /// A directory of the same accounts.
     pub(crate) async fn directory(&self) -> Directory {
+        self.directory_with(DirectoryOptions::default()).await
+    }
+
+    /// The same, with these settings.
+    pub(crate) async fn directory_with(&self, options: DirectoryOptions) -> Directory {
         let key = ServerKey::new(&[7; 32]);
-        let options = DirectoryOptions::default();
         let (db, clock) = (self.db.clone(), self.clock.clone());
         Directory::start(db, clock, key, &self.runtime, options).await.unwrap()
     }

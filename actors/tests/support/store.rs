@@ -74,6 +74,9 @@ struct State {
     trash_reads: u64,
     /// Each read of the trash takes a permit of it.
     trash_gate: Option<Arc<Semaphore>>,
+    detached_reads: u64,
+    /// Each read of detached rows takes a permit of it.
+    detached_gate: Option<Arc<Semaphore>>,
     /// Row versions and contents that were ever committed.
     logged: HashSet<(AppId, String, u32, String)>,
     violations: Vec<String>,
@@ -431,13 +434,21 @@ impl AppStore for FakeStore {
     }
 
     fn detached_rows(&self, app: AppId, collection: &str) -> Stored<Vec<Arc<Row>>> {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.detached_reads += 1;
+        let gate = state.detached_gate.clone();
         let rows = state.apps.get(&app).into_iter().flat_map(|app| &app.rows);
         let detached = rows
             .filter(|((of, _), (_, state))| **of == *collection && *state == RowState::Detached)
             .map(|(_, (row, _))| row.clone())
             .collect();
-        ready(detached)
+        async move {
+            if let Some(gate) = gate {
+                gate.acquire().await.expect("no test closes it").forget();
+            }
+            Ok(detached)
+        }
+        .boxed()
     }
 
     fn answer(&self, scope: [u8; 32]) -> Stored<Option<FirstAnswer>> {

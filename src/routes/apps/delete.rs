@@ -2,7 +2,10 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use rookery_actors::app::message::{AppOp, Op};
+use rookery_actors::{
+    app::message::{AppOp, Op},
+    task::to_the_end,
+};
 use rookery_domain::{ErrorCode, app::AppStatus};
 
 use crate::{
@@ -34,9 +37,14 @@ pub async fn delete(
 ) -> ApiResult<StatusCode> {
     let AppOwner { app, caller, .. } = owner;
     let (before, by) = (app.record(), caller.account());
-    app.apply(caller, Op::App(AppOp::Delete)).await?;
-    if let (AppStatus::Live, Some(by)) = (before.status, by) {
-        told::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
-    }
+    // The owner hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        app.apply(caller, Op::App(AppOp::Delete)).await?;
+        if let (AppStatus::Live, Some(by)) = (before.status, by) {
+            told::tell(&state, before.owner, by, &before.slug, Deed::Deleted);
+        }
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,7 +1,7 @@
 //! `PATCH /v1/apps/:id`: visibility, timezone, organization.
 
 use axum::{Json, extract};
-use rookery_actors::control::SettingsPatch;
+use rookery_actors::{control::SettingsPatch, task::to_the_end};
 use rookery_domain::{
     ErrorCode,
     app::AppRecord,
@@ -70,10 +70,16 @@ pub async fn update(
         org: body.org_id,
     };
     let (before, by) = (app.record(), caller.account());
-    let after = state.rooms.control().set(&app, caller, patch).await?;
-    if let (true, Some(by)) = (before.org != after.org, by) {
-        tell_of_move(&state, by, &after);
-    }
+    let (changed, shared) = (app.clone(), state.clone());
+    // The owner hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        let after = shared.rooms.control().set(&changed, caller, patch).await?;
+        if let (true, Some(by)) = (before.org != after.org, by) {
+            tell_of_move(&shared, by, &after);
+        }
+        Ok(())
+    })
+    .await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }
 

@@ -1,9 +1,6 @@
 //! `POST /v1/apps/:id/wake`: starts an app that rests.
 
-use std::time::Instant;
-
 use axum::Json;
-use rookery_actors::app::message::{AppOp, Op};
 use rookery_domain::ErrorCode;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,12 +39,9 @@ pub async fn wake(
     owner: AppOwner,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<Woken>> {
-    let began = Instant::now();
-    let mut woke_in_ms = 0;
-    if owner.app.wake().await? {
-        let micros = began.elapsed().as_micros().max(1);
-        woke_in_ms = u64::try_from(micros.div_ceil(1_000)).unwrap_or(u64::MAX);
-        owner.app.apply(owner.caller, Op::App(AppOp::Woken)).await?;
-    }
+    let took = owner.app.wake_for(owner.caller).await?;
+    let woke_in_ms = took.map_or(0, |took| {
+        u64::try_from(took.as_micros().max(1).div_ceil(1_000)).unwrap_or(u64::MAX)
+    });
     Ok(Json(Woken { status: StatusBody::Live, woke_in_ms }))
 }

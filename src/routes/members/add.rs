@@ -4,11 +4,11 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use rookery_actors::app::{
-    access_ops::{AccessOp, AccessReply},
-    message::{AppOp, Op, Reply},
+use rookery_actors::{
+    app::{access_ops::AccessReply, message::Reply},
+    directory::Invited,
+    task::to_the_end,
 };
-use rookery_actors::{directory::Invited, task::to_the_end};
 use rookery_domain::{
     Error, ErrorCode, Result, app::AppRecord, email::Email, id::HumanId, idempotency::Answered,
 };
@@ -73,45 +73,32 @@ pub async fn add(
     if let Some(kept) = making.first_answer(&body).await? {
         return Ok(again(kept));
     }
-    if let Some(role) = &body.custom_role
-        && !app.root().await?.manifest.roles.contains_key(role.as_str())
-    {
-        // Before anybody is invited; the app decides it again.
-        let message = format!("`custom_role`: the manifest declares no role {role:?}");
-        return Err(Error::invalid(message).into());
-    }
-    let invited = state.rooms.directory.invite(&email).await?;
-    let op = AccessOp::AddMember {
-        human: invited.human.id,
-        custom_role: body.custom_role.as_deref().map(Into::into),
-    };
-    let (id, human) = (app.id(), invited.human.clone());
-    let kept = move |reply: &Reply| match reply {
-        Reply::Access(AccessReply::Member(member)) => Some(Created {
-            location: format!("/v1/apps/{id}/members/{}", member.human),
-            record: MemberBody::of_human(member, Some(&human)),
-        }),
-        _ => None,
-    };
-    let (record, by) = (app.record(), adder);
-    let answer = kept.clone();
     // Who is a member hears of it, also where whoever asked does not wait for the answer.
     let made = to_the_end(async move {
-        let made = making.create(Op::App(AppOp::Access(op)), &body, kept).await?;
-        if let Answered::First(_) = made
-            && let Err(error) = tell(&state, &invited, &email, &record, by)
-        {
+        let (directory, role) = (&state.rooms.directory, body.custom_role.as_deref());
+        let invited = state.rooms.control().invitation(directory, &app, &email, role).await?;
+        let (invited, op) = invited;
+        let (id, human) = (app.id(), invited.human.clone());
+        let kept = move |reply: &Reply| match reply {
+            Reply::Access(AccessReply::Member(member)) => Some(Created {
+                location: format!("/v1/apps/{id}/members/{}", member.human),
+                record: MemberBody::of_human(member, Some(&human)),
+            }),
+            _ => None,
+        };
+        let answer = kept.clone();
+        let reply = match making.create(op, &body, kept).await? {
+            Answered::Again(kept) => return Ok(again(kept)),
+            Answered::First(reply) => reply,
+        };
+        let record = app.record();
+        if let Err(error) = tell(&state, &invited, &email, &record, adder) {
             // The member is there all the same; its address finds the app without the mail too.
             tracing::warn!(app.id = %record.id, %error, "an invitation was not mailed");
         }
-        Ok(made)
+        Ok(answer(&reply).ok_or_else(Error::unknown_outcome)?.into_response())
     });
-    Ok(match made.await? {
-        Answered::Again(kept) => again(kept),
-        Answered::First(reply) => {
-            answer(&reply).ok_or_else(Error::unknown_outcome)?.into_response()
-        }
-    })
+    Ok(made.await?)
 }
 
 /// Mails an invitation, or tells the browsers of somebody who has an account. The link is of this

@@ -1,7 +1,7 @@
 //! `POST /v1/self/transfers/:id/accept`: takes an offered app.
 
 use axum::{Json, extract::State};
-use rookery_actors::control::Accepted;
+use rookery_actors::{control::Accepted, task::to_the_end};
 use rookery_domain::{ErrorCode, id::TransferId};
 
 use crate::{
@@ -46,12 +46,18 @@ pub async fn accept(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let human = super::human(&state, caller.human)?;
-    let Accepted { app, former, offered_by } =
-        state.rooms.control().accept_offer(human, id).await?;
-    let slug = app.record().slug.clone();
-    told::tell(&state, former, caller.human, &slug, Deed::Accepted);
-    if offered_by != former {
-        told::tell(&state, offered_by, caller.human, &slug, Deed::Accepted);
-    }
+    let shared = state.clone();
+    // They hear of it, also where whoever asked does not wait for the answer.
+    let app = to_the_end(async move {
+        let accepted = shared.rooms.control().accept_offer(human, id).await?;
+        let Accepted { app, former, offered_by } = accepted;
+        let slug = app.record().slug.clone();
+        told::tell(&shared, former, caller.human, &slug, Deed::Accepted);
+        if offered_by != former {
+            told::tell(&shared, offered_by, caller.human, &slug, Deed::Accepted);
+        }
+        Ok(app)
+    })
+    .await?;
     Ok(Json(AppRecordBody::of(&state, &app).await?))
 }

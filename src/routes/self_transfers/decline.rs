@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::{ErrorCode, id::TransferId};
 
 use crate::{
@@ -32,8 +33,13 @@ pub async fn decline(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let human = super::human(&state, caller.human)?;
-    let (offer, app) = state.rooms.control().decline_offer(&human, id).await?;
-    let slug = app.record().slug.clone();
-    told::tell(&state, offer.offered_by, caller.human, &slug, Deed::Declined);
+    // Whoever offered it hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        let (offer, app) = state.rooms.control().decline_offer(&human, id).await?;
+        let slug = app.record().slug.clone();
+        told::tell(&state, offer.offered_by, caller.human, &slug, Deed::Declined);
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

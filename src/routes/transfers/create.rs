@@ -71,10 +71,6 @@ pub async fn create(
     };
     let shared = state.clone();
     let make = move |keep| async move {
-        let holder = shared.rooms.directory.human(app.record().owner)?;
-        if holder.is_some_and(|human| human.proven_email() == Some(email.as_str())) {
-            return Err(Error::new(ErrorCode::Conflict, "`email` is the app's owner's already"));
-        }
         let by_name = sender(offers.as_deref());
         let slug = app.record().slug.clone();
         // This site's, whatever the request says.
@@ -82,7 +78,8 @@ pub async fn create(
         let letter = Letter::transfer(site, &link, &slug, &by_name, email.as_str())?;
         // An offer that nobody hears of is none, so mail has its place before there is one.
         let place = shared.mailer.reserve()?;
-        let offer = shared.rooms.control().offer(&app, by, &email, keep).await?;
+        let directory = &shared.rooms.directory;
+        let offer = shared.rooms.control().offer(directory, &app, by, &email, keep).await?;
         if shared.mailer.admits_notice(&email) {
             place.send(&email, letter);
         }

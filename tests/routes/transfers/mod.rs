@@ -3,6 +3,7 @@
 
 mod accepted;
 mod along;
+mod left;
 mod offers;
 mod page;
 mod races;

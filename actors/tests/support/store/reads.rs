@@ -40,6 +40,19 @@ impl FakeStore {
         gate
     }
 
+    /// From now on each read of detached rows waits for a permit of the answer.
+    pub(crate) fn gate_detached(&self) -> Arc<Semaphore> {
+        let gate = Arc::new(Semaphore::new(0));
+        let mut state = self.lock();
+        (state.detached_gate, state.detached_reads) = (Some(gate.clone()), 0);
+        gate
+    }
+
+    /// Reads of detached rows that were begun since.
+    pub(crate) fn detached_reads(&self) -> u64 {
+        self.lock().detached_reads
+    }
+
     /// Reads of a trash that were begun so far.
     pub(crate) fn trash_reads(&self) -> u64 {
         self.lock().trash_reads

@@ -11,7 +11,17 @@ use rookery_storage::commit::AccessWrite;
 use serde_json::json;
 
 use super::{full, not_found};
-use crate::app::{access_ops::AccessReply, decide::Decision};
+use crate::app::{access_ops::AccessReply, decide::Decision, root::Root};
+
+impl Root {
+    /// `conflict` when the app has as many members as it may.
+    pub(crate) fn check_room_for_member(&self) -> Result<()> {
+        if self.access.member_count() >= MEMBERS_PER_APP_MAX {
+            return Err(full(MEMBERS_PER_APP_MAX, "members"));
+        }
+        Ok(())
+    }
+}
 
 impl Decision<'_> {
     pub(super) fn add_member(
@@ -26,9 +36,7 @@ impl Decision<'_> {
         if self.tables().member(human).is_some() {
             return Err(Error::new(ErrorCode::Conflict, "this human is a member already"));
         }
-        if self.tables().member_count() >= MEMBERS_PER_APP_MAX {
-            return Err(full(MEMBERS_PER_APP_MAX, "members"));
-        }
+        self.working.root.check_room_for_member()?;
         let created_at = self.working.next_time(self.now);
         let member = Arc::new(Member { human, custom_role, created_at });
         self.put_member(&member, "member.added");

@@ -19,6 +19,7 @@ use crate::app::{
     access::AccessTables,
     access_ops::{AccessOp, AccessReply},
     message::Reply,
+    root::Root,
 };
 
 impl Decision<'_> {
@@ -69,9 +70,15 @@ impl Decision<'_> {
         self.working.emit(EventType::Access(kind.into()), stamp, Some(data.to_string().into()));
     }
 
-    /// `invalid_request` unless the manifest declares the role.
     fn check_role(&self, member: &str, role: &str) -> Result<()> {
-        if self.working.root.manifest.roles.contains_key(role) {
+        self.working.root.check_role(member, role)
+    }
+}
+
+impl Root {
+    /// `invalid_request` unless the manifest declares the role.
+    pub(crate) fn check_role(&self, member: &str, role: &str) -> Result<()> {
+        if self.manifest.roles.contains_key(role) {
             return Ok(());
         }
         Err(Error::invalid(format!("`{member}`: the manifest declares no role {role:?}")))
