@@ -4,6 +4,7 @@
 mod contract;
 mod postgres_only;
 mod sqlite_only;
+mod restores;
 mod statements;
 mod support;
 mod writer;
