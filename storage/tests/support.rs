@@ -321,3 +321,15 @@ pub(crate) async fn number(db: &Db, sql: &'static str) -> i64 {
         Db::Postgres(db) => sqlx::query_scalar(sql).fetch_one(db.pool()).await.unwrap(),
     }
 }
+
+/// Changes something behind everybody's back.
+pub(crate) async fn spoil(db: &Db, sql: &'static str) {
+    match db {
+        Db::Sqlite(db) => {
+            rusqlite::Connection::open(db.path()).unwrap().execute(sql, []).unwrap();
+        }
+        Db::Postgres(db) => {
+            sqlx::query(sql).execute(db.pool()).await.unwrap();
+        }
+    }
+}
