@@ -112,6 +112,7 @@ async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
             row_keys: [].into(),
         }
     };
+            seq: 0,
     house.commit(app.id, |group| group.idempotency = (0..10_001).map(answer).collect()).await;
     house.clock.set(NOW.plus_seconds(KEPT_FOR_S));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, true));

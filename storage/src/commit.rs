@@ -112,30 +112,34 @@ impl Group {
         self.scrubs.iter().any(|scrub| *scrub.collection == *collection && *scrub.key == *key)
     }
 
+    /// Whether it purges the row after its event `seq`.
+    fn purges_after(&self, seq: u64, collection: &str, key: &str) -> bool {
+        self.scrubs(collection, key)
+            && self.events.iter().any(|later| {
+                later.seq > seq
+                    && later.kind == EventType::RowPurged
+                    && later.change.as_ref().is_some_and(|gone| {
+                        *gone.collection == *collection && gone.row.key() == key
+                    })
+            })
+    }
+
     /// What is stored as the event's data. A delete or a purge shows none; an event that a later
     /// purge of the same group scrubs is stored without it from the start.
     pub(crate) fn stored_content<'e>(&self, event: &'e Event) -> Option<&'e str> {
         let content = content(event)?;
         let Some(change) = &event.change else { return Some(content) };
-        let purged_later = self.scrubs(&change.collection, change.row.key())
-            && self.events.iter().any(|later| {
-                later.seq > event.seq
-                    && later.kind == EventType::RowPurged
-                    && later.change.as_ref().is_some_and(|gone| {
-                        gone.collection == change.collection && gone.row.key() == change.row.key()
-                    })
-            });
+        let purged_later = self.purges_after(event.seq, &change.collection, change.row.key());
         (!purged_later).then_some(content)
     }
 
-    /// The answers that may be stored: none that quotes a row purged in the same group.
+    /// The answers that may be stored: none that quotes a row which a later purge of the same group
+    /// destroys. One that was given after the purge quotes what came under the key since.
     pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
         self.idempotency.iter().filter(|answer| {
             let Some(collection) = &answer.collection else { return true };
-            let quotes = |scrub: &Scrub| {
-                scrub.collection == *collection && answer.row_keys.contains(&scrub.key)
-            };
-            !self.scrubs.iter().any(quotes)
+            let purged = |key: &Box<str>| self.purges_after(answer.seq, collection, key);
+            !answer.row_keys.iter().any(purged)
         })
     }
 }
@@ -340,6 +344,8 @@ pub struct IdempotencyWrite {
     pub body: String,
     /// When it was made.
     pub created_at: Timestamp,
+    /// The app's newest event at that time: what is purged later is gone from it.
+    pub seq: u64,
     /// The collection whose rows it quotes.
     pub collection: Option<Arc<str>>,
     /// The keys of the rows that it quotes, so that their purge finds it, and no other.
