@@ -186,8 +186,10 @@ async fn expired(context: &Context) -> Result<bool> {
         more |= expiry::sweep_answers(db, now).await?;
         more |= expiry::sweep_blobs(db, unseen_since).await?;
         more |= idempotency::forget_expired(db, now).await? >= chunk;
-        // Yesterday still counts in the timezone farthest west.
-        more |= idempotency::forget_spent(db, now, day - 1).await? >= chunk;
+        // Yesterday is today still in the timezone farthest west; the day after tomorrow is
+        // tomorrow already in the one farthest east.
+        let days = day.saturating_sub(1)..=day.saturating_add(2);
+        more |= idempotency::forget_spent(db, now, days).await? >= chunk;
     }
     Ok(more)
 }

@@ -15,8 +15,9 @@ use rookery_domain::{
 use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
-use super::{Decision, write::budget_write};
+use super::Decision;
 use crate::app::{
+    birth::budget_write,
     deploy::unrestricted,
     message::{AppOp, Reply},
 };
