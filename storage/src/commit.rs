@@ -414,6 +414,9 @@ impl AccessWrite {
 pub struct AppWrite {
     /// The record after the change.
     pub record: AppRecord,
+    /// Whether the manifest or the owner bounds the rows of any collection after it. One of which
+    /// this is said in vain is looked at by the retention worker in vain.
+    pub bounded: bool,
     /// A version deployed with it.
     pub version: Option<NewVersion>,
     /// The offer that gives the app to the record's owner. It must still be pending, and it is
@@ -427,6 +430,6 @@ impl AppWrite {
     /// A change of the record that brings nothing else with it.
     #[must_use]
     pub const fn of(record: AppRecord) -> Self {
-        Self { record, version: None, accepts: None, apps_max: None }
+        Self { record, bounded: true, version: None, accepts: None, apps_max: None }
     }
 }

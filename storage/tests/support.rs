@@ -246,6 +246,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
     });
     NewApp {
         record: record(owner, slug),
+        bounded: true,
         version: NewVersion {
             number: 1,
             html: "<!doctype html><title>Test</title>".into(),
