@@ -2,9 +2,10 @@
 //! run on each; what only one of them has is in a module of its own.
 
 mod contract;
+mod plans;
 mod postgres_only;
-mod sqlite_only;
 mod restores;
+mod sqlite_only;
 mod statements;
 mod support;
 mod writer;
