@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{participants::LASTING_TTL_S, versions::NewVersion};
+use crate::{participants::LASTING_TTL_S, shown::shown, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -330,7 +330,7 @@ pub struct SpentChallenge {
 }
 
 /// A first answer, kept for 24 hours and replayed for the same key and body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyWrite {
     /// SHA-256 of principal, route, app and key.
     pub scope: [u8; 32],
@@ -351,6 +351,8 @@ pub struct IdempotencyWrite {
     /// The keys of the rows that it quotes, so that their purge finds it, and no other.
     pub row_keys: Box<[Box<str>]>,
 }
+
+shown!(IdempotencyWrite: status, created_at, seq, collection);
 
 impl IdempotencyWrite {
     /// The key of the single row it quotes: as most answers quote one, it has a column of its own.

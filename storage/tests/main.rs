@@ -2,6 +2,7 @@
 //! run on each; what only one of them has is in a module of its own.
 
 mod contract;
+mod hidden;
 mod plans;
 mod postgres_only;
 mod restores;
