@@ -138,8 +138,8 @@ impl Group {
     pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
         self.idempotency.iter().filter(|answer| {
             let Some(collection) = &answer.collection else { return true };
-            let purged = |key: &Box<str>| self.purges_after(answer.seq, collection, key);
-            !answer.row_keys.iter().any(purged)
+            let mut keys = answer.row_keys.iter();
+            !keys.any(|key| self.purges_after(answer.seq, collection, key))
         })
     }
 }

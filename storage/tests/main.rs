@@ -3,6 +3,7 @@
 
 mod contract;
 mod hidden;
+mod migrations;
 mod plans;
 mod postgres_only;
 mod restores;

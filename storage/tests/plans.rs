@@ -27,7 +27,7 @@ const PLANS: [(&str, &str, &[&str]); 11] = [
     ),
     ("closing.rs", "select m.app_id, m.human", &["humans_closed", "INDEX members_human"]),
     ("apps/purge.rs", "purge_at <= $1", &["USING INDEX apps_purge (purge_at>? AND"]),
-    ("apps/purge.rs", "select id from apps where purge_at", &["USING INDEX apps_purge"]),
+    ("apps/purge.rs", "select id from apps where purge_at", &["USING INDEX apps_marked"]),
     ("apps/mod.rs", "select 1 where", &["COVERING INDEX apps_counted (owner=? AND status=?)"]),
     ("retention.rs", "from apps a", &["a USING INDEX apps_bounded (id>?)"]),
     ("idempotency/mod.rs", "from budgets where day <", &["INDEX budgets_day (day<?)"]),

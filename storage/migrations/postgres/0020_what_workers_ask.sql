@@ -5,6 +5,7 @@ create index credential_tokens_expires on credential_tokens (expires_at)
     where expires_at is not null;
 drop index apps_purge;
 create index apps_purge on apps (purge_at, id) where purge_at is not null;
+create index apps_marked on apps (purge_at) where status = 3;
 drop index blobs_seen;
 create index blobs_seen on blobs (seen_at, sha256);
 
