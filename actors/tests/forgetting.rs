@@ -7,6 +7,7 @@ use rookery_actors::{
 };
 use rookery_domain::{
     ErrorCode, app::AppRecord, id::ParticipantId, manifest::Visibility, principal::Caller,
+    time::DAY_S,
 };
 use rookery_storage::{commit::BudgetWrite, faults::Faults};
 
@@ -123,5 +124,36 @@ async fn networks_that_share_a_counter_never_write_over_the_apps_own() {
     }
     let codes: Vec<_> = refused.iter().map(|error| error.code).collect();
     assert_eq!(codes, [ErrorCode::CollectionWriteBudgetExceeded], "only the third is too many");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_that_was_spent_a_day_early_is_free_again_after_the_next_midnight() {
+    let manifest = r#"{"collections": {"entries": {
+        "permissions": {"read": ["anyone"], "write": ["anyone"], "update": [], "delete": ["owner"],
+                        "countRead": ["owner"]},
+        "anonWriteBudget": {"perAppDay": 1}}}}"#;
+    let house = House::open(Faults::default()).await;
+    let public =
+        AppRecord { visibility: Visibility::Public, timezone: "UTC".into(), ..record(house.owner) };
+    house.store(public.clone(), manifest, Vec::new()).await;
+    let tomorrow = i32::try_from(NOW.0 / 86_400_000_000).unwrap() + 1;
+    let spent = BudgetWrite { collection: "entries".into(), network: 0, day: tomorrow, count: 1 };
+    house.commit(public.id, |group| group.budgets = vec![spent]).await;
+    let app = house.runtime.apps().by_id(public.id).await.unwrap();
+    let mut refused = Vec::new();
+    for (key, days) in [("a", 0), ("b", 1), ("c", 1)] {
+        house.clock.set(NOW.plus_seconds(days * DAY_S));
+        let visitor =
+            Caller::Anonymous { participant: ParticipantId::new(), network: 1 << 50, share: None };
+        let answer = app.apply(visitor, create(key, "{}")).await;
+        refused.push(answer.err().map(|error| error.code));
+        while app.state() == SlotState::Live {
+            app.rest();
+            tokio::task::yield_now().await;
+        }
+    }
+    let spent = Some(ErrorCode::CollectionWriteBudgetExceeded);
+    assert_eq!(refused, [spent, None, spent]);
     house.close().await;
 }

@@ -3,14 +3,18 @@
 
 use std::sync::Arc;
 
-use rookery_actors::{RuntimeOptions, WorkerKind};
+use rookery_actors::{
+    RuntimeOptions, WorkerKind,
+    app::message::{AppOp, Op},
+};
 use rookery_domain::{
     app::{AppRecord, AppStatus},
     event::{Event, EventType},
     idempotency::KEPT_FOR_S,
     limits::Limits,
+    retention::RetentionPatch,
 };
-use rookery_storage::{commit::IdempotencyWrite, faults::Faults};
+use rookery_storage::{commit::IdempotencyWrite, faults::Faults, retention};
 
 use crate::support::{MANIFEST, NOW, create, delete, real::House, record};
 
@@ -108,6 +112,7 @@ async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
             location: None,
             body: "{}".into(),
             created_at: NOW,
+            seq: 0,
             collection: None,
             row_keys: [].into(),
         }
@@ -116,5 +121,34 @@ async fn more_answers_than_one_round_forgets_go_in_the_next_one_soon() {
     house.clock.set(NOW.plus_seconds(KEPT_FOR_S));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, true));
     assert_eq!(round(&house, WorkerKind::Sweeper).await, (0, false), "the rest of them");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_is_looked_at_for_retention_while_its_manifest_or_its_owner_bounds_rows() {
+    let house = House::open(Faults::default()).await;
+    let found = async || retention::bounded(&house.db, None, 10).await.unwrap().len();
+    let manifest = |bounds: &str| {
+        format!(
+            r#"{{"collections": {{"entries": {{"permissions": {{"read": ["owner"],
+                "write": ["owner"], "update": ["owner"], "delete": ["owner"],
+                "countRead": ["owner"]}}{bounds}}}}}}}"#
+        )
+    };
+    let (free, bounds) = (manifest(""), manifest(r#", "retention": {"maxRows": 9}"#));
+    let app = house.app_with("free", &free).await;
+    assert_eq!(found().await, 0);
+    house.app_with("bounded", &bounds).await;
+    assert_eq!(found().await, 1);
+    for (text, expected) in [(&bounds, 2), (&free, 1)] {
+        house.deploy(&app, text).await;
+        assert_eq!(found().await, expected);
+    }
+    for (max_rows, expected) in [(Some(9), 2), (None, 1)] {
+        let patch = RetentionPatch { max_age_days: None, max_rows: Some(max_rows) };
+        let op = AppOp::Retention { collection: "entries".into(), patch };
+        app.apply(house.caller.clone(), Op::App(op)).await.unwrap();
+        assert_eq!(found().await, expected);
+    }
     house.close().await;
 }

@@ -1,6 +1,6 @@
 //! The record of an app (contract part 4): what it is, without its rows.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,7 @@ use crate::{
     Error, ErrorCode, Result, Timestamp,
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     manifest::{Retention, Visibility},
+    secret::SecretHash,
 };
 
 /// Whether an app takes part in the world. Dormancy is not here: it is a matter of memory.
@@ -77,7 +78,7 @@ impl AppStatus {
 }
 
 /// An app without its rows: one row of the directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct AppRecord {
     /// Its id.
     pub id: AppId,
@@ -117,6 +118,33 @@ pub struct AppRecord {
     pub deleted_at: Option<Timestamp>,
     /// When the sweeper may destroy it.
     pub purge_at: Option<Timestamp>,
+}
+
+/// Without the share token.
+impl fmt::Debug for AppRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppRecord")
+            .field("id", &self.id)
+            .field("owner", &self.owner)
+            .field("org", &self.org)
+            .field("created_by", &self.created_by)
+            .field("slug", &self.slug)
+            .field("status", &self.status)
+            .field("visibility", &self.visibility)
+            .field("timezone", &self.timezone)
+            .field("version", &self.version)
+            .field("share_hash", &self.share_hash.map(SecretHash))
+            .field("share_sealed", &self.share_sealed.as_ref().map(|_| ".."))
+            .field("migration_until", &self.migration_until)
+            .field("unrestricted", &self.unrestricted)
+            .field("retention", &self.retention)
+            .field("history", &self.history)
+            .field("created_at", &self.created_at)
+            .field("updated_at", &self.updated_at)
+            .field("deleted_at", &self.deleted_at)
+            .field("purge_at", &self.purge_at)
+            .finish()
+    }
 }
 
 impl AppRecord {

@@ -85,13 +85,19 @@ impl Default for BudgetCounters {
 impl BudgetCounters {
     /// The counters as storage held them, on the day `today`. Earlier days are over. The next one has
     /// not come yet: the clock was a little ahead, or the timezone moved west. Its counters are
-    /// today's. Those of days further ahead, when the clock was wrong, count for nothing.
+    /// today's, and storage has to learn that: they are returned as such, for when that day comes they
+    /// would count for it as well. Those of days further ahead, when the clock was wrong, count for
+    /// nothing.
     #[must_use]
-    pub fn load(today: i32, records: impl IntoIterator<Item = BudgetRecord>) -> Self {
+    pub fn load(
+        today: i32,
+        records: impl IntoIterator<Item = BudgetRecord>,
+    ) -> (Self, Vec<BudgetRecord>) {
         let mut counters = Self { day: today, ..Self::default() };
+        let mut moved = Vec::new();
         let days = today..=today.saturating_add(1);
         for record in records.into_iter().filter(|record| days.contains(&record.day)) {
-            let counts = counters.counts.entry(record.collection).or_default();
+            let counts = counters.counts.entry(record.collection.clone()).or_default();
             match record.scope {
                 BudgetScope::App => counts.app = record.count,
                 BudgetScope::Network(network) => {
@@ -99,8 +105,11 @@ impl BudgetCounters {
                     counters.networks += usize::from(known.is_none());
                 }
             }
+            if record.day != today {
+                moved.push(BudgetRecord { day: today, ..record });
+            }
         }
-        counters
+        (counters, moved)
     }
 
     /// The day that is counted.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     Error, Result, Timestamp,
-    manifest::{Collection, Retention},
+    manifest::{Collection, Manifest, Retention},
     time::DAY_S,
 };
 
@@ -31,6 +31,23 @@ pub fn effective(author: Retention, owner: Retention) -> Retention {
 #[must_use]
 pub fn in_force(decl: &Collection, overrides: &BTreeMap<String, Retention>) -> Retention {
     effective(decl.retention, overrides.get(&*decl.name).copied().unwrap_or_default())
+}
+
+/// The collections that have bounds, given the owner's overrides of their app.
+pub fn bounds<'a>(
+    manifest: &'a Manifest,
+    overrides: &'a BTreeMap<String, Retention>,
+) -> impl Iterator<Item = (&'a str, Retention)> {
+    manifest.collections.iter().filter_map(|(name, decl)| {
+        let bounds = in_force(decl, overrides);
+        (bounds != Retention::default()).then_some((&**name, bounds))
+    })
+}
+
+/// Whether any collection has bounds.
+#[must_use]
+pub fn is_bounded(manifest: &Manifest, overrides: &BTreeMap<String, Retention>) -> bool {
+    bounds(manifest, overrides).next().is_some()
 }
 
 /// Checks declared or requested bounds.

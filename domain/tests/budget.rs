@@ -107,7 +107,8 @@ fn a_timezone_that_moves_west_makes_no_day_longer_than_a_day() {
     let moved = [BudgetScope::App, BudgetScope::Network(1)].map(record);
     assert_eq!(counters.move_back(today), moved);
     assert_eq!(counters.move_back(today), []);
-    let mut loaded = BudgetCounters::load(today, moved);
+    let (mut loaded, again) = BudgetCounters::load(today, moved);
+    assert_eq!(again, []);
     for counters in [&mut counters, &mut loaded] {
         let error = counters.reserve(&entries(), &one, 1, now, &west).expect_err("spent");
         assert_eq!(error.details.expect("details")["resets_at"], "2026-05-06T10:00:00.000Z");
@@ -127,7 +128,10 @@ fn of_the_days_that_are_stored_only_today_counts_and_the_next_one() {
             day: today + day,
             count: 1,
         };
-        let mut counters = BudgetCounters::load(today, [record]);
+        let (mut counters, moved) = BudgetCounters::load(today, [record.clone()]);
+        // When the next day comes, storage must not have it for that day's.
+        let expected = (day == 1).then_some(BudgetRecord { day: today, ..record });
+        assert_eq!(moved, expected.into_iter().collect::<Vec<_>>(), "{day}");
         let admits = counters.reserve(&entries(), &budget(None, 1), 1, now, &Zone::UTC).is_ok();
         assert_eq!(admits, !counts, "{day}");
     }
@@ -163,7 +167,7 @@ fn counters_survive_storage() {
         [record(BudgetScope::App, day, 2), record(BudgetScope::Network(7), day, 2)]
     );
     let stale = record(BudgetScope::App, day - 1, 99);
-    let mut loaded =
+    let (mut loaded, _) =
         BudgetCounters::load(day, [vec![stale.clone()], records.to_vec(), vec![stale]].concat());
     assert_eq!(loaded.day(), day);
     let _ = loaded.reserve(&entries(), &three, 7, now, &Zone::UTC).expect("one is left");

@@ -35,6 +35,9 @@ const PG_DUMP: StorageError = StorageError::Unsupported(
 /// What follows the database's name in that of the file that a restore is writing.
 const RESTORING: &str = ".restoring";
 
+/// And once the file is whole: from then on the restore goes on, also at the next start.
+const RESTORED: &str = ".restored";
+
 const EXISTS: &str = "it exists; backups never overwrite";
 
 /// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
@@ -92,6 +95,9 @@ fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Resul
     if file.exists() {
         return Err(failed(file, EXISTS));
     }
+    if with_suffix(source, RESTORED).exists() {
+        return Err(failed(source, "a restore of it was cut short; the next start ends it"));
+    }
     let connection = open(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // What is wrong with the source is not said of the copy.
     connection
@@ -142,31 +148,41 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     check(file)?;
     create_folder(folder)?;
     let _lock = LockFile::take(folder)?;
-    forget_ended_restore(folder)?;
+    end_restore(folder)?;
     if !force && holds_anything(folder)? {
         return Err(failed(folder, "it is not empty; force replaces its database"));
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, RESTORING);
     copy_with_new_histories(file, &partial).inspect_err(|_| {
-        let _ = forget_ended_restore(folder);
+        let _ = end_restore(folder);
     })?;
-    // Before the rename: a log of the replaced database would be replayed into the new one.
-    for suffix in ["-wal", "-shm"] {
-        remove(&with_suffix(&database, suffix))?;
-    }
-    fs::rename(&partial, &database).map_err(|error| failed(&database, error))?;
-    sync(folder_of(&database))
+    let whole = with_suffix(&database, RESTORED);
+    fs::rename(&partial, &whole).map_err(|error| failed(&whole, error))?;
+    sync(folder)?;
+    end_restore(folder)
 }
 
-/// Removes what a restore leaves that was ended before it was done. Whoever calls it has the folder to
-/// itself.
-pub(crate) fn forget_ended_restore(folder: &Path) -> Result<()> {
-    let partial = with_suffix(&folder.join(DATABASE_FILE), RESTORING);
+/// Ends a restore that was cut short: a file that is whole becomes the database, and one that is not
+/// goes. Whoever calls it has the folder to itself.
+pub(crate) fn end_restore(folder: &Path) -> Result<()> {
+    let database = folder.join(DATABASE_FILE);
+    let partial = with_suffix(&database, RESTORING);
     for suffix in ["", "-journal", "-wal", "-shm"] {
         remove(&with_suffix(&partial, suffix))?;
     }
-    Ok(())
+    let whole = with_suffix(&database, RESTORED);
+    if !whole.try_exists().map_err(|error| failed(&whole, error))? {
+        return Ok(());
+    }
+    // Before the rename, and durably: a log of the replaced database would be replayed into the new
+    // one.
+    for suffix in ["-wal", "-shm"] {
+        remove(&with_suffix(&database, suffix))?;
+    }
+    sync(folder)?;
+    fs::rename(&whole, &database).map_err(|error| failed(&database, error))?;
+    sync(folder)
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{participants::LASTING_TTL_S, versions::NewVersion};
+use crate::{participants::LASTING_TTL_S, shown::shown, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -112,30 +112,34 @@ impl Group {
         self.scrubs.iter().any(|scrub| *scrub.collection == *collection && *scrub.key == *key)
     }
 
+    /// Whether it purges the row after its event `seq`.
+    fn purges_after(&self, seq: u64, collection: &str, key: &str) -> bool {
+        self.scrubs(collection, key)
+            && self.events.iter().any(|later| {
+                later.seq > seq
+                    && later.kind == EventType::RowPurged
+                    && later.change.as_ref().is_some_and(|gone| {
+                        *gone.collection == *collection && gone.row.key() == key
+                    })
+            })
+    }
+
     /// What is stored as the event's data. A delete or a purge shows none; an event that a later
     /// purge of the same group scrubs is stored without it from the start.
     pub(crate) fn stored_content<'e>(&self, event: &'e Event) -> Option<&'e str> {
         let content = content(event)?;
         let Some(change) = &event.change else { return Some(content) };
-        let purged_later = self.scrubs(&change.collection, change.row.key())
-            && self.events.iter().any(|later| {
-                later.seq > event.seq
-                    && later.kind == EventType::RowPurged
-                    && later.change.as_ref().is_some_and(|gone| {
-                        gone.collection == change.collection && gone.row.key() == change.row.key()
-                    })
-            });
+        let purged_later = self.purges_after(event.seq, &change.collection, change.row.key());
         (!purged_later).then_some(content)
     }
 
-    /// The answers that may be stored: none that quotes a row purged in the same group.
+    /// The answers that may be stored: none that quotes a row which a later purge of the same group
+    /// destroys. One that was given after the purge quotes what came under the key since.
     pub(crate) fn stored_answers(&self) -> impl Iterator<Item = &IdempotencyWrite> {
         self.idempotency.iter().filter(|answer| {
             let Some(collection) = &answer.collection else { return true };
-            let quotes = |scrub: &Scrub| {
-                scrub.collection == *collection && answer.row_keys.contains(&scrub.key)
-            };
-            !self.scrubs.iter().any(quotes)
+            let mut keys = answer.row_keys.iter();
+            !keys.any(|key| self.purges_after(answer.seq, collection, key))
         })
     }
 }
@@ -326,7 +330,7 @@ pub struct SpentChallenge {
 }
 
 /// A first answer, kept for 24 hours and replayed for the same key and body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyWrite {
     /// SHA-256 of principal, route, app and key.
     pub scope: [u8; 32],
@@ -340,11 +344,15 @@ pub struct IdempotencyWrite {
     pub body: String,
     /// When it was made.
     pub created_at: Timestamp,
+    /// The app's newest event at that time: what is purged later is gone from it.
+    pub seq: u64,
     /// The collection whose rows it quotes.
     pub collection: Option<Arc<str>>,
     /// The keys of the rows that it quotes, so that their purge finds it, and no other.
     pub row_keys: Box<[Box<str>]>,
 }
+
+shown!(IdempotencyWrite: status, created_at, seq, collection);
 
 impl IdempotencyWrite {
     /// The key of the single row it quotes: as most answers quote one, it has a column of its own.
@@ -408,6 +416,9 @@ impl AccessWrite {
 pub struct AppWrite {
     /// The record after the change.
     pub record: AppRecord,
+    /// Whether the manifest or the owner bounds the rows of any collection after it. One of which
+    /// this is said in vain is looked at by the retention worker in vain.
+    pub bounded: bool,
     /// A version deployed with it.
     pub version: Option<NewVersion>,
     /// The offer that gives the app to the record's owner. It must still be pending, and it is
@@ -421,6 +432,6 @@ impl AppWrite {
     /// A change of the record that brings nothing else with it.
     #[must_use]
     pub const fn of(record: AppRecord) -> Self {
-        Self { record, version: None, accepts: None, apps_max: None }
+        Self { record, bounded: true, version: None, accepts: None, apps_max: None }
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
+    shown::shown,
 };
 
 /// Added to the interval at each poll that comes too early (RFC 8628, section 3.5, `slow_down`).
@@ -45,7 +46,7 @@ impl DeviceState {
 }
 
 /// An authorization to be started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewDevice {
     /// Its id.
     pub id: DeviceId,
@@ -60,6 +61,8 @@ pub struct NewDevice {
     /// When it ends.
     pub expires_at: Timestamp,
 }
+
+shown!(NewDevice: id, name, interval_s, expires_at);
 
 /// An authorization as its human sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

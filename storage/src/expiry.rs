@@ -4,12 +4,24 @@ use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 
 use crate::{
     db::{Db, args},
+    decode,
     error::Result,
     participants::GRACE_S,
 };
 
 /// Rows that one statement deletes at most.
 pub const CHUNK: u32 = 500;
+
+/// Bytes of contents that one call deletes, but for the last: what is deleted is overwritten, and on
+/// SQLite every commit waits for it.
+pub const BLOB_BYTES: i64 = 4 << 20;
+
+/// Where a search for contents goes on: behind this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlobPlace {
+    seen_at: Timestamp,
+    sha256: [u8; 32],
+}
 
 /// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app,
 /// and rotated-out tokens of credentials that ended before this, and participants that ended
@@ -64,21 +76,54 @@ pub async fn sweep_answers(db: &Db, now: Timestamp) -> Result<bool> {
 }
 
 /// Contents of assets that no version refers to and nobody has referred to since `unseen_since`
-/// (an hour ago is plenty: a deploy that is under way has seen its own). One chunk; `true` when
-/// more may be left.
+/// (an hour ago is plenty: a deploy that is under way has seen its own). They are looked for behind
+/// `after`, without holding anybody up, and about [`BLOB_BYTES`] of them go. Where the next call goes
+/// on; `None` when none is left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn sweep_blobs(db: &Db, unseen_since: Timestamp) -> Result<bool> {
-    let deleted = db
-        .execute(
-            "delete from blobs where seen_at < $1 and sha256 in
-                 (select sha256 from blobs
-                  where seen_at < $1
-                    and not exists (select 1 from assets where assets.sha256 = blobs.sha256)
-                  limit $2)",
-            args![unseen_since, CHUNK],
+pub async fn sweep_blobs(
+    db: &Db,
+    unseen_since: Timestamp,
+    after: Option<BlobPlace>,
+) -> Result<Option<BlobPlace>> {
+    let after = after.unwrap_or(BlobPlace { seen_at: Timestamp(i64::MIN), sha256: [0; 32] });
+    let found: Vec<(i64, Vec<u8>, i64)> = db
+        .all(
+            "select seen_at, sha256, cast(octet_length(bytes) as bigint) from blobs
+             where seen_at < $1 and seen_at >= $2 and (seen_at, sha256) > ($2, $3)
+               and not exists (select 1 from assets where assets.sha256 = blobs.sha256)
+             order by seen_at, sha256 limit $4",
+            args![unseen_since, after.seen_at, after.sha256, CHUNK],
         )
         .await?;
-    Ok(deleted == u64::from(CHUNK))
+    let (mut bytes, mut hashes, mut place) = (0, Vec::new(), None);
+    for (seen_at, sha256, of_blob) in &found {
+        if bytes >= BLOB_BYTES {
+            break;
+        }
+        bytes += of_blob;
+        let sha256 = decode::fixed("blobs.sha256", sha256)?;
+        place = Some(BlobPlace { seen_at: Timestamp(*seen_at), sha256 });
+        hashes.push(sha256);
+    }
+    let more = hashes.len() < found.len() || found.len() == CHUNK as usize;
+    if !hashes.is_empty() {
+        db.transaction((hashes, unseen_since), |tx, (hashes, unseen_since)| {
+            Box::pin(async move {
+                for sha256 in hashes {
+                    // A deploy may have come to refer to it.
+                    tx.execute(
+                        "delete from blobs where sha256 = $1 and seen_at < $2 and not exists
+                             (select 1 from assets where assets.sha256 = blobs.sha256)",
+                        args![*sha256, *unseen_since],
+                    )
+                    .await?;
+                }
+                Ok(())
+            })
+        })
+        .await?;
+    }
+    Ok(place.filter(|_| more))
 }

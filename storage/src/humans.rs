@@ -9,10 +9,11 @@ use crate::{
     error::Result,
     idempotency::Keep,
     placeholders,
+    shown::shown,
 };
 
 /// A human account.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Human {
     /// Its id.
     pub id: HumanId,
@@ -31,6 +32,8 @@ pub struct Human {
     /// When it was closed.
     pub closed_at: Option<Timestamp>,
 }
+
+shown!(Human: id, email_verified_at, marketing_consent, created_at, updated_at, closed_at);
 
 /// The columns of [`Columns`].
 macro_rules! human_columns {

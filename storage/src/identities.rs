@@ -10,10 +10,11 @@ use crate::{
     error::Result,
     humans::{self, Human},
     sessions::{self, NewSession, Session},
+    shown::shown,
 };
 
 /// A sign-in on its way through the provider.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewFlow {
     /// SHA-256 of its state.
     pub hash: [u8; 32],
@@ -24,6 +25,8 @@ pub struct NewFlow {
     /// When it ends.
     pub expires_at: Timestamp,
 }
+
+shown!(NewFlow: redirect_to, expires_at);
 
 /// Stores a flow before the browser leaves.
 ///

@@ -7,10 +7,11 @@ use crate::{
     error::Result,
     humans::{self, Human},
     sessions::{self, NewSession, Session},
+    shown::shown,
 };
 
 /// A link to be mailed.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewLink {
     /// SHA-256 of its token.
     pub hash: [u8; 32],
@@ -21,6 +22,8 @@ pub struct NewLink {
     /// When it ends.
     pub expires_at: Timestamp,
 }
+
+shown!(NewLink: redirect_to, expires_at);
 
 /// A sign-in by link.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use crate::{
     db::{Db, args},
     decode,
     error::{Result, StorageError},
+    shown::shown,
 };
 
 /// Seconds that the token of an anonymous visitor is good for once it has left something in the app:
@@ -62,7 +63,7 @@ impl ParticipantKind {
 }
 
 /// A visitor of an app.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Participant {
     /// Its id.
     pub id: ParticipantId,
@@ -88,6 +89,8 @@ pub struct Participant {
     /// where newer ones need its room; the commit of the first thing that it leaves sets this.
     pub lasting: bool,
 }
+
+shown!(Participant: id, app, kind, human, created_at, expires_at, lasting);
 
 type Columns = (
     Vec<u8>,

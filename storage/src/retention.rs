@@ -18,8 +18,7 @@ pub struct Bounded {
     pub app: AppId,
     /// The owner's overrides by collection; `None` when they cannot be read.
     pub overrides: Option<BTreeMap<String, Retention>>,
-    /// The text of the manifest in force. That it contains the word, or escapes that may stand for
-    /// it, does not mean it has bounds.
+    /// The text of the manifest in force.
     pub manifest: String,
 }
 
@@ -33,9 +32,7 @@ pub async fn bounded(db: &Db, after: Option<AppId>, limit: u32) -> Result<Vec<Bo
         .all(
             "select a.id, a.retention, v.manifest from apps a
              join versions v on v.app_id = a.id and v.number = a.version
-             where a.id > $1 and a.status = 0
-               and (a.retention <> '{}' or v.manifest like '%retention%'
-                    or v.manifest like '%\\u00%' escape '|')
+             where a.id > $1 and a.status = 0 and a.bounded = 1
              order by a.id limit $2",
             args![after, limit],
         )

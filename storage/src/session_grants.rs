@@ -10,10 +10,11 @@ use crate::{
     decode,
     error::Result,
     idempotency::Keep,
+    shown::shown,
 };
 
 /// A grant that nobody has spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionGrant {
     /// SHA-256 of its secret.
     pub hash: [u8; 32],
@@ -26,6 +27,8 @@ pub struct SessionGrant {
     /// When it ends.
     pub expires_at: Timestamp,
 }
+
+shown!(SessionGrant: app, human, expires_at);
 
 /// Stores a grant.
 ///

@@ -10,13 +10,14 @@ use crate::{
     db::{Db, Tx, args, newest_first},
     decode,
     error::Result,
+    shown::shown,
 };
 
 /// Most sessions whose use one [`touch`] records.
 pub const TOUCH_MAX: usize = 500;
 
 /// A session to be opened.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewSession {
     /// Its id.
     pub id: SessionId,
@@ -26,8 +27,10 @@ pub struct NewSession {
     pub expires_at: Timestamp,
 }
 
+shown!(NewSession: id, expires_at);
+
 /// An open session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Session {
     /// Its id.
     pub id: SessionId,
@@ -42,6 +45,8 @@ pub struct Session {
     /// When it ends unless it is used.
     pub expires_at: Timestamp,
 }
+
+shown!(Session: id, human, created_at, seen_at, expires_at);
 
 /// A use of a session, which moves its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

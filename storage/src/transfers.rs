@@ -13,10 +13,11 @@ use crate::{
     decode,
     error::Result,
     idempotency::Keep,
+    shown::shown,
 };
 
 /// A pending offer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// Its id.
     pub id: TransferId,
@@ -29,6 +30,8 @@ pub struct Transfer {
     /// When.
     pub created_at: Timestamp,
 }
+
+shown!(Transfer: id, app, offered_by, created_at);
 
 type Columns = (Vec<u8>, Vec<u8>, String, Vec<u8>, i64);
 

@@ -15,6 +15,10 @@ use crate::{
 /// Rows that one call gives at most.
 pub const TRASH_PAGE_MAX: u32 = 500;
 
+/// Bytes of the rows that one call gives to be purged, but for the last: what is purged is
+/// overwritten, and on SQLite every commit waits for it.
+pub const DUE_BYTES_MAX: u64 = 4 << 20;
+
 /// A row in the trash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashedRow {
@@ -48,7 +52,7 @@ pub struct TrashPage {
 record!(TrashRecord, TrashedRow, trashed);
 record!(ListedRecord, (TrashCursor, Read<TrashedRow>), listed);
 record!(KeptRecord, Kept, kept);
-record!(DueRecord, DueRow, due);
+record!(DueRecord, (u64, DueRow), due);
 
 fn trashed(columns: &impl Columns) -> Read<TrashedRow> {
     Ok(TrashedRow { row: codec::row(columns, 1)?, deleted_at: columns.time(0)? })
@@ -185,18 +189,31 @@ pub struct DueRow {
     pub deleted_at: Timestamp,
 }
 
-fn due(columns: &impl Columns) -> Read<DueRow> {
+/// The row, and how many bytes its content has.
+fn due(columns: &impl Columns) -> Read<(u64, DueRow)> {
     let app = uuid::Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
-    Ok(DueRow {
+    let row = DueRow {
         app: AppId::from_uuid(app),
         collection: columns.text(1)?.to_owned(),
         deleted_at: columns.time(2)?,
         row: codec::row(columns, 3)?,
-    })
+    };
+    Ok((columns.number(10)?, row))
+}
+
+/// The first rows, up to the one that makes them [`DUE_BYTES_MAX`].
+fn portion(rows: impl Iterator<Item = (u64, DueRow)>) -> Vec<DueRow> {
+    let mut bytes = 0;
+    let fits = |&(of_row, _): &(u64, DueRow)| {
+        let has_room = bytes < DUE_BYTES_MAX;
+        bytes += of_row;
+        has_room
+    };
+    rows.take_while(fits).map(|(_, row)| row).collect()
 }
 
 /// Rows of all apps that went to the trash before this time, the oldest first, behind `after`, at
-/// most `limit` and [`TRASH_PAGE_MAX`]. Their apps' actors decide, and submit them as purged. A
+/// most `limit`, [`TRASH_PAGE_MAX`] and [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as purged. A
 /// row that cannot be read is left out and logged.
 ///
 /// # Errors
@@ -213,24 +230,22 @@ pub async fn due_for_purge(
     let records: Vec<DueRecord> = db
         .all(
             "select app_id, collection, state_at, key, version, null, creator, editor, \
-             created_at, updated_at from rows \
+             created_at, updated_at, cast(coalesce(octet_length(data), 0) as bigint) from rows \
              where state = 1 and state_at < $1 and state_at >= $2 \
              and (state_at, app_id, collection, key) > ($2, $3, $4, $5) \
-             and app_id in (select id from apps where status = 0) \
+             and exists (select 1 from apps where apps.id = rows.app_id and apps.status = 0) \
              order by state_at, app_id, collection, key limit $6",
             args![before, since, app, collection, key, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    Ok(records
-        .into_iter()
-        .filter_map(|DueRecord(row)| match row {
-            Ok(row) => Some(row),
-            Err(why) => {
-                tracing::error!(why, "a row in the trash cannot be read");
-                None
-            }
-        })
-        .collect())
+    let readable = records.into_iter().filter_map(|DueRecord(row)| match row {
+        Ok(row) => Some(row),
+        Err(why) => {
+            tracing::error!(why, "a row in the trash cannot be read");
+            None
+        }
+    });
+    Ok(portion(readable))
 }
 
 /// Apps with more than `rows_max` rows or `bytes_max` bytes in the trash, in the order of their
@@ -257,8 +272,8 @@ pub async fn overfull(
     apps.into_iter().map(|(id,)| decode::id("app_head.app_id", &id)).collect()
 }
 
-/// The rows of an app that have been in the trash longest, at most `limit` and
-/// [`TRASH_PAGE_MAX`], the oldest first.
+/// The rows of an app that have been in the trash longest, at most `limit`, [`TRASH_PAGE_MAX`] and
+/// [`DUE_BYTES_MAX`], the oldest first.
 ///
 /// # Errors
 /// Any [`StorageError`].
@@ -266,12 +281,13 @@ pub async fn oldest(db: &Db, app: AppId, limit: u32) -> Result<Vec<DueRow>> {
     let records: Vec<DueRecord> = db
         .all(
             "select app_id, collection, state_at, key, version, null, creator, editor, \
-             created_at, updated_at from rows where app_id = $1 and state = 1 \
+             created_at, updated_at, cast(coalesce(octet_length(data), 0) as bigint) \
+             from rows where app_id = $1 and state = 1 \
              order by state_at, collection, key limit $2",
             args![app, limit.min(TRASH_PAGE_MAX)],
         )
         .await?;
-    Ok(readable(app, records.into_iter().map(|DueRecord(row)| row)))
+    Ok(portion(readable(app, records.into_iter().map(|DueRecord(row)| row)).into_iter()))
 }
 
 fn readable<T>(app: AppId, rows: impl Iterator<Item = Read<T>>) -> Vec<T> {

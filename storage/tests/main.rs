@@ -2,7 +2,11 @@
 //! run on each; what only one of them has is in a module of its own.
 
 mod contract;
+mod hidden;
+mod migrations;
+mod plans;
 mod postgres_only;
+mod restores;
 mod sqlite_only;
 mod statements;
 mod support;

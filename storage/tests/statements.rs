@@ -33,7 +33,8 @@ fn collect(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-fn literals(source: &str) -> Vec<String> {
+/// Those in this source.
+pub(crate) fn literals(source: &str) -> Vec<String> {
     let code: String = source
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))

@@ -246,6 +246,7 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
     });
     NewApp {
         record: record(owner, slug),
+        bounded: true,
         version: NewVersion {
             number: 1,
             html: "<!doctype html><title>Test</title>".into(),
@@ -319,5 +320,17 @@ pub(crate) async fn number(db: &Db, sql: &'static str) -> i64 {
     match db {
         Db::Sqlite(db) => sqlx::query_scalar(sql).fetch_one(db.readers()).await.unwrap(),
         Db::Postgres(db) => sqlx::query_scalar(sql).fetch_one(db.pool()).await.unwrap(),
+    }
+}
+
+/// Changes something behind everybody's back.
+pub(crate) async fn spoil(db: &Db, sql: &'static str) {
+    match db {
+        Db::Sqlite(db) => {
+            rusqlite::Connection::open(db.path()).unwrap().execute(sql, []).unwrap();
+        }
+        Db::Postgres(db) => {
+            sqlx::query(sql).execute(db.pool()).await.unwrap();
+        }
     }
 }

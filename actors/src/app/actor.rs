@@ -207,6 +207,7 @@ impl App {
             location,
             body,
             created_at: now,
+            seq,
             collection,
             row_keys: reply.quoted_keys(),
         });

@@ -85,12 +85,14 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     }
     let zone = Zone::parse(&loaded.record.timezone).unwrap_or(Zone::UTC);
     let seq = loaded.head.last_seq;
+    let (budgets, moved) =
+        BudgetCounters::load(zone.day(now), loaded.budgets.into_iter().map(budget_record));
     let mut private = Private {
         shelves,
         tombs: tombs(loaded.tombstones, &loaded.poison),
         version_floor: loaded.head.version_floor,
         events: events(env, &manifest)?,
-        budgets: BudgetCounters::load(zone.day(now), loaded.budgets.into_iter().map(budget_record)),
+        budgets,
         zone,
         spent: loaded.spent_challenges.iter().map(|spent| (spent.id, spent.expires_at)).collect(),
         answers: Answers::since(seq),
@@ -106,7 +108,9 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         access: Arc::new(AccessTables::of_loaded(loaded.access)),
         tail,
     };
-    Ok(Working { root, private, open: Open::default(), counted, last_at, latest })
+    let mut open = Open::default();
+    open.budgets.extend(moved.into_iter().map(budget_write));
+    Ok(Working { root, private, open, counted, last_at, latest })
 }
 
 /// Reads a manifest that was checked when it was deployed.
@@ -165,6 +169,16 @@ fn budget_record(write: BudgetWrite) -> BudgetRecord {
         network => BudgetScope::Network(network),
     };
     BudgetRecord { collection: write.collection, scope, day: write.day, count: write.count }
+}
+
+/// What storage holds of a counter.
+pub(super) fn budget_write(record: BudgetRecord) -> BudgetWrite {
+    let BudgetRecord { collection, scope, day, count } = record;
+    let network = match scope {
+        BudgetScope::App => 0,
+        BudgetScope::Network(network) => network,
+    };
+    BudgetWrite { collection, network, day, count }
 }
 
 /// The event, sharing the served row where it tells of that version, so that the content is in

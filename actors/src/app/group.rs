@@ -126,6 +126,7 @@ impl Open {
     pub(crate) fn writes(&self) -> bool {
         !self.rows.is_empty()
             || !self.events.is_empty()
+            || !self.budgets.is_empty()
             || !self.spent.is_empty()
             || !self.idempotency.is_empty()
             || self.app_write.is_some()

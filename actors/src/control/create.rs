@@ -11,7 +11,7 @@ use rookery_domain::{
     idempotency::{Answered, KeptAnswer, Once},
     json::Object,
     manifest::{Manifest, Visibility, Warning},
-    slug,
+    retention, slug,
 };
 use rookery_storage::{
     StorageError,
@@ -243,6 +243,7 @@ impl Control {
             created_at: prepared.record.created_at,
             drop_through: 0,
         };
+        let bounded = retention::is_bounded(&prepared.draft.manifest, &prepared.record.retention);
         for attempt in 0..SLUGS_TRIED_MAX {
             if request.slug.is_none() {
                 prepared.record.slug = draw(Some(prepared.record.visibility), attempt).into();
@@ -250,6 +251,7 @@ impl Control {
             let created = prepared.created();
             let app = NewApp {
                 record: prepared.record.clone(),
+                bounded,
                 version: version.clone(),
                 rows: prepared.seeds.rows.clone(),
                 events: prepared.seeds.events.clone(),

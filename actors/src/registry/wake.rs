@@ -21,6 +21,7 @@ use crate::{
     app::{
         actor::{AppActor, Birth},
         birth,
+        message::Message,
         root::counted_rows,
     },
 };
@@ -121,6 +122,7 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
     } else {
         birth::working(env, loaded, counted.clone())?
     };
+    let is_to_write = working.open.writes();
     let root = Arc::new(ArcSwap::from_pointee(working.root.clone()));
     slot.record.store(working.root.record.clone());
     slot.clear_doubt();
@@ -144,5 +146,9 @@ async fn wake(apps: &Apps, slot: &Arc<Slot>) -> Result<Arc<Live>> {
         return Err(Error::app_not_found());
     }
     inner.shards.watch(apps, slot, &live);
+    if is_to_write {
+        // One that is gone already leaves it to the next.
+        let _ = live.actor.send_message(Message::Seal);
+    }
     Ok(live)
 }

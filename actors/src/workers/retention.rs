@@ -2,14 +2,13 @@
 //! events. Neither wakes an app that has nothing to lose: a live one is looked at as it is
 //! published, a dormant one in storage.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use rookery_domain::{
     Error, Result, Timestamp,
     id::AppId,
-    manifest::{Manifest, Retention},
     principal::Caller,
-    retention::{in_force, prune_impact},
+    retention::{bounds, prune_impact},
     time::{DAY_S, STEP_BACK_S},
 };
 use rookery_storage::{feed, history, retention};
@@ -86,17 +85,6 @@ async fn dormant(context: &Context, now: Timestamp) -> Result<u64> {
         }
     }
     Ok(pruned)
-}
-
-/// Bounds by collection, where there are any.
-fn bounds<'a>(
-    manifest: &'a Manifest,
-    overrides: &'a BTreeMap<String, Retention>,
-) -> impl Iterator<Item = (&'a str, Retention)> {
-    manifest.collections.iter().filter_map(|(name, decl)| {
-        let bounds = in_force(decl, overrides);
-        (bounds != Retention::default()).then_some((&**name, bounds))
-    })
 }
 
 fn is_due(root: &Root, now: Timestamp) -> bool {

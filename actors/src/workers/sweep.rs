@@ -60,11 +60,12 @@ async fn due_apps(context: &Context) -> Result<Round> {
     let after = context.positions.lock().due.after;
     let page = purge::due(&context.db, now, after, APPS_MAX).await?;
     let mut done = 0;
-    for &app in &page {
+    for &due in &page {
         if context.is_stopping() {
             return Ok(Round { done, more: true });
         }
-        context.positions.lock().due.after = Some(app);
+        context.positions.lock().due.after = Some(due);
+        let app = due.app;
         match destroy(context, app).await {
             Ok(()) => {
                 info!(app.id = %app, "its time in the trash is over: destroyed");
@@ -177,17 +178,35 @@ async fn expired(context: &Context) -> Result<bool> {
     let day = i32::try_from(now.0.div_euclid(DAY_S * MICROS_PER_SECOND)).unwrap_or(i32::MAX);
     let unseen_since = now.plus_seconds(-BLOB_GRACE_S);
     let chunk = u64::from(idempotency::FORGET_CHUNK);
-    let mut more = true;
+    // Yesterday is today still in the timezone farthest west; the day after tomorrow is tomorrow
+    // already in the one farthest east.
+    let days = day.saturating_sub(1)..=day.saturating_add(2);
+    let (mut records, mut answers, mut global, mut spent) = (true, true, true, true);
+    let mut blobs = Some(context.positions.lock().blobs);
     for _ in 0..CHUNKS_MAX {
-        if context.is_stopping() || !more {
+        if context.is_stopping() {
             break;
         }
-        more = expiry::sweep(db, now).await?;
-        more |= expiry::sweep_answers(db, now).await?;
-        more |= expiry::sweep_blobs(db, unseen_since).await?;
-        more |= idempotency::forget_expired(db, now).await? >= chunk;
-        // Yesterday still counts in the timezone farthest west.
-        more |= idempotency::forget_spent(db, now, day - 1).await? >= chunk;
+        // Each only while there is more of its own.
+        if records {
+            records = expiry::sweep(db, now).await?;
+        }
+        if global {
+            global = expiry::sweep_answers(db, now).await?;
+        }
+        if let Some(after) = blobs {
+            blobs = expiry::sweep_blobs(db, unseen_since, after).await?.map(Some);
+            context.positions.lock().blobs = blobs.flatten();
+        }
+        if answers {
+            answers = idempotency::forget_expired(db, now).await? >= chunk;
+        }
+        if spent {
+            spent = idempotency::forget_spent(db, now, days.clone()).await? >= chunk;
+        }
+        if !(records || global || blobs.is_some() || answers || spent) {
+            return Ok(false);
+        }
     }
-    Ok(more)
+    Ok(true)
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rookery_domain::id::AppId;
-use rookery_storage::trash::DueRow;
+use rookery_storage::{apps::purge::DueApp, expiry::BlobPlace, trash::DueRow};
 use tokio::time::Instant;
 
 /// Pause after a round that a bound cut short. Work that nothing else bounds must keep up with its
@@ -34,26 +34,34 @@ pub(super) struct Positions {
     pub(super) retention: Option<AppId>,
     /// The row of the trash that the sweeper looked at last.
     pub(super) trash: Option<DueRow>,
+    /// The content of an asset that the sweeper looked at last.
+    pub(super) blobs: Option<BlobPlace>,
     /// Apps whose time in the trash is over.
-    pub(super) due: Tour,
+    pub(super) due: Tour<DueApp>,
     /// Apps with too much in their trash.
     pub(super) overfull: Tour,
     /// Apps with too much in their feed.
     pub(super) feeds: Tour,
 }
 
-/// A way through all apps in the order of their ids, a page in each round.
-#[derive(Default)]
-pub(super) struct Tour {
+/// A way through all apps in a fixed order, that of their ids if nothing else is said, a page in each
+/// round.
+pub(super) struct Tour<P = AppId> {
     /// The app that was looked at last.
-    pub(super) after: Option<AppId>,
+    pub(super) after: Option<P>,
     /// An app on the way had more than one visit deals with.
     pub(super) again: bool,
     /// Until when nobody has to go round.
     resting_until: Option<Instant>,
 }
 
-impl Tour {
+impl<P> Default for Tour<P> {
+    fn default() -> Self {
+        Self { after: None, again: false, resting_until: None }
+    }
+}
+
+impl<P> Tour<P> {
     /// Lets some time pass before the next tour.
     pub(super) fn rest(&mut self, time: Duration) {
         self.resting_until = Some(Instant::now() + time);

@@ -125,6 +125,7 @@ impl House {
     /// Puts an app into storage behind everybody's back, with any manifest.
     pub(crate) async fn store(&self, record: AppRecord, manifest: &str, rows: Vec<RowWrite>) {
         let app = NewApp {
+            bounded: true,
             version: NewVersion {
                 number: 1,
                 html: "<!doctype html>".into(),

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::email::ADDRESS_BYTES_MAX;
+
 /// Rows of a sample that are looked at.
 pub const SAMPLED_ROWS_MAX: usize = 200;
 /// Fields that evidence lists for one collection.
@@ -16,8 +18,6 @@ pub const FIELDS_MAX: usize = 50;
 pub const FIELDS_COUNTED_MAX: usize = 1_000;
 /// Bytes of a field's path that are kept; those that are equal so far are one field.
 const PATH_BYTES_MAX: usize = 200;
-/// Characters of the longest e-mail address (RFC 5321, 4.5.3.1).
-const EMAIL_BYTES_MAX: usize = 320;
 
 /// What is known of one collection's rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -164,7 +164,7 @@ fn below(path: &str, member: &str) -> String {
 
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    text.len() <= EMAIL_BYTES_MAX
+    text.len() <= ADDRESS_BYTES_MAX
         && !local.is_empty()
         && !local.contains('@')
         && !text.contains(char::is_whitespace)

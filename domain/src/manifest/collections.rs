@@ -16,16 +16,15 @@ use super::{
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
 };
-use crate::{ErrorCode, Result};
+use crate::{
+    ErrorCode, Result,
+    retention::{MAX_AGE_DAYS_MAX, MAX_ROWS_MAX},
+};
 
 /// Unique fields of one collection; each is an index that every write consults.
 const UNIQUE_FIELDS_MAX: usize = 20;
 /// The largest cap of an anonymous-write budget.
 const BUDGET_MAX: u64 = 1_000_000_000;
-/// The longest retention, 100 years.
-const AGE_DAYS_MAX: u64 = 36_500;
-/// The largest row bound of a retention.
-const ROWS_MAX: u64 = 1_000_000_000;
 
 /// # Errors
 /// `collection_name_invalid`.
@@ -148,9 +147,9 @@ impl Reader<'_, '_> {
         };
         Retention {
             max_age_days: members
-                .count("maxAgeDays", AGE_DAYS_MAX)
+                .count("maxAgeDays", MAX_AGE_DAYS_MAX.into())
                 .and_then(|days| u32::try_from(days).ok()),
-            max_rows: members.count("maxRows", ROWS_MAX),
+            max_rows: members.count("maxRows", MAX_ROWS_MAX),
         }
     }
 

@@ -65,7 +65,7 @@ impl AddAssign for Flows {
 /// The hour at `at`, counted from 1970-01-01T00Z.
 #[must_use]
 pub const fn hour_of(at: Timestamp) -> i32 {
-    // A timestamp holds fewer than 2^31 hours.
+    // In the times at which a server runs there are fewer than 2^31 hours (decision 46).
     at.0.div_euclid(MICROS_PER_HOUR) as i32
 }
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 /// Characters of a comment that are kept.
 const COMMENT_CHARS_MAX: usize = 400;
 
-/// `text` as a string literal of ASCII characters. What a human reads stays readable; everything
-/// that could end the literal or the line is escaped.
+/// `text` as a string literal. What a human reads stays readable, in any script; everything that could
+/// end the literal or the line is escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

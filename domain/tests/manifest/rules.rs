@@ -348,6 +348,7 @@ fn ingest_rules() {
             (json!({"map": ["a"]}), "/map"),
             (json!({"map": {"number": 1}}), "/map/number"),
             (json!({"map": {"number": "a..b"}}), "/map/number"),
+            (json!({"map": {"number": format!("{0}.{0}", "a".repeat(128))}}), "/map/number"),
             (json!({"map": {"nope": "a"}}), "/map/nope"),
             (json!({"dedupeKey": ".id"}), "/dedupeKey"),
             (json!({"dedupeKey": 1}), "/dedupeKey"),
@@ -360,12 +361,17 @@ fn ingest_rules() {
         &[
             json!({"mode": "append", "upsertOn": null}),
             json!({"name": "0_a-b", "dedupeKey": null, "handshake": null, "wake": null, "verify": null}),
+            json!({"map": {"number": format!("{0}.{0}x", "a".repeat(127))}}),
         ],
     );
     let parsed = admitted(&with("ingest", &rule, &json!({})));
     let parsed = &parsed.rules.as_ref().expect("rules").ingest[0];
     assert_eq!(parsed.mode, IngestMode::Upsert { on: "number".into() });
     assert!(parsed.handshake_echo && parsed.wake && parsed.verify);
+    // An app whose path was longer before there was a bound goes on.
+    let long = format!("{0}.{0}", "a".repeat(128));
+    let long = with("ingest", &rule, &json!({"map": {"number": long}}));
+    assert!(manifest::reload(&long).is_ok());
     let mut twice = with("ingest", &rule, &json!({}));
     twice["ingest"] = json!([rule, rule]);
     assert_refused(&twice, "ingest_invalid", "/ingest/1/name");

@@ -14,6 +14,7 @@ use crate::{
     decode,
     error::{Result, StorageError},
     idempotency::Keep,
+    shown::shown,
 };
 
 /// Most keys whose last use one [`touch`] records.
@@ -50,7 +51,7 @@ impl KeyState {
 }
 
 /// A key as it is stored: never its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     /// Its id.
     pub id: KeyId,
@@ -68,8 +69,10 @@ pub struct Key {
     pub last_used_at: Option<Timestamp>,
 }
 
+shown!(Key: id, agent, prefix, state, created_at, last_used_at);
+
 /// A key to be made.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewKey {
     /// Its id.
     pub id: KeyId,
@@ -78,6 +81,8 @@ pub struct NewKey {
     /// The listable beginning of the secret.
     pub prefix: String,
 }
+
+shown!(NewKey: id, prefix);
 
 /// What became of an order over all keys of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,8 @@ use crate::{
 pub struct NewApp {
     /// Its record, with `version` 1.
     pub record: AppRecord,
+    /// Whether its manifest or its owner bounds the rows of any collection.
+    pub bounded: bool,
     /// Its first version.
     pub version: crate::versions::NewVersion,
     /// Its first rows.
@@ -88,7 +90,7 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
         return Ok(CreateOutcome::QuotaReached);
     }
     // In this order: an app that was destroyed meanwhile has left its slug before it is free.
-    let is_free = insert_record(tx, record).await?
+    let is_free = insert_record(tx, record, app.bounded).await?
         && tx
             .optional::<(i32,)>(super::KEPT_SLUG, args![&*record.slug, record.owner])
             .await?
@@ -96,16 +98,16 @@ async fn decide(tx: &mut Tx, app: &NewApp) -> Result<CreateOutcome> {
     Ok(if is_free { CreateOutcome::Created } else { CreateOutcome::SlugTaken })
 }
 
-async fn insert_record(tx: &mut Tx, record: &AppRecord) -> Result<bool> {
+async fn insert_record(tx: &mut Tx, record: &AppRecord, bounded: bool) -> Result<bool> {
     let retention = serde_json::to_string(&record.retention)
         .map_err(|error| StorageError::Refused(error.to_string()))?;
     let inserted = tx
         .execute(
             "insert into apps (id, owner, org_id, created_by, slug, status, visibility, timezone, version,
                                share_hash, share_sealed, migration_until, unrestricted, retention,
-                               history, created_at, updated_at, deleted_at, purge_at)
+                               history, created_at, updated_at, deleted_at, purge_at, bounded)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                     $18, $19)
+                     $18, $19, $20)
              on conflict (slug) do nothing",
             args![
                 record.id,
@@ -127,6 +129,7 @@ async fn insert_record(tx: &mut Tx, record: &AppRecord) -> Result<bool> {
                 record.updated_at,
                 record.deleted_at,
                 record.purge_at,
+                bounded,
             ],
         )
         .await?;

@@ -116,10 +116,10 @@ pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
         .transpose()
 }
 
-/// What an account holds, over all its apps that are not being purged.
+/// What an account holds, over all its apps that are live or closed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccountSums {
-    /// Apps, those in the trash left out.
+    /// Apps.
     pub apps: u64,
     /// Rows that count towards a quota.
     pub rows: u64,

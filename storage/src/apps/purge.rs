@@ -13,22 +13,45 @@ use crate::{
 /// Rows that one step deletes at most.
 pub const CHUNK: u32 = 1_000;
 
-/// Apps whose time in the trash is over, in the order of their ids, behind `after`, at most
+/// Bytes of rows, events or answers that one step deletes, but for the last: what is deleted is
+/// overwritten, and on SQLite every commit waits for it.
+pub const CHUNK_BYTES: i64 = 4 << 20;
+
+/// An app whose time in the trash is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueApp {
+    /// The app.
+    pub app: AppId,
+    /// Since when.
+    pub purge_at: Timestamp,
+}
+
+/// Apps whose time in the trash is over, those for the longest time first, behind `after`, at most
 /// `limit`.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn due(db: &Db, now: Timestamp, after: Option<AppId>, limit: u32) -> Result<Vec<AppId>> {
-    let after = after.map_or([0; 16], |id| id.uuid().into_bytes());
-    let ids: Vec<(Vec<u8>,)> = db
+pub async fn due(
+    db: &Db,
+    now: Timestamp,
+    after: Option<DueApp>,
+    limit: u32,
+) -> Result<Vec<DueApp>> {
+    let (since, after) = after
+        .map_or((Timestamp(i64::MIN), [0; 16]), |due| (due.purge_at, due.app.uuid().into_bytes()));
+    let found: Vec<(Vec<u8>, i64)> = db
         .all(
-            "select id from apps
-             where purge_at is not null and purge_at <= $1 and status in (1, 2) and id > $2
-             order by id limit $3",
-            args![now, after, limit],
+            "select id, purge_at from apps
+             where purge_at <= $1 and purge_at >= $2 and (purge_at, id) > ($2, $3)
+               and status in (1, 2)
+             order by purge_at, id limit $4",
+            args![now, since, after, limit],
         )
         .await?;
-    ids.iter().map(|(id,)| decode::id("apps.id", id)).collect()
+    let due = |(id, at): &(Vec<u8>, i64)| {
+        Ok(DueApp { app: decode::id("apps.id", id)?, purge_at: Timestamp(*at) })
+    };
+    found.iter().map(due).collect()
 }
 
 /// Apps that are marked and not yet gone.
@@ -59,15 +82,40 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
     }
     for sql in [
         "delete from events where app_id = $1 and seq in
-             (select seq from events where app_id = $1 limit $2)",
+             (select seq from
+                  (select seq, bytes, sum(bytes) over (order by seq) as through from
+                       (select seq, coalesce(octet_length(data), 0) as bytes from events
+                        where app_id = $1 order by seq limit $2) as few) as summed
+              where through - bytes < $3)",
         "delete from rows where app_id = $1 and (collection, key) in
-             (select collection, key from rows where app_id = $1 limit $2)",
+             (select collection, key from
+                  (select collection, key, bytes,
+                          sum(bytes) over (order by collection, key) as through from
+                       (select collection, key, coalesce(octet_length(data), 0) as bytes from rows
+                        where app_id = $1 order by collection, key limit $2) as few) as summed
+              where through - bytes < $3)",
+        "delete from idempotency where scope in
+             (select scope from
+                  (select scope, bytes, sum(bytes) over (order by scope) as through from
+                       (select scope, octet_length(body) as bytes from idempotency
+                        where app_id = $1 limit $2) as few) as summed
+              where through - bytes < $3)",
+    ] {
+        if db.execute(sql, args![id, CHUNK, CHUNK_BYTES]).await? > 0 {
+            return Ok(true);
+        }
+    }
+    // One at a time: a page may be large.
+    let version = "delete from versions where app_id = $1 and number in
+             (select number from versions where app_id = $1 order by number limit 1)";
+    if db.execute(version, args![id]).await? > 0 {
+        return Ok(true);
+    }
+    for sql in [
         "delete from budgets where app_id = $1 and (collection, network) in
              (select collection, network from budgets where app_id = $1 limit $2)",
         "delete from spent_challenges where app_id = $1 and id in
              (select id from spent_challenges where app_id = $1 limit $2)",
-        "delete from idempotency where scope in
-             (select scope from idempotency where app_id = $1 limit $2)",
         "delete from idempotency_global where scope in
              (select scope from idempotency_global where app_id = $1 limit $2)",
         "delete from participants where id in
@@ -107,8 +155,6 @@ pub async fn step(db: &Db, id: AppId) -> Result<bool> {
              (select id from credentials where app_id = $1 limit $2)",
         "delete from assets where app_id = $1 and (version, path) in
              (select version, path from assets where app_id = $1 limit $2)",
-        "delete from versions where app_id = $1 and number in
-             (select number from versions where app_id = $1 limit $2)",
     ] {
         if db.execute(sql, args![id, CHUNK]).await? == u64::from(CHUNK) {
             return Ok(true);

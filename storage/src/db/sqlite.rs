@@ -26,7 +26,7 @@ use super::{
     postgres::{SLOW_STATEMENT, migration_error, newest},
 };
 use crate::{
-    backup::forget_ended_restore,
+    backup::end_restore,
     error::{Result, StorageError},
     faults,
     offload::Offload,
@@ -97,7 +97,7 @@ impl SqliteDb {
         }
         create_folder(&options.data_dir)?;
         let lock = LockFile::take(&options.data_dir)?;
-        forget_ended_restore(&options.data_dir)?;
+        end_restore(&options.data_dir)?;
         let path = options.data_dir.join(DATABASE_FILE);
         create_file(&path)?;
         // First by a connection that changes nothing: one of ours makes any file a database with a

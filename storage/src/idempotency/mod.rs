@@ -7,6 +7,8 @@
 pub mod global;
 mod keep;
 
+use std::ops::RangeInclusive;
+
 use rookery_domain::{
     Timestamp,
     idempotency::{FirstAnswer, KEPT_FOR_S, KeptAnswer},
@@ -79,12 +81,12 @@ pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
 }
 
 /// Deletes challenge answers that would be refused by their age anyway, and write-budget counters
-/// of days before `day` (days since 1970), at most [`FORGET_CHUNK`] of each; how many in all.
+/// of other days than `days` (days since 1970), at most [`FORGET_CHUNK`] of each; how many in all.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn forget_spent(db: &Db, now: Timestamp, day: i32) -> Result<u64> {
-    db.transaction((now, day), |tx, (now, day)| {
+pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) -> Result<u64> {
+    db.transaction((now, days), |tx, (now, days)| {
         Box::pin(async move {
             let challenges = tx
                 .execute(
@@ -94,14 +96,23 @@ pub async fn forget_spent(db: &Db, now: Timestamp, day: i32) -> Result<u64> {
                     args![*now, FORGET_CHUNK],
                 )
                 .await?;
-            let budgets = tx
-                .execute(
+            let mut budgets = 0;
+            for (sql, day) in [
+                (
                     "delete from budgets where (app_id, collection, network) in
                      (select app_id, collection, network from budgets where day < $1
                      order by day limit $2)",
-                    args![i64::from(*day), FORGET_CHUNK],
-                )
-                .await?;
+                    days.start(),
+                ),
+                (
+                    "delete from budgets where (app_id, collection, network) in
+                     (select app_id, collection, network from budgets where day > $1
+                     order by day desc limit $2)",
+                    days.end(),
+                ),
+            ] {
+                budgets += tx.execute(sql, args![i64::from(*day), FORGET_CHUNK]).await?;
+            }
             Ok(challenges + budgets)
         })
     })

@@ -40,9 +40,10 @@ pub(super) const ROWS: &str = concat!(
     "from rows where app_id = $1 order by collection, key"
 );
 
-/// Counters of the days around the present. `$1` the app, `$2` the first day.
-pub(super) const BUDGETS: &str =
-    "select collection, network, day, count from budgets where app_id = $1 and day >= $2";
+/// Counters of the days around the present, four of them: whatever an app's timezone, today and
+/// tomorrow are among them. `$1` the app, `$2` the first day.
+pub(super) const BUDGETS: &str = "select collection, network, day, count from budgets \
+     where app_id = $1 and day >= $2 and day <= $2 + 3";
 
 /// Spent challenges. `$1` the app, `$2` the present.
 pub(super) const CHALLENGES: &str =

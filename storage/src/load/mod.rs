@@ -46,8 +46,8 @@ pub struct LoadedApp {
     pub tombstones: Vec<Tombstone>,
     /// Rows that cannot be read. They count, and their keys are taken.
     pub poison: Vec<PoisonRow>,
-    /// Write-budget counters of yesterday, today and tomorrow: an app's calendar day begins at
-    /// midnight of its own timezone.
+    /// Write-budget counters from yesterday to the day after tomorrow: an app's calendar day begins at
+    /// midnight of its own timezone, and tomorrow's count as well.
     pub budgets: Vec<BudgetWrite>,
     /// Challenge answers that are spent and have not expired.
     pub spent_challenges: Vec<SpentChallenge>,

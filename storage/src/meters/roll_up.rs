@@ -17,7 +17,7 @@ use rookery_domain::{
 use super::{OF_DAY, OF_HOUR, REFERRERS_PER_DAY_MAX, SourceKind};
 use crate::{
     db::{Args, Db, Tx, args},
-    error::{Result, StorageError},
+    error::Result,
 };
 
 /// Most apps that one transaction takes: it holds up commits for a few milliseconds.
@@ -91,7 +91,7 @@ struct Sums {
 /// Adds at most [`APPS_MAX`] tallies of different apps, all or nothing.
 ///
 /// # Errors
-/// Any [`StorageError`]; after [`StorageError::MaybeCommitted`] nobody knows, and counting twice
+/// Any [`crate::StorageError`]; after [`crate::StorageError::MaybeCommitted`] nobody knows, and counting twice
 /// would be worse than losing one interval.
 pub async fn roll_up(db: &Db, tallies: Vec<Tally>) -> Result<()> {
     db.transaction(tallies, |tx, tallies| {
@@ -261,8 +261,11 @@ async fn stored_sketch(
         )
         .await?;
     let Some((state,)) = state else { return Ok(VisitorSketch::default()) };
-    let unreadable = || StorageError::corrupt("visitor_sketches.state", "no sketch");
-    VisitorSketch::from_bytes(&state).ok_or_else(unreadable)
+    // One that cannot be read must not keep all that many apps used from being counted.
+    Ok(VisitorSketch::from_bytes(&state).unwrap_or_else(|| {
+        tracing::error!(app.id = %app, kind, period, "visitors cannot be read: they begin anew");
+        VisitorSketch::default()
+    }))
 }
 
 async fn stored_referrers(tx: &mut Tx, app: AppId, day: i32) -> Result<HashSet<String>> {

@@ -12,6 +12,7 @@ use crate::{
     decode,
     error::{Result, StorageError},
     idempotency::Keep,
+    shown::shown,
     transfers,
 };
 
@@ -46,7 +47,7 @@ impl OrgMember {
 }
 
 /// Somebody to be added.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NewMember {
     /// The organization.
     pub org: OrgId,
@@ -59,6 +60,8 @@ pub struct NewMember {
     /// Members that the organization may have.
     pub members_max: u64,
 }
+
+shown!(NewMember: org, by, role, members_max);
 
 /// Adds an account to an organization.
 ///

@@ -4,7 +4,7 @@
 //! Parameters appear in the order of their numbers: SQLite takes `$1` for a name and numbers
 //! names by their first appearance.
 
-use rookery_domain::{app::AppRecord, id::AppId};
+use rookery_domain::id::AppId;
 
 use super::{bound::Bound, failure::Failure};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 const UPDATE_APP: &str = "update apps set owner = $1, status = $2, visibility = $3, \
      timezone = $4, version = $5, share_hash = $6, share_sealed = $7, migration_until = $8, \
      unrestricted = $9, retention = $10, updated_at = $11, deleted_at = $12, purge_at = $13, \
-     org_id = $14 where id = $15";
+     org_id = $14, bounded = $15 where id = $16";
 
 /// Ends an accepted offer; no row when it is gone.
 const TAKE_OFFER: &str = "delete from transfers where id = $1 and app_id = $2";
@@ -42,7 +42,7 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Fai
         let args = args![owner, max.trashed, max.kept];
         bound.push(Bound::or(apps::ROOM, args, Failure::AccountFull));
     }
-    bound.push(record(app, &write.record)?);
+    bound.push(record(app, write)?);
     if let Some(one) = &write.version {
         let inserts = versions::inserts(app, one).into_iter();
         bound.extend(inserts.map(|(sql, args)| Bound::new(sql, args)));
@@ -52,7 +52,7 @@ pub(super) fn statements(app: AppId, write: &AppWrite) -> Result<Vec<Bound>, Fai
     Ok(bound)
 }
 
-fn record(app: AppId, record: &AppRecord) -> Result<Bound, Failure> {
+fn record(app: AppId, AppWrite { record, bounded, .. }: &AppWrite) -> Result<Bound, Failure> {
     let retention = serde_json::to_string(&record.retention)
         .map_err(|error| Failure::Refused(error.to_string()))?;
     let args = args![
@@ -70,6 +70,7 @@ fn record(app: AppId, record: &AppRecord) -> Result<Bound, Failure> {
         record.deleted_at,
         record.purge_at,
         record.org,
+        *bounded,
         app,
     ];
     Ok(Bound::or(UPDATE_APP, args, Failure::Refused("the app has no record".into())))

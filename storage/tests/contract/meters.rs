@@ -10,7 +10,7 @@ use rookery_storage::meters::{
     roll_up::{Source, Tally, Views, Visit, roll_up},
 };
 
-use crate::support::{TestDb, at_once, contract, number};
+use crate::support::{TestDb, at_once, contract, number, spoil};
 
 /// The first hour of a day.
 const HOUR: i32 = 480_000;
@@ -161,5 +161,18 @@ contract! {
         })
         .await;
         assert!(salts.iter().all(|salt| *salt == salts[0]), "{salts:?}");
+    }
+
+    async fn visitors_that_cannot_be_read_keep_nobody_from_being_counted(test: &TestDb) {
+        let db = &test.db;
+        let (app, owner) = (AppId::new(), HumanId::new());
+        roll_up(db, vec![seen(app, owner)]).await.unwrap();
+        spoil(db, "update visitor_sketches set state = app_id").await;
+        for _ in 0..2 {
+            roll_up(db, vec![seen(app, owner), seen(AppId::new(), owner)]).await.unwrap();
+        }
+        // Whoever was seen before is seen anew, once.
+        assert_eq!(number(db, "select max(visitors) from app_days").await, 2);
+        assert_eq!(number(db, "select count(*) from app_days").await, 3);
     }
 }

@@ -10,7 +10,7 @@ use rookery_storage::{
     apps::{
         self, AccountSums,
         create::{self, CreateOutcome, NewApp},
-        purge,
+        purge::{self, DueApp},
     },
     expiry,
     idempotency::Keep,
@@ -18,10 +18,11 @@ use rookery_storage::{
     meters::roll_up,
     participants::{self, Participant, ParticipantKind},
     session_grants,
+    versions::{Asset, VersionAsset},
 };
 
 use crate::{
-    support::{NOW, contract, hash, human, new_app, number, row, session_grant, visitor},
+    support::{NOW, contract, hash, human, new_app, number, row, session_grant, spoil, visitor},
     writer::kit::mark,
 };
 
@@ -52,15 +53,26 @@ contract! {
         let id = deleted(db, owner, "old", 0).await;
         create::create(db, new_app(owner, "live", &[])).await.unwrap();
         let behind = deleted(db, owner, "behind", 0).await;
+        // One that was due before comes first, whatever its id.
+        let before = deleted(db, owner, "before", 0).await;
+        spoil(db, "update apps set purge_at = purge_at - 1000000 where slug = 'before'").await;
         let later = NOW.plus_seconds(10);
-        assert_eq!(purge::due(db, later, Some(id), 10).await.unwrap(), [behind]);
-        assert_eq!(purge::due(db, later, Some(behind), 10).await.unwrap(), []);
-        assert_eq!(purge::due(db, NOW.plus_seconds(9), None, 10).await.unwrap(), []);
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 10).await.unwrap(), [id, behind]);
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 0).await.unwrap(), []);
+        let due = async |after: Option<(AppId, i64)>, now, limit| {
+            let after = after.map(|(app, s)| DueApp { app, purge_at: NOW.plus_seconds(s) });
+            let due = purge::due(db, now, after, limit).await.unwrap();
+            due.into_iter().map(|due| due.app).collect::<Vec<_>>()
+        };
+        assert_eq!(due(Some((before, 9)), later, 10).await, [id, behind]);
+        assert_eq!(due(Some((id, 10)), later, 10).await, [behind]);
+        assert_eq!(due(Some((behind, 10)), later, 10).await, []);
+        assert_eq!(due(None, NOW.plus_seconds(8), 10).await, []);
+        assert_eq!(due(None, NOW.plus_seconds(9), 10).await, [before]);
+        assert_eq!(due(None, later, 10).await, [before, id, behind]);
+        assert_eq!(due(None, later, 2).await, [before, id]);
+        assert_eq!(due(None, later, 0).await, []);
         assert_eq!(purge::marked(db, 10).await.unwrap(), []);
         mark(db, id).await;
-        assert_eq!(purge::due(db, NOW.plus_seconds(10), None, 10).await.unwrap(), [behind]);
+        assert_eq!(due(None, later, 10).await, [before, behind]);
         assert_eq!(purge::marked(db, 10).await.unwrap(), [id]);
     }
 
@@ -160,6 +172,28 @@ contract! {
         assert_eq!(apps::by_id(db, id).await.unwrap(), None);
     }
 
+    async fn a_step_takes_no_more_than_a_few_bytes(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let big = format!(r#""{}""#, "x".repeat((1 << 20) - 2));
+        let rows: Vec<_> = (0..6).map(|i| row(&format!("k{i}"), &big)).collect();
+        let app = new_app(owner, "heavy", &rows);
+        let id = app.record.id;
+        create::create(db, app).await.unwrap();
+        mark(db, id).await;
+        let mut seen = Vec::new();
+        loop {
+            let events = number(db, "select count(*) from events").await;
+            let rows = number(db, "select count(*) from rows").await;
+            seen.push((events, rows));
+            if !purge::step(db, id).await.unwrap() {
+                break;
+            }
+        }
+        // The first event has a few bytes of its own.
+        assert_eq!(seen[..5], [(7, 6), (2, 6), (0, 6), (0, 2), (0, 0)]);
+    }
+
     async fn asset_contents_go_when_no_version_has_referred_to_them_for_a_while(test: &TestDb) {
         let db = &test.db;
         let owner = human(db, "ada@example.com").await.id;
@@ -167,16 +201,42 @@ contract! {
         create::create(db, new_app(owner, "second", &[])).await.unwrap();
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "stored once for both");
         let later = NOW.plus_seconds(3_600);
+        let sweep = async |unseen_since, after| {
+            expiry::sweep_blobs(db, unseen_since, after).await.unwrap()
+        };
         mark(db, id).await;
         purge_whole(db, id).await;
-        assert!(!expiry::sweep_blobs(db, later).await.unwrap());
+        assert_eq!(sweep(later, None).await, None);
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "the second refers to them");
         let second = apps::by_slug(db, "second").await.unwrap().unwrap().id;
         mark(db, second).await;
         purge_whole(db, second).await;
-        expiry::sweep_blobs(db, NOW).await.unwrap();
+        sweep(NOW, None).await;
         assert_eq!(number(db, "select count(*) from blobs").await, 2, "seen a moment ago");
-        expiry::sweep_blobs(db, later).await.unwrap();
+        assert_eq!(sweep(later, None).await, None);
         assert_eq!(number(db, "select count(*) from blobs").await, 0);
+    }
+
+    async fn asset_contents_go_a_few_bytes_at_a_time(test: &TestDb) {
+        let db = &test.db;
+        let owner = human(db, "ada@example.com").await.id;
+        let mut app = new_app(owner, "heavy", &[]);
+        let asset = |i: u8| {
+            let bytes: Vec<u8> = vec![i; 2 << 20];
+            VersionAsset::New(Asset::new(format!("{i}.bin"), "image/png".into(), bytes.into()))
+        };
+        app.version.assets = (0..5).map(asset).collect();
+        let id = app.record.id;
+        create::create(db, app).await.unwrap();
+        create::create(db, new_app(owner, "other", &[])).await.unwrap();
+        mark(db, id).await;
+        purge_whole(db, id).await;
+        let later = NOW.plus_seconds(3_600);
+        let mut after = None;
+        for (left, more) in [(5, true), (3, true), (2, false)] {
+            after = expiry::sweep_blobs(db, later, after).await.unwrap();
+            assert_eq!(number(db, "select count(*) from blobs").await, left);
+            assert_eq!(after.is_some(), more);
+        }
     }
 }

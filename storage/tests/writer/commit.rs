@@ -247,20 +247,27 @@ contract! {
             .answer([6; 32], &["a"])
             .answer([7; 32], &["a", "b"])
             .answer([8; 32], &["b", "c"])
-            .purge(Arc::clone(&secret));
+            .purge(Arc::clone(&secret))
+            // What comes under the key afterwards is another row.
+            .create(row("a", r#"{"new":true}"#))
+            .answer([9; 32], &["a"]);
         assert_eq!(purge.commit(&writer).await, Outcome::Committed);
         let loaded = load(&test.db, app).await;
         assert!(!picture(&loaded).contains("canary"));
         assert!(picture(&loaded).contains("kept"));
+        assert_eq!(loaded.tail.len(), 7);
+        let mut kept = Vec::new();
+        for scope in 1..=9 {
+            kept.push(idempotency::find(&test.db, [scope; 32], NOW).await.unwrap().is_some());
+        }
+        assert_eq!(kept, [false, true, false, true, true, false, false, true, true]);
+        let purge = Draft::new(app, 7).purge(row("a", ""));
+        assert_eq!(purge.commit(&writer).await, Outcome::Committed);
+        let loaded = load(&test.db, app).await;
         assert_eq!(loaded.tombstones.len(), 1);
         assert_eq!(loaded.tombstones[0].state, RowState::Purged(NOW));
         assert_eq!(loaded.tombstones[0].bytes, 0);
-        assert_eq!(loaded.tail.len(), 6);
-        let mut kept = Vec::new();
-        for scope in 1..=8 {
-            kept.push(idempotency::find(&test.db, [scope; 32], NOW).await.unwrap().is_some());
-        }
-        assert_eq!(kept, [false, true, false, true, true, false, false, true]);
+        assert_eq!(idempotency::find(&test.db, [9; 32], NOW).await.unwrap(), None);
     }
 
     async fn a_ticket_that_panics_takes_nobody_with_it(test: &TestDb) {

@@ -253,10 +253,16 @@ contract! {
         let draft = Draft::new(app, 1).create(row("a", "{}")).extras(1);
         assert_eq!(draft.commit(&writer).await, Outcome::Committed);
         let today = i32::try_from(NOW.0 / 86_400_000_000).unwrap();
-        assert_eq!(idempotency::forget_spent(&test.db, NOW, today).await.unwrap(), 0);
+        let forget = |now, days| idempotency::forget_spent(&test.db, now, days);
+        assert_eq!(forget(NOW, today..=today).await.unwrap(), 0);
         let later = NOW.plus_seconds(61);
-        assert_eq!(idempotency::forget_spent(&test.db, later, today + 1).await.unwrap(), 2);
+        assert_eq!(forget(later, today + 1..=today + 4).await.unwrap(), 2);
         let loaded = load(&test.db, app).await;
         assert!(loaded.budgets.is_empty() && loaded.spent_challenges.is_empty());
+        // A clock that was far ahead counted for a day that is not to be waited for.
+        let draft = Draft::new(app, 2).create(row("b", "{}")).extras(2);
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        assert_eq!(forget(NOW, today - 3..=today).await.unwrap(), 0);
+        assert_eq!(forget(NOW, today - 4..=today - 1).await.unwrap(), 1);
     }
 }

@@ -121,7 +121,8 @@ impl Draft {
 
     /// Adds an answer that quotes these rows.
     pub(super) fn answer(mut self, scope: [u8; 32], keys: &[&str]) -> Self {
-        self.0.idempotency.push(answer(scope, keys, NOW));
+        let seq = self.0.seq;
+        self.0.idempotency.push(IdempotencyWrite { seq, ..answer(scope, keys, NOW) });
         self
     }
 
@@ -152,6 +153,7 @@ pub(super) fn answer(scope: [u8; 32], keys: &[&str], at: Timestamp) -> Idempoten
         location: Some("/there".into()),
         body: r#"{"key":"k"}"#.into(),
         created_at: at,
+        seq: 0,
         collection: Some(ENTRIES.into()),
         row_keys: keys.iter().map(|key| Box::from(*key)).collect(),
     }

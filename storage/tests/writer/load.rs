@@ -102,7 +102,9 @@ contract! {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;
         Draft::new(app, 1).create(row("a", "{}")).extras(1).commit(&writer).await;
-        for (days, budgets, challenges) in [(0, 1, 1), (1, 1, 0), (2, 0, 0)] {
+        for (days, budgets, challenges) in
+            [(-3, 0, 1), (-2, 1, 1), (0, 1, 1), (1, 1, 0), (2, 0, 0)]
+        {
             let now = Timestamp(NOW.0 + days * 86_400_000_000);
             let options = LoadOptions { now, tail_events: 1 };
             let loaded = load_app(&test.db, app, options).await.unwrap().unwrap();

@@ -88,6 +88,26 @@ contract! {
         assert!(trash::due_for_purge(db, None, NOW.plus_seconds(5), 10).await.unwrap().is_empty());
     }
 
+    async fn rows_to_be_purged_come_in_portions_of_bounded_bytes(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let db = &test.db;
+        let writer = start(db).await;
+        let big = format!(r#""{}""#, "x".repeat((1 << 20) - 2));
+        let keys = ["a", "b", "c", "d", "e", "f"];
+        for (at, key) in keys.iter().enumerate() {
+            let state = RowState::Trashed(NOW);
+            let draft =
+                Draft::new(app, 1 + at as u64).row(EventType::RowDeleted, state, row(key, &big));
+            assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        }
+        let later = NOW.plus_seconds(1);
+        let due = trash::due_for_purge(db, None, later, 10).await.unwrap();
+        assert_eq!(due.iter().map(|due| due.row.key()).collect::<Vec<_>>(), keys[..4]);
+        let rest = trash::due_for_purge(db, due.last(), later, 10).await.unwrap();
+        assert_eq!(rest.iter().map(|due| due.row.key()).collect::<Vec<_>>(), keys[4..]);
+        assert_eq!(trash::oldest(db, app, 10).await.unwrap(), due);
+    }
+
     async fn a_trash_with_more_than_it_has_room_for_is_found_by_rows_and_by_bytes(test: &TestDb) {
         let app = with_trash(test).await;
         let db = &test.db;

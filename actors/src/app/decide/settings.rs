@@ -9,14 +9,15 @@ use rookery_domain::{
     id::{HumanId, OrgId},
     manifest::{Retention, Visibility},
     principal::Caller,
-    retention::RetentionPatch,
+    retention::{self, RetentionPatch},
     timezone::Zone,
 };
 use rookery_storage::commit::AppWrite;
 use serde_json::json;
 
-use super::{Decision, write::budget_write};
+use super::Decision;
 use crate::app::{
+    birth::budget_write,
     deploy::unrestricted,
     message::{AppOp, Reply},
 };
@@ -284,8 +285,9 @@ impl Decision<'_> {
         Reply::App(self.write_record(write))
     }
 
-    pub(super) fn write_record(&mut self, write: AppWrite) -> Arc<AppRecord> {
+    pub(super) fn write_record(&mut self, mut write: AppWrite) -> Arc<AppRecord> {
         let record = Arc::new(write.record.clone());
+        write.bounded = retention::is_bounded(&self.working.root.manifest, &record.retention);
         let before = &self.working.root.record;
         let is_private = |record: &AppRecord| record.visibility == Visibility::Private;
         // Previews are of a private app, and in its owner's name: what either was over for does not

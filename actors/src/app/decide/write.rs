@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rookery_domain::{
     Error, ErrorCode, Result,
     access::{Access, Authorship, Tier},
-    budget::{BudgetRecord, BudgetScope},
     event::EventType,
     if_match::IfMatch,
     json::Object,
@@ -15,11 +14,11 @@ use rookery_domain::{
     row_key,
     unique::UniqueKey,
 };
-use rookery_storage::commit::BudgetWrite;
 use serde_json::{Value, json};
 
 use super::{Decision, sighted};
 use crate::app::{
+    birth::budget_write,
     message::{NewRow, RowFate, RowReply, UpsertRow},
     private::TombKind,
     rows::Digest,
@@ -248,15 +247,6 @@ impl Decision<'_> {
         }
         Ok(())
     }
-}
-
-pub(super) fn budget_write(record: BudgetRecord) -> BudgetWrite {
-    let BudgetRecord { collection, scope, day, count } = record;
-    let network = match scope {
-        BudgetScope::App => 0,
-        BudgetScope::Network(network) => network,
-    };
-    BudgetWrite { collection, network, day, count }
 }
 
 /// `conflict` when the row's version is another one, with the row if the caller may read it: a

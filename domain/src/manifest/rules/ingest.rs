@@ -168,6 +168,8 @@ fn map(
         members.refuse("map", "must map at least one field");
         return None;
     }
+    // One that was admitted before is not judged anew.
+    let is_short = |text: &str| text.chars().count() <= PATH_CHARS_MAX;
     let mut map = BTreeMap::new();
     for (field, source) in fields {
         let path = at(&path, field);
@@ -178,8 +180,12 @@ fn map(
             continue;
         }
         match source.as_str() {
-            Some(text) if is_dot_path(text) => {
+            Some(text) if is_dot_path(text) && (scope.carried || is_short(text)) => {
                 map.insert(field.as_str().into(), text.into());
+            }
+            Some(text) if is_dot_path(text) => {
+                let message = format!("must have at most {PATH_CHARS_MAX} characters");
+                members.violations.push(path, message);
             }
             _ => members
                 .violations

@@ -1,0 +1,81 @@
+//! A restore that a crash cuts short: what the next start finds after each of its steps.
+
+use std::{fs, path::Path};
+
+use rookery_storage::{
+    Db, StorageOptions,
+    backup::{backup, restore},
+    humans,
+};
+
+use crate::support::{TestDb, human, on_sqlite};
+
+/// Who is in the database of this folder.
+async fn found(folder: &Path) -> [bool; 2] {
+    let db = Db::connect(&StorageOptions::sqlite(folder)).await.unwrap();
+    let is_there = async |email| humans::by_verified_email(&db, email).await.unwrap().is_some();
+    let found = [is_there("old@example.com").await, is_there("new@example.com").await];
+    db.close().await;
+    found
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("rookery.db."))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_restore_that_is_cut_short_has_happened_or_has_not() {
+    on_sqlite(async |test: &TestDb| {
+        let out = tempfile::tempdir().unwrap();
+        human(&test.db, "new@example.com").await;
+        let new = out.path().join("new.db");
+        backup(&test.options, &new, std::future::pending()).await.unwrap();
+        // A database that was killed: what is in it is in its log.
+        let old = out.path().join("old");
+        let db = Db::connect(&StorageOptions::sqlite(&old)).await.unwrap();
+        human(&db, "old@example.com").await;
+        let [file, log] =
+            ["", "-wal"].map(|suffix| fs::read(old.join(format!("rookery.db{suffix}"))).unwrap());
+        db.close().await;
+
+        let (partial, whole) = ("rookery.db.restoring", "rookery.db.restored");
+        for (step, copy, has_log, has_file, expected) in [
+            ("while it copies", partial, true, true, [true, false]),
+            ("once the copy is whole", whole, true, true, [false, true]),
+            ("once the old log is gone", whole, false, true, [false, true]),
+            ("into an empty folder", whole, false, false, [false, true]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |name: &str| folder.path().join(name);
+            fs::copy(&new, path(copy)).unwrap();
+            if has_file {
+                fs::write(path("rookery.db"), &file).unwrap();
+            }
+            if has_log {
+                fs::write(path("rookery.db-wal"), &log).unwrap();
+            }
+            if copy == whole {
+                // Nobody takes what is to be replaced for the database.
+                let options = StorageOptions::sqlite(folder.path());
+                let refused =
+                    backup(&options, &out.path().join(step), std::future::pending()).await;
+                assert!(refused.unwrap_err().to_string().contains("cut short"), "{step}");
+            }
+            assert_eq!(found(folder.path()).await, expected, "{step}");
+            assert_eq!(names(folder.path()), Vec::<String>::new(), "{step}");
+        }
+
+        // Another restore ends the first one, and is what counts.
+        let options = StorageOptions::sqlite(out.path().join("again"));
+        fs::create_dir(&options.data_dir).unwrap();
+        fs::write(options.data_dir.join(whole), &file).unwrap();
+        restore(&options, &new, true).await.unwrap();
+        assert_eq!(found(&options.data_dir).await, [false, true]);
+    });
+}
