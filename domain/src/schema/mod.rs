@@ -1,7 +1,7 @@
 //! Compiled row and event schemas: JSON Schema draft 2020-12, formats asserted.
 //!
 //! A schema comes from strangers and runs on every write, so its cost is bounded before it is
-//! compiled ([`inspect`]): patterns use the linear-time engine and share budgets of memory and of
+//! compiled ([`mod@inspect`]): patterns use the linear-time engine and share budgets of memory and of
 //! time (`pattern`), references do not exist, and there is no resolver that could open a file or a
 //! connection. What is not here: which collection has which schema (`manifest`), and the cache of
 //! compiled ones.
@@ -90,7 +90,7 @@ impl CompiledSchema {
         Self::build(&schema, patterns.len(), &source.text, sizes).map_err(refuse)
     }
 
-    /// Compiles an inspected schema. `patterns` is how many [`inspect`] found and `text` the
+    /// Compiles an inspected schema. `patterns` is how many [`inspect()`] found and `text` the
     /// schema's own text. Each pattern may take the first of these `sizes` that suffices for all.
     pub(crate) fn build(
         schema: &Value,

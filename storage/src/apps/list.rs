@@ -65,7 +65,7 @@ macro_rules! page_of {
 /// A page of an account's or an organization's apps, newest first.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`StorageError`](crate::StorageError).
 pub async fn list(
     db: &Db,
     of: impl Into<AppsOf>,
