@@ -64,6 +64,59 @@ fn references(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// The contract's order of precedence, as clients are told it.
+#[tokio::test]
+async fn the_reference_names_every_check_in_their_order() {
+    let server = TestServer::start().await;
+    let text = server.get("/reference/api.md").await.text;
+    let (_, order) = text.split_once("the first in the order: ").expect("the order");
+    let order = order.split_whitespace().collect::<Vec<_>>().join(" ");
+    let checks = [
+        "path and verb",
+        "CLI version",
+        "rate limit",
+        "credential (401)",
+        "claimed (403)",
+        "the page",
+        "the app",
+        "deleted or closed",
+        "parameters",
+        "body",
+        "idempotency",
+        "collection",
+        "allowlist",
+        "may not see",
+        "permission",
+        "challenge",
+        "append-only",
+        "`if_match`",
+        "relation",
+        "schema",
+        "write budget",
+        "unique",
+        "quota",
+    ];
+    let mut rest = order.as_str();
+    for check in checks {
+        let (_, after) = rest.split_once(check).unwrap_or_else(|| panic!("{check} in {order}"));
+        rest = after;
+    }
+    assert!(rest.starts_with('.'), "{rest}");
+}
+
+#[tokio::test]
+async fn the_shortest_way_says_how_each_wait_ends() {
+    let server = TestServer::start().await;
+    let text = server.get("/llms.txt").await.text;
+    for said in ["/v1/device/token", "`interval`", "`wait=0`", "Ask again", "documents, pages"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let document = server.get("/v1/openapi.json").await.expect(200).to_string();
+    for said in ["At most 500 by default", "for 30 days by default"] {
+        assert!(document.contains(said), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn every_reference_in_the_document_leads_somewhere() {
     let server = TestServer::builder().with_probes().start().await;

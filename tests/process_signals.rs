@@ -113,8 +113,13 @@ async fn the_next_line_tells_how_many_were_left_out() {
         ask("/llms.txt").await;
     }
     ask("/v1/nothing").await;
+    // What this service does not have is a refusal too.
+    for _ in 0..20 {
+        ask("/v1/auth/idp").await;
+    }
     signal(&child, "-TERM");
     let (_, log) = end_of(child).await;
+    assert!(log.matches("http.status=501").count() < 20, "{log}");
     let refusal = log.lines().find(|line| line.contains("http.status=404")).expect("its line");
     assert!(refusal.contains("skipped="), "{log}");
 }

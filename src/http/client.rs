@@ -120,16 +120,19 @@ pub fn address(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAd
         return client;
     }
     let lines = headers.get_all("x-forwarded-for").iter().rev();
-    let hops = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
-    for hop in hops {
-        let hop = hop.trim();
-        let parsed =
-            hop.parse::<IpAddr>().or_else(|_| hop.parse::<SocketAddr>().map(|socket| socket.ip()));
-        let Ok(address) = parsed else { break };
+    // What a client wrote may be no text; what its proxy put behind it in the same line is.
+    for hop in lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')) {
+        let Some(address) = hop_address(hop) else { break };
         client = address.to_canonical();
         if !is_trusted(&client) {
             break;
         }
     }
     client
+}
+
+/// The address of one hop, with a port or without.
+fn hop_address(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }

@@ -165,10 +165,11 @@ impl Edge {
         let proxies = &self.state.config.server.trusted_proxies;
         let address = client::address(peer, &parts.headers, proxies);
         let caller = request_id::trace_parent(&parts.headers);
-        let trace = self.trace(caller.as_ref(), uri.path(), began);
         let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
         let is_app = !matches!(origin, Origin::Site);
+        let is_health = !is_app && operators::is_health(uri.path());
+        let trace = if is_health { None } else { self.trace(caller.as_ref(), began) };
         let mut passing = Passing {
             began,
             address,
@@ -180,6 +181,7 @@ impl Edge {
             uri,
             routes,
             is_app,
+            is_health,
             caller,
             trace,
             conditions,
@@ -310,10 +312,10 @@ impl Edge {
     }
 
     /// The request's trace, if it is traced: only where requests do something for somebody.
-    fn trace(&self, caller: Option<&TraceParent>, path: &str, began: Instant) -> Option<Trace> {
+    fn trace(&self, caller: Option<&TraceParent>, began: Instant) -> Option<Trace> {
         // The operator's listener has no apps, and is asked every few seconds by machines.
         let traces = self.state.traces.as_ref().filter(|_| self.app_routes.is_some())?;
-        if operators::is_health(path) { None } else { traces.enter(caller, began) }
+        traces.enter(caller, began)
     }
 
     /// The first refusal in the order of precedence that needs no handler.
@@ -330,7 +332,7 @@ impl Edge {
             return Some(error.into());
         }
         // A crowded address must not make a healthy service look dead to its load balancer.
-        if operators::is_health(path) {
+        if passing.is_health {
             return None;
         }
         passing.allowance.and_then(rate_limit::refusal)
@@ -374,6 +376,8 @@ struct Passing<'a> {
     routes: &'a RouteTable,
     /// Whether it is for an app's own origin.
     is_app: bool,
+    /// Whether a machine asks how the service is; on an app's origin that path is a page like any.
+    is_health: bool,
     /// The trace that it says it belongs to.
     caller: Option<TraceParent>,
     /// The trace that is kept of it.
@@ -389,8 +393,9 @@ struct Passing<'a> {
 }
 
 impl Passing<'_> {
+    /// Whether it is for the API. What an app has below that path is a file of its own.
     fn is_api(&self) -> bool {
-        is_below(self.uri.path(), API)
+        !self.is_app && is_below(self.uri.path(), API)
     }
 
     /// Whether its answer is one caller's alone.

@@ -1,8 +1,8 @@
 //! One line per request, written once, at the boundary. Expected outcomes are not errors: a
 //! refusal is `info`, what the service failed at is `error`, what it could not take is `warn`.
 //! Above the settings' rate requests are counted, and the next line tells how many; those that
-//! succeed and those that are refused each have the rate of their own, so that neither hides the
-//! others.
+//! succeed, those that are refused and those that could not be taken each have the rate of their
+//! own, so that none hides the others. What the service failed at always has a line.
 
 use std::{
     net::IpAddr,
@@ -20,6 +20,8 @@ pub struct RequestLog {
     lines_per_second_max: u32,
     successes: Lines,
     refusals: Lines,
+    /// Of what was too much to take: whoever sends it can send more of it.
+    untaken: Lines,
     skipped: AtomicU32,
 }
 
@@ -67,7 +69,8 @@ pub struct Line<'a> {
 }
 
 impl RequestLog {
-    /// A log of at most this many requests a second that succeed, and as many that are refused.
+    /// A log of at most this many requests a second that succeed, as many that are refused, and as
+    /// many that could not be taken.
     #[must_use]
     pub fn new(lines_per_second_max: u32) -> Self {
         Self {
@@ -75,6 +78,7 @@ impl RequestLog {
             lines_per_second_max,
             successes: Lines::default(),
             refusals: Lines::default(),
+            untaken: Lines::default(),
             skipped: AtomicU32::new(0),
         }
     }
@@ -82,14 +86,19 @@ impl RequestLog {
     /// Whether this request gets a line. Failures of the service always do.
     #[must_use]
     pub fn wants(&self, status: StatusCode, now: Instant) -> bool {
-        if status.is_server_error() {
-            return true;
-        }
-        if !tracing::enabled!(target: "rookery::request", tracing::Level::INFO) {
+        let lines = match status {
+            StatusCode::SERVICE_UNAVAILABLE => &self.untaken,
+            // What this service does not have is refused to whoever asks for it.
+            StatusCode::NOT_IMPLEMENTED => &self.refusals,
+            status if status.is_server_error() => return true,
+            status if status.is_client_error() => &self.refusals,
+            _ => &self.successes,
+        };
+        let is_warning = status == StatusCode::SERVICE_UNAVAILABLE;
+        if !is_warning && !tracing::enabled!(target: "rookery::request", tracing::Level::INFO) {
             return false;
         }
         let second = now.saturating_duration_since(self.start).as_secs();
-        let lines = if status.is_client_error() { &self.refusals } else { &self.successes };
         let wanted = lines.take(second, self.lines_per_second_max);
         if !wanted {
             self.skipped.fetch_add(1, Ordering::Relaxed);

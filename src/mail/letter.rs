@@ -86,6 +86,16 @@ pub fn sender(human: Option<&Human>) -> String {
     }
 }
 
+/// What a letter or a push calls an organization. Its admins name it as they like, so a name of which
+/// a link could be made is left out, as it is for [`sender`].
+#[must_use]
+pub fn organization(name: &str) -> String {
+    match may_become_link(name) {
+        true => "an organization".to_owned(),
+        false => format!("the organization {name}"),
+    }
+}
+
 #[derive(Template)]
 #[template(path = "mail/told.txt")]
 struct ToldText<'a> {

@@ -38,7 +38,7 @@ pub struct Push {
 }
 
 /// Who is to be told.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Addressee {
     /// This human.
     Human(HumanId),

@@ -4,6 +4,8 @@
 
 use serde_json::json;
 
+use crate::mail::organization;
+
 /// Something to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
@@ -42,8 +44,8 @@ impl Notice {
     #[must_use]
     pub fn joined(org: &str) -> Self {
         Self {
-            title: format!("You were added to {org}"),
-            body: "You are a member of this organization now.".to_owned(),
+            title: format!("You were added to {}", organization(org)),
+            body: "You are a member of it now.".to_owned(),
             path: "/".to_owned(),
             tag: format!("joined {org}"),
         }

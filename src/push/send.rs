@@ -1,7 +1,12 @@
-//! The queue to push services: a few notices at a time, a few connections at a time, a few tries
-//! each. A subscription that its service does not know any more is deleted.
+//! The queue to push services: a few notices to each human at a time, a few connections at a time, a
+//! few tries each. A push service that takes its time holds up its own human, and nobody else. A
+//! subscription that its service does not know any more is deleted.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures::future::join_all;
@@ -10,7 +15,7 @@ use rookery_domain::{Error, Result, id::HumanId, sealed::ServerKey, time::Clock}
 use rookery_storage::{Db, humans, push};
 use tokio::{
     sync::{Semaphore, mpsc},
-    task::JoinSet,
+    task::{self, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,9 +23,15 @@ use super::{Addressee, Notice, Subscription, vapid::Vapid};
 use crate::outbound::gate::Gate;
 
 /// Notices that are on their way at a time, those that wait for another try included.
-const UNDER_WAY_MAX: usize = 64;
+const UNDER_WAY_MAX: usize = 512;
+/// Notices of them that are to one human.
+const UNDER_WAY_TO_ONE_MAX: usize = 4;
+/// Notices that wait behind those.
+const BEHIND_MAX: usize = 16;
 /// Messages that are being posted at a time.
-const POSTING_MAX: usize = 8;
+const POSTING_MAX: usize = 16;
+/// Messages of them that are to one human.
+const POSTING_TO_ONE_MAX: usize = 2;
 /// Tries of one message.
 const TRIES_MAX: u32 = 4;
 /// The pause before the second try; it grows fourfold with each further one.
@@ -58,23 +69,29 @@ impl Sender {
         mut queue: mpsc::Receiver<(Addressee, Notice)>,
         drain: CancellationToken,
     ) {
-        let this = Arc::new(self);
-        let posting = Arc::new(Semaphore::new(POSTING_MAX));
-        let mut under_way = JoinSet::new();
+        let mut under_way = UnderWay {
+            sender: Arc::new(self),
+            posting: Arc::new(Semaphore::new(POSTING_MAX)),
+            tasks: JoinSet::new(),
+            to: HashMap::new(),
+            lines: HashMap::new(),
+        };
         loop {
-            let next = tokio::select! {
+            tokio::select! {
                 biased;
                 () = drain.cancelled() => return,
-                Some(_) = under_way.join_next(), if !under_way.is_empty() => continue,
-                next = queue.recv(), if under_way.len() < UNDER_WAY_MAX => next,
-            };
-            let Some((who, notice)) = next else { return };
-            let (this, posting) = (Arc::clone(&this), Arc::clone(&posting));
-            under_way.spawn(async move { this.tell(&who, &notice, &posting).await });
+                Some(ended) = under_way.tasks.join_next_with_id() => {
+                    under_way.end(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                next = queue.recv(), if under_way.tasks.len() < UNDER_WAY_MAX => {
+                    let Some((who, notice)) = next else { return };
+                    under_way.begin(who, notice);
+                }
+            }
         }
     }
 
-    async fn tell(&self, who: &Addressee, notice: &Notice, posting: &Semaphore) {
+    async fn tell(&self, who: &Addressee, notice: &Notice, posting: &Posting) {
         let found = match self.subscriptions(who).await {
             Ok(found) => found,
             Err(error) => return tracing::warn!(%error, "a push was not sent"),
@@ -98,16 +115,18 @@ impl Sender {
     }
 
     /// Sends a message to one browser, in a few tries.
-    async fn deliver(&self, kept: &push::Subscription, message: &[u8], posting: &Semaphore) {
+    async fn deliver(&self, kept: &push::Subscription, message: &[u8], posting: &Posting) {
         let Some(browser) = Subscription::open(&kept.hash, &kept.sealed, &self.key) else {
             return self.forget(kept).await;
         };
         let host = browser.endpoint().host_str().unwrap_or_default();
         let mut pause = PAUSE;
         for attempt in 1..=TRIES_MAX {
-            let Ok(slot) = posting.acquire().await else { return };
+            // The own place comes first: who waits for it holds none of everybody's.
+            let Ok(own) = posting.own.acquire().await else { return };
+            let Ok(slot) = posting.all.acquire().await else { return };
             let outcome = self.post(&browser, message.to_vec()).await;
-            drop(slot);
+            drop((own, slot));
             let asked = match outcome {
                 Ok(Outcome::Delivered) => return,
                 Ok(Outcome::Gone) => return self.forget(kept).await,
@@ -161,6 +180,78 @@ impl Sender {
         if let Err(error) = push::drop_dead(&self.db, dead).await {
             tracing::warn!(%error, "a dead push subscription was not deleted");
         }
+    }
+}
+
+/// Places for messages that are being posted.
+#[derive(Clone)]
+struct Posting {
+    /// To everybody.
+    all: Arc<Semaphore>,
+    /// To one human.
+    own: Arc<Semaphore>,
+}
+
+/// The notices that are on their way, and those that wait behind them.
+struct UnderWay {
+    sender: Arc<Sender>,
+    posting: Arc<Semaphore>,
+    tasks: JoinSet<()>,
+    to: HashMap<task::Id, Addressee>,
+    lines: HashMap<Addressee, Line>,
+}
+
+/// What one human is being told.
+struct Line {
+    under_way: usize,
+    behind: VecDeque<Notice>,
+    posting: Posting,
+}
+
+impl UnderWay {
+    /// Sends a notice, at once or after others to the same human.
+    fn begin(&mut self, who: Addressee, notice: Notice) {
+        let line = self.lines.entry(who.clone()).or_insert_with(|| Line {
+            under_way: 0,
+            behind: VecDeque::new(),
+            posting: Posting {
+                all: Arc::clone(&self.posting),
+                own: Arc::new(Semaphore::new(POSTING_TO_ONE_MAX)),
+            },
+        });
+        if line.behind.len() < BEHIND_MAX {
+            line.behind.push_back(notice);
+            self.go_on(who);
+        } else {
+            tracing::warn!("a push was dropped: too many wait to be told to the same human");
+        }
+    }
+
+    /// One is sent, or given up.
+    fn end(&mut self, id: task::Id) {
+        let Some(who) = self.to.remove(&id) else { return };
+        if let Some(line) = self.lines.get_mut(&who) {
+            line.under_way -= 1;
+        }
+        self.go_on(who);
+    }
+
+    /// Sends the next notice to `who`, if there is one and it has its turn.
+    fn go_on(&mut self, who: Addressee) {
+        let Some(line) = self.lines.get_mut(&who) else { return };
+        if line.under_way == UNDER_WAY_TO_ONE_MAX {
+            return;
+        }
+        let Some(notice) = line.behind.pop_front() else {
+            if line.under_way == 0 {
+                self.lines.remove(&who);
+            }
+            return;
+        };
+        line.under_way += 1;
+        let (sender, posting, to) = (Arc::clone(&self.sender), line.posting.clone(), who.clone());
+        let task = async move { sender.tell(&to, &notice, &posting).await };
+        self.to.insert(self.tasks.spawn(task).id(), who);
     }
 }
 

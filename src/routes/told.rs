@@ -5,7 +5,7 @@
 use rookery_domain::{Result, email::Email, id::HumanId};
 
 use crate::{
-    mail::{Letter, sender},
+    mail::{Letter, organization, sender},
     state::State,
 };
 
@@ -66,7 +66,8 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
         Deed::MovedTo { org } => (
             "is in another organization",
             format!(
-                "{by} has moved the app {slug} to the organization {org}, whose admins act as its owner beside you."
+                "{by} has moved the app {slug} to {}, whose admins act as its owner beside you.",
+                organization(org)
             ),
         ),
         Deed::MovedOut => (

@@ -1,6 +1,9 @@
 //! The boundary: request ids, unknown paths and verbs, headers of every answer, panics.
 
-use reqwest::Method;
+use std::time::Instant;
+
+use reqwest::{Method, StatusCode};
+use rookery::http::request_log::RequestLog;
 use rookery_domain::ErrorCode;
 use serde_json::json;
 
@@ -115,6 +118,16 @@ async fn a_panic_is_internal_and_tells_nothing_of_its_cause() {
     let write = Answer::of(server.request(Method::POST, "/v1/probe/panic")).await;
     assert_eq!(write.error(ErrorCode::Internal)["details"], json!({"outcome": "unknown"}));
     assert_eq!(server.get("/alive").await.status, 200);
+}
+
+#[test]
+fn what_callers_can_bring_about_fills_no_log() {
+    let log = RequestLog::new(3);
+    let now = Instant::now();
+    let lines = |status| (0..50).filter(|_| log.wants(status, now)).count();
+    assert_eq!(lines(StatusCode::SERVICE_UNAVAILABLE), 3);
+    assert!(lines(StatusCode::NOT_IMPLEMENTED) <= 3);
+    assert_eq!(lines(StatusCode::INTERNAL_SERVER_ERROR), 50);
 }
 
 #[tokio::test]

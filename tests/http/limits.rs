@@ -12,7 +12,7 @@ use std::{
 use axum::body::Body;
 use bytes::Bytes;
 use governor::clock::FakeRelativeClock;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use reqwest::Method;
 use rookery::http::{client, linger, rate_limit::Limiter};
 use rookery_domain::ErrorCode;
@@ -90,12 +90,15 @@ async fn a_limit_that_is_switched_off_says_nothing() {
 #[test]
 fn forwarding_headers_are_believed_from_trusted_proxies_only() {
     let trusted = ["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
-    let of = |peer: &str, lines: &[&str]| {
-        let mut headers = http::HeaderMap::new();
+    let of_bytes = |peer: &str, lines: &[&[u8]]| {
+        let mut headers = HeaderMap::new();
         for line in lines {
-            headers.append("x-forwarded-for", line.parse().unwrap());
+            headers.append("x-forwarded-for", HeaderValue::from_bytes(line).unwrap());
         }
         client::address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    };
+    let of = |peer: &str, lines: &[&str]| {
+        of_bytes(peer, &lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>())
     };
     assert_eq!(of("192.0.2.9:1", &["203.0.113.5"]), "192.0.2.9");
     assert_eq!(of("10.0.0.1:1", &[]), "10.0.0.1");
@@ -106,6 +109,12 @@ fn forwarding_headers_are_believed_from_trusted_proxies_only() {
     assert_eq!(of("10.0.0.1:1", &["203.0.113.5, junk"]), "10.0.0.1");
     assert_eq!(of("[::1]:1", &["[2001:db8::7]:443"]), "2001:db8::7");
     assert_eq!(of("[::ffff:10.0.0.1]:1", &["203.0.113.5:99"]), "203.0.113.5");
+    // A client has no second address by a byte that is no text.
+    for line in [&b"\xff, 203.0.113.5"[..], b"1.1.1.1, \xff,203.0.113.5,10.2.3.4"] {
+        assert_eq!(of_bytes("10.0.0.1:1", &[line]), "203.0.113.5");
+        assert_eq!(of_bytes("10.0.0.1:1", &[b"1.1.1.1", line]), "203.0.113.5");
+    }
+    assert_eq!(of_bytes("10.0.0.1:1", &[b"203.0.113.5", b"\xff"]), "10.0.0.1");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What every request has in common: the boundary, credentials, bodies, limits.
 
+mod app_origins;
 mod body;
 mod credentials;
 mod edge;

@@ -157,8 +157,11 @@ async fn health_and_the_operators_own_requests_are_not_traced() {
     }
     Answer::of(server.ops(Method::GET, "/ops/api/overview")).await.expect(200);
     assert_eq!(server.get("/docs").await.status, 200);
-    let spans = collector.until(|spans| !spans.is_empty()).await;
-    assert_eq!(spans.len(), 1, "{spans:#?}");
+    // What an app has there is a page like any other.
+    let page = server.request(Method::GET, "/ready").header("host", "anything.localhost");
+    assert_eq!(Answer::of(page).await.status, 404);
+    let spans = collector.until(|spans| spans.len() > 1).await;
+    assert_eq!(spans.len(), 2, "{spans:#?}");
     assert_eq!(only(&spans, "GET /docs").fields["http.response.status_code"], "200");
 }
 

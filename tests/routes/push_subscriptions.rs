@@ -1,12 +1,15 @@
 //! Push subscriptions: what is accepted, what a browser is told, and when it is told nothing more.
 //! The push service and the browser behind it are programs of `tests/services`.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_storage::push;
 use rookery_testkit::until_async;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::harness::{Answer, Human, START, TestServer, encoded, services::Service};
 
@@ -18,6 +21,11 @@ const KEPT_MAX: usize = 20;
 const P256DH: &str =
     "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
 const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
+
+/// Notices of which not all are on their way at a time.
+const NOTICES: usize = 80;
+/// Less than push services ask for in a test.
+const TOO_LONG: Duration = Duration::from_secs(20);
 
 /// A push service, and a server that may speak to it.
 struct World {
@@ -156,8 +164,15 @@ async fn a_browser_decrypts_what_it_is_told_and_knows_who_told_it() {
     let members = format!("/v1/orgs/{}/members", org["id"].as_str().unwrap());
     server.post(&members, &agent.key, &body).await.expect(201);
     let joined = world.next("bob").await;
-    assert_eq!(joined["message"]["notification"]["title"], "You were added to Choir \u{2669}");
-    assert_eq!(world.of_service("/count?name=bob").await, 3);
+    let title = |post: &Value| post["message"]["notification"]["title"].clone();
+    assert_eq!(title(&joined), "You were added to the organization Choir \u{2669}");
+    // A name that may become a link is none in a notice of this service.
+    let named = r#"{"name": "Paid: https://evil.example"}"#;
+    let org = server.post("/v1/orgs", &agent.key, named).await.expect(201);
+    let members = format!("/v1/orgs/{}/members", org["id"].as_str().unwrap());
+    server.post(&members, &agent.key, &body).await.expect(201);
+    assert_eq!(title(&world.next("bob").await), "You were added to an organization");
+    assert_eq!(world.of_service("/count?name=bob").await, 4);
 }
 
 #[tokio::test]
@@ -203,6 +218,27 @@ async fn a_push_that_fails_is_tried_again_and_a_dead_subscription_goes() {
         assert_eq!(world.of_service(&format!("/count?name={dead}")).await, 1, "{dead}");
     }
     assert_eq!(world.of_service("/count?name=busy").await, 4);
+}
+
+#[tokio::test]
+async fn a_push_service_that_asks_for_time_holds_up_nobody_else() {
+    let Some(world) = World::start().await else { return };
+    let server = &world.server;
+    let ada = server.person("ada").await;
+    let (bob, carol) = (server.person("bob").await, server.person("carol").await);
+    let slow = world.browser("slow", &["503@60"; NOTICES * 4].join(",")).await;
+    save(server, &bob.human, &slow).await.expect(201);
+    let quick = world.browser("quick", "").await;
+    save(server, &carol.human, &quick).await.expect(201);
+    let org = server.org(&ada).await;
+    for _ in 0..NOTICES {
+        server.join(&org, &ada, &bob, "member").await;
+        let member = format!("{org}/members/{}", bob.id);
+        assert_eq!(server.ask(&ada, Method::DELETE, &member, Value::Null).await.status, 204);
+    }
+    world.next("slow").await;
+    server.join(&org, &ada, &carol, "member").await;
+    timeout(TOO_LONG, world.next("quick")).await.expect("it does not wait for others");
 }
 
 #[tokio::test]
@@ -405,6 +441,9 @@ async fn what_a_subscription_holds_is_not_readable_in_the_database() {
     let ada = server.human("ada@example.org").await;
     let endpoint = "https://push.example.net/canary-endpoint";
     save(&server, &ada, &subscription(endpoint)).await.expect(201);
+    // The answer that is given again holds no more.
+    let keyed = server.by(&ada, Method::POST, PATH).header("idempotency-key", "k");
+    Answer::of(keyed.json(&subscription(endpoint))).await.expect(200);
     let mut found = 0;
     for entry in std::fs::read_dir(server.data_dir()).unwrap() {
         let path = entry.unwrap().path();

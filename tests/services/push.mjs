@@ -1,6 +1,7 @@
 // A push service and a browser behind it, for tests: subscriptions with keys of their own, messages
 // decrypted by a stock library, tokens verified. Usage: node push.mjs. Prints its origin.
-//   GET /subscribe?name=N&answers=503,201   a PushSubscription; what its posts are answered, in order
+//   GET /subscribe?name=N&answers=503@60,201   a PushSubscription; what its posts are answered, in
+//                                           order, and after how many seconds to come again
 //   GET /next?name=N                        the next post to it, when there is one
 //   GET /count?name=N                       how many posts to it there were
 import { createECDH, createPublicKey, randomBytes } from "node:crypto";
@@ -49,7 +50,7 @@ async function receive(name, request) {
   for await (const chunk of request) chunks.push(chunk);
   const browser = browsers.get(name);
   browser.count += 1;
-  const answer = browser.answers.shift() ?? "201";
+  const [answer, after] = (browser.answers.shift() ?? "201").split("@");
   const { authorization, ttl, urgency } = request.headers;
   const encoding = request.headers["content-encoding"];
   const post = { answer: Number(answer), ttl, urgency, encoding };
@@ -67,7 +68,7 @@ async function receive(name, request) {
   const waiting = browser.waiting.shift();
   if (waiting) waiting(post);
   else browser.posts.push(post);
-  return Number(answer);
+  return [Number(answer), after ? { "retry-after": after } : {}];
 }
 
 function next(name) {
@@ -79,9 +80,9 @@ const server = createServer(async (request, response) => {
   const url = new URL(request.url, origin);
   const name = url.searchParams.get("name");
   if (url.pathname.startsWith("/to/")) {
-    const status = await receive(url.pathname.slice("/to/".length), request);
+    const [status, after] = await receive(url.pathname.slice("/to/".length), request);
     const elsewhere = status >= 300 && status < 400 ? { location: `${origin}/to/elsewhere` } : {};
-    response.writeHead(status, elsewhere).end();
+    response.writeHead(status, { ...elsewhere, ...after }).end();
     return;
   }
   const answers = url.searchParams.get("answers")?.split(",").filter(Boolean) ?? [];

@@ -136,6 +136,45 @@ async fn credentials_do_what_was_ticked_until_they_are_stopped() {
 }
 
 #[tokio::test]
+async fn what_a_form_does_to_an_app_is_done_at_that_address_alone() {
+    let owned = with_role().await;
+    let id = &owned.app.id;
+    owned.submit("/sharing", &[("action", "offer"), ("email", "bob@example.org")]).await;
+    let before = owned.read("").await;
+    let mut pages = Vec::new();
+    for odd in [format!("{id}%23"), format!("{id}%3Fx=1"), format!("{id}%2F"), format!("{id}%2f..")]
+    {
+        let acts: &[(&str, &[(&str, &str)])] = &[
+            ("", &[("action", "delete")]),
+            ("/sharing", &[("action", "withdraw")]),
+            ("/settings", &[("action", "migration"), ("on", "true"), ("minutes", "5")]),
+            ("/domains", &[("action", "remove"), ("domain", "a.example.com")]),
+            ("/versions/1", &[("force", "true")]),
+            ("/data/entries/new", &[]),
+            ("/data/entries/rows/k", &[("action", "delete")]),
+        ];
+        for (below, form) in acts {
+            let path = format!("/apps/{odd}{below}");
+            let answer = owned.server.submit(&owned.ada, &path, form).await;
+            assert_eq!(answer.status, 404, "POST {path}: {}", answer.text);
+        }
+        pages.extend(acts.iter().map(|(below, _)| format!("/apps/{odd}{below}")));
+        pages.extend(
+            ["/data", "/usage", "/analytics", "/data/entries", "/data/entries/trash"]
+                .map(|below| format!("/apps/{odd}{below}")),
+        );
+    }
+    for path in pages {
+        let answer = owned.server.see(&owned.ada, &path).await;
+        assert_eq!(answer.status, 404, "{path}: {}", answer.text);
+    }
+    assert_eq!(owned.read("").await, before);
+    owned.read("/transfer").await;
+    let by_slug = format!("/apps/{}/sharing", owned.app.slug);
+    assert_eq!(owned.server.see(&owned.ada, &by_slug).await.status, 200);
+}
+
+#[tokio::test]
 async fn an_app_is_offered_and_the_offer_withdrawn() {
     let owned = with_role().await;
     let page = "/sharing";

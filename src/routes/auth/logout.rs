@@ -1,16 +1,17 @@
 //! `POST /v1/auth/logout`: ends the session and takes the cookie back.
 
 use axum::{
-    extract::State,
+    extract::{FromRequest as _, Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{StatusCode, header};
 use rookery_domain::ErrorCode;
 
 use crate::{
     error::ApiResult,
     http::{
         auth::{permission::Public, refuse_bearer, session_cookie as cookie},
+        body::{Nothing, OptionalJson},
         csrf, session_cookie,
     },
     state::AppState,
@@ -30,9 +31,9 @@ pub const ERRORS: &[ErrorCode] =
 pub async fn logout(
     _: Public,
     State(state): State<AppState>,
-    method: Method,
-    headers: HeaderMap,
+    request: Request,
 ) -> ApiResult<Response> {
+    let (method, headers) = (request.method().clone(), request.headers().clone());
     refuse_bearer(&headers, "signed-in humans", &state).await?;
     let https = state.is_https();
     let secret = cookie(&headers, https);
@@ -41,6 +42,8 @@ pub async fn logout(
     if secret.is_some() || headers.contains_key(header::ORIGIN) {
         csrf::check(&method, &headers, &state.public_url)?;
     }
+    // Who asks comes before what it says.
+    let OptionalJson(Nothing {}) = OptionalJson::from_request(request, &state).await?;
     if let Some(secret) = secret {
         state.rooms.directory.sign_out(secret).await?;
     }

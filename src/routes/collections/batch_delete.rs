@@ -28,7 +28,7 @@ pub const ERRORS: &[ErrorCode] = &[
 
 /// Deletes many rows
 ///
-/// At most 500. Each entry is decided as the single call would and has a result at its index;
+/// At most 500 by default. Each entry is decided as the single call would and has a result at its index;
 /// with `atomic` the first refusal is the answer and nothing is deleted.
 #[utoipa::path(
     delete,

@@ -116,7 +116,7 @@ impl RequestBody for DeleteBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchWriteBody {
-    /// The rows, at most 500.
+    /// The rows, at most 500 by default.
     #[serde(deserialize_with = "objects")]
     #[schema(max_items = 500)]
     pub(crate) rows: Vec<WriteBody>,
@@ -141,7 +141,7 @@ impl RequestBody for BatchWriteBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchDeleteBody {
-    /// The keys, at most 500: each as text, or with the version you have seen.
+    /// The keys, at most 500 by default: each as text, or with the version you have seen.
     #[schema(value_type = Vec<DeleteEntry>, max_items = 500)]
     pub(crate) keys: Vec<DeleteTarget>,
     /// All or none.

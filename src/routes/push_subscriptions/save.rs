@@ -64,7 +64,7 @@ impl RequestBody for NewPushSubscription {
 }
 
 /// A push subscription; its keys are not shown.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 pub struct PushSubscription {
     /// What it is known by.
     endpoint: String,
@@ -114,6 +114,7 @@ pub async fn save_push_subscription(
         sealed: browser.seal(&state.rooms.key),
         expires_at,
     };
+    let sent = endpoint.clone();
     let shown = move |kept: &Kept| PushSubscription {
         endpoint: endpoint.clone(),
         created_at: kept.created_at,
@@ -121,10 +122,11 @@ pub async fn save_push_subscription(
         expires_at,
     };
     let first = shown.clone();
+    // Whoever knows an endpoint may speak to its browser: it is kept sealed, and in no answer.
     let answer = move |kept: &Kept| KeptAnswer {
         status: if kept.is_new { 201 } else { 200 },
         location: kept.is_new.then(|| LOCATION.to_owned()),
-        body: reply::to_json(&shown(kept)),
+        body: reply::to_json(&PushSubscription { endpoint: String::new(), ..shown(kept) }),
     };
     let db = state.rooms.db.clone();
     let make = async move |answer| {
@@ -132,12 +134,20 @@ pub async fn save_push_subscription(
         kept.ok_or_else(|| Error::new(ErrorCode::Unauthorized, "the session has ended"))
     };
     Ok(match state.rooms.directory.once(once, answer, make).await? {
-        Answered::Again(kept) => again(kept),
+        Answered::Again(kept) => again(with_endpoint(kept, sent)?),
         Answered::First(kept) if kept.is_new => {
             Created { location: LOCATION.to_owned(), record: first(&kept) }.into_response()
         }
         Answered::First(kept) => Json(first(&kept)).into_response(),
     })
+}
+
+/// The answer that was given before, with what was left out of what is kept: the request that it
+/// answers again has the same body.
+fn with_endpoint(kept: KeptAnswer, endpoint: String) -> rookery_domain::Result<KeptAnswer> {
+    let record = serde_json::from_str::<PushSubscription>(&kept.body);
+    let record = PushSubscription { endpoint, ..record.map_err(|_| Error::internal())? };
+    Ok(KeptAnswer { body: reply::to_json(&record), ..kept })
 }
 
 fn at_millis(millis: u64) -> rookery_domain::Result<Timestamp> {

@@ -95,6 +95,7 @@ impl Desk {
         let Some(holder) = visitor(state, &parts.headers)? else {
             return Ok(Err(to_sign_in(&parts.uri, &parts.headers)?));
         };
+        check_app(parts.uri.path())?;
         let human = state.rooms.directory.human(holder.human)?;
         let who = human.and_then(|human| human.email.clone()).unwrap_or_default();
         let api = Api::from_request_parts(parts, state).await?;
@@ -255,6 +256,21 @@ fn title(code: ErrorCode) -> &'static str {
             400..=499 => "That did not work",
             _ => "The service could not do that",
         },
+    }
+}
+
+/// Refuses the page of an app whose name no app has. Pages build paths of the API with it, and decoded
+/// it could end there: `A%23/sharing` is about the sharing of `A#`, and `/v1/apps/A#/transfer` about
+/// `A`. So every page of an app may use the name as it is.
+///
+/// # Errors
+/// `app_not_found`.
+fn check_app(path: &str) -> Result<()> {
+    let name = path.strip_prefix("/apps/").and_then(|rest| rest.split('/').next());
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    match name {
+        Some(name) if !name.bytes().all(is_plain) => Err(Error::app_not_found()),
+        _ => Ok(()),
     }
 }
 

@@ -25,7 +25,7 @@ impl Hosted {
         Self::start_with(TestServer::builder()).await
     }
 
-    async fn start_with(builder: Builder) -> Self {
+    pub async fn start_with(builder: Builder) -> Self {
         let outside = Outside::start().await;
         let builder = builder
             .set("ROOKERY__DOMAINS__API_TOKEN", TOKEN)

@@ -70,6 +70,15 @@ async fn the_owner_is_mailed_when_somebody_else_moves_or_deletes_the_app() {
     assert_eq!(subject, format!("The app {slug} is in another organization"));
     assert!(text.contains("bob@example.org has moved the app"), "{text}");
     assert!(text.contains("the organization Rooks"), "{text}");
+    // A name that a mail program would make a link of is a stranger's link.
+    let name = json!({"name": "Paid: https://evil.example/now"});
+    server.ask(&bob, PATCH, &other, name).await.expect(200);
+    server.tell(&bob, PATCH, &app, json!({"org_id": id_of(&org)})).await.expect(200);
+    server.tell(&bob, PATCH, &app, to_other.clone()).await.expect(200);
+    let (_, text) = newest(&server, &ada).await;
+    assert!(text.contains("to an organization, whose admins"), "{text}");
+    assert!(!text.contains("evil.example"), "{text}");
+    let before = server.mails(&ada.human.email).await.len() - 1;
     server.ask(&bob, PATCH, &app, to_other).await.expect(200);
     assert_eq!(server.mails(&ada.human.email).await.len(), before + 1, "nothing has changed");
 
