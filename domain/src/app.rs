@@ -1,6 +1,6 @@
 //! The record of an app (contract part 4): what it is, without its rows.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,6 @@ use crate::{
     Error, ErrorCode, Result, Timestamp,
     id::{AgentId, AppId, HistoryId, HumanId, OrgId},
     manifest::{Retention, Visibility},
-    secret::SecretHash,
 };
 
 /// Whether an app takes part in the world. Dormancy is not here: it is a matter of memory.
@@ -120,32 +119,10 @@ pub struct AppRecord {
     pub purge_at: Option<Timestamp>,
 }
 
-/// Without the share token.
-impl fmt::Debug for AppRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AppRecord")
-            .field("id", &self.id)
-            .field("owner", &self.owner)
-            .field("org", &self.org)
-            .field("created_by", &self.created_by)
-            .field("slug", &self.slug)
-            .field("status", &self.status)
-            .field("visibility", &self.visibility)
-            .field("timezone", &self.timezone)
-            .field("version", &self.version)
-            .field("share_hash", &self.share_hash.map(SecretHash))
-            .field("share_sealed", &self.share_sealed.as_ref().map(|_| ".."))
-            .field("migration_until", &self.migration_until)
-            .field("unrestricted", &self.unrestricted)
-            .field("retention", &self.retention)
-            .field("history", &self.history)
-            .field("created_at", &self.created_at)
-            .field("updated_at", &self.updated_at)
-            .field("deleted_at", &self.deleted_at)
-            .field("purge_at", &self.purge_at)
-            .finish()
-    }
-}
+crate::shown!(
+    AppRecord: id, owner, org, created_by, slug, status, visibility, timezone, version,
+    migration_until, unrestricted, retention, history, created_at, updated_at, deleted_at, purge_at
+);
 
 impl AppRecord {
     /// Whether its time in the trash is over at `now`: the sweeper may just not have come yet, and it

@@ -45,6 +45,7 @@ pub mod row_key;
 pub mod schema;
 pub mod sealed;
 pub mod secret;
+mod shown;
 pub mod slug;
 pub mod text;
 pub mod time;

@@ -50,16 +50,14 @@ pub fn is_bounded(manifest: &Manifest, overrides: &BTreeMap<String, Retention>) 
     bounds(manifest, overrides).next().is_some()
 }
 
-/// Checks declared or requested bounds.
-///
-/// # Errors
-/// The reason in words, which names the axis as `names` has it.
-pub fn check(bounds: Retention, names: [&str; 2]) -> Result<(), String> {
+/// `invalid_request` that names the axis out of bounds.
+fn check(bounds: Retention) -> Result<()> {
     if bounds.max_age_days.is_some_and(|days| !(1..=MAX_AGE_DAYS_MAX).contains(&days)) {
-        return Err(format!("`{}` must be from 1 to {MAX_AGE_DAYS_MAX} days", names[0]));
+        let message = format!("`max_age_days` must be from 1 to {MAX_AGE_DAYS_MAX} days");
+        return Err(Error::invalid(message));
     }
     if bounds.max_rows.is_some_and(|rows| !(1..=MAX_ROWS_MAX).contains(&rows)) {
-        return Err(format!("`{}` must be from 1 to {MAX_ROWS_MAX} rows", names[1]));
+        return Err(Error::invalid(format!("`max_rows` must be from 1 to {MAX_ROWS_MAX} rows")));
     }
     Ok(())
 }
@@ -83,7 +81,7 @@ impl RetentionPatch {
             max_age_days: self.max_age_days.unwrap_or(owner.max_age_days),
             max_rows: self.max_rows.unwrap_or(owner.max_rows),
         };
-        check(patched, ["max_age_days", "max_rows"]).map_err(Error::invalid)?;
+        check(patched)?;
         Ok(patched)
     }
 }

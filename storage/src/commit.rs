@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{participants::LASTING_TTL_S, shown::shown, versions::NewVersion};
+use crate::{participants::LASTING_TTL_S, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -352,7 +352,7 @@ pub struct IdempotencyWrite {
     pub row_keys: Box<[Box<str>]>,
 }
 
-shown!(IdempotencyWrite: status, created_at, seq, collection);
+rookery_domain::shown!(IdempotencyWrite: status, created_at, seq, collection);
 
 impl IdempotencyWrite {
     /// The key of the single row it quotes: as most answers quote one, it has a column of its own.

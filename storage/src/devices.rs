@@ -14,7 +14,6 @@ use crate::{
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
-    shown::shown,
 };
 
 /// Added to the interval at each poll that comes too early (RFC 8628, section 3.5, `slow_down`).
@@ -62,7 +61,7 @@ pub struct NewDevice {
     pub expires_at: Timestamp,
 }
 
-shown!(NewDevice: id, name, interval_s, expires_at);
+rookery_domain::shown!(NewDevice: id, name, interval_s, expires_at);
 
 /// An authorization as its human sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use crate::{
     error::Result,
     idempotency::Keep,
     placeholders,
-    shown::shown,
 };
 
 /// A human account.
@@ -33,7 +32,7 @@ pub struct Human {
     pub closed_at: Option<Timestamp>,
 }
 
-shown!(Human: id, email_verified_at, marketing_consent, created_at, updated_at, closed_at);
+rookery_domain::shown!(Human: id, email_verified_at, marketing_consent, created_at, updated_at, closed_at);
 
 /// The columns of [`Columns`].
 macro_rules! human_columns {

@@ -10,7 +10,6 @@ use crate::{
     error::Result,
     humans::{self, Human},
     sessions::{self, NewSession, Session},
-    shown::shown,
 };
 
 /// A sign-in on its way through the provider.
@@ -26,7 +25,7 @@ pub struct NewFlow {
     pub expires_at: Timestamp,
 }
 
-shown!(NewFlow: redirect_to, expires_at);
+rookery_domain::shown!(NewFlow: redirect_to, expires_at);
 
 /// Stores a flow before the browser leaves.
 ///

@@ -42,7 +42,6 @@ pub mod retention;
 pub mod session_grants;
 pub mod sessions;
 pub mod shelf;
-mod shown;
 pub mod trace;
 pub mod transfers;
 pub mod trash;

@@ -7,7 +7,6 @@ use crate::{
     error::Result,
     humans::{self, Human},
     sessions::{self, NewSession, Session},
-    shown::shown,
 };
 
 /// A link to be mailed.
@@ -23,7 +22,7 @@ pub struct NewLink {
     pub expires_at: Timestamp,
 }
 
-shown!(NewLink: redirect_to, expires_at);
+rookery_domain::shown!(NewLink: redirect_to, expires_at);
 
 /// A sign-in by link.
 #[derive(Debug, Clone, PartialEq, Eq)]

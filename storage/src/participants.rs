@@ -10,7 +10,6 @@ use crate::{
     db::{Db, args},
     decode,
     error::{Result, StorageError},
-    shown::shown,
 };
 
 /// Seconds that the token of an anonymous visitor is good for once it has left something in the app:
@@ -90,7 +89,7 @@ pub struct Participant {
     pub lasting: bool,
 }
 
-shown!(Participant: id, app, kind, human, created_at, expires_at, lasting);
+rookery_domain::shown!(Participant: id, app, kind, human, created_at, expires_at, lasting);
 
 type Columns = (
     Vec<u8>,

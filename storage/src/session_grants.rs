@@ -10,7 +10,6 @@ use crate::{
     decode,
     error::Result,
     idempotency::Keep,
-    shown::shown,
 };
 
 /// A grant that nobody has spent.
@@ -28,7 +27,7 @@ pub struct SessionGrant {
     pub expires_at: Timestamp,
 }
 
-shown!(SessionGrant: app, human, expires_at);
+rookery_domain::shown!(SessionGrant: app, human, expires_at);
 
 /// Stores a grant.
 ///

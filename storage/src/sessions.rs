@@ -10,7 +10,6 @@ use crate::{
     db::{Db, Tx, args, newest_first},
     decode,
     error::Result,
-    shown::shown,
 };
 
 /// Most sessions whose use one [`touch`] records.
@@ -27,7 +26,7 @@ pub struct NewSession {
     pub expires_at: Timestamp,
 }
 
-shown!(NewSession: id, expires_at);
+rookery_domain::shown!(NewSession: id, expires_at);
 
 /// An open session.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
-shown!(Session: id, human, created_at, seen_at, expires_at);
+rookery_domain::shown!(Session: id, human, created_at, seen_at, expires_at);
 
 /// A use of a session, which moves its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,7 +13,6 @@ use crate::{
     decode,
     error::Result,
     idempotency::Keep,
-    shown::shown,
 };
 
 /// A pending offer.
@@ -31,7 +30,7 @@ pub struct Transfer {
     pub created_at: Timestamp,
 }
 
-shown!(Transfer: id, app, offered_by, created_at);
+rookery_domain::shown!(Transfer: id, app, offered_by, created_at);
 
 type Columns = (Vec<u8>, Vec<u8>, String, Vec<u8>, i64);
 

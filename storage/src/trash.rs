@@ -213,8 +213,8 @@ fn portion(rows: impl Iterator<Item = (u64, DueRow)>) -> Vec<DueRow> {
 }
 
 /// Rows of all apps that went to the trash before this time, the oldest first, behind `after`, at
-/// most `limit`, [`TRASH_PAGE_MAX`] and [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as purged. A
-/// row that cannot be read is left out and logged.
+/// most `limit`, [`TRASH_PAGE_MAX`] and [`DUE_BYTES_MAX`]. Their apps' actors decide, and submit them as
+/// purged. A row that cannot be read is left out and logged.
 ///
 /// # Errors
 /// Any [`StorageError`].

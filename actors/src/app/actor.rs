@@ -328,6 +328,7 @@ impl App {
         self.working.private.answers.forget_all(self.working.root.seq);
         self.slot.clear_doubt();
         refuse(in_flight.replies.into_iter().chain(open.replies), why);
+        // For those who wait until this group has come to an end.
         self.slot.hub.wake();
     }
 

@@ -142,9 +142,8 @@ impl Control {
     pub(crate) async fn roll_up(&self, whose: Whose) -> Result<()> {
         let (apps, db) = (self.apps.clone(), self.db.clone());
         let rolled_up = to_the_end(async move { roll_up(&apps, &db, whose).await.map(drop) }).await;
-        let unknown = Error::unknown_outcome().details;
-        rolled_up.map_err(|error| match error.details == unknown {
-            true => Error::unavailable("storage did not answer while usage was summed up"),
+        rolled_up.map_err(|error| match error.details == Error::unknown_outcome().details {
+            true => Error::unavailable("usage could not be summed up").caused_by(error),
             false => error,
         })
     }

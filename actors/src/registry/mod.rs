@@ -176,6 +176,7 @@ impl Apps {
         for part in &self.inner.parts {
             let mut forgotten = Vec::new();
             part.write().retain(|id, slot| {
+                slot.end_backoff(now);
                 // Nobody else holds it, and nobody gets it while the part is locked.
                 let forgets = Arc::strong_count(slot) == 1 && slot.is_forgettable(now, idle);
                 if forgets {

@@ -410,23 +410,25 @@ impl Slot {
         }
     }
 
-    /// Whether nothing is known of the app here that storage does not hold: nobody asked for it within
-    /// `idle`, and it is gone, or dormant and did not crash lately. One that has waited out its last
-    /// crash, and all that followed from it, is dormant from here on.
-    pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
-        if self.idle_for(since_start) < idle {
-            return false;
-        }
+    /// A start that was put off, and that nobody has asked for until the streak of crashes had ended by
+    /// itself, is put off no longer: the app rests.
+    pub(super) fn end_backoff(&self, since_start: Duration) {
         let mut stage = self.stage.lock();
-        let is_quiet = self.in_doubt().is_none() && self.crashes(since_start) == 0;
-        if is_quiet && matches!(*stage, Stage::BackingOff(_)) {
+        if matches!(*stage, Stage::BackingOff(_)) && self.crashes(since_start) == 0 {
             self.enter(&mut stage, Stage::Dormant);
         }
-        match *stage {
-            Stage::Gone => true,
-            Stage::Dormant => is_quiet,
-            _ => false,
-        }
+    }
+
+    /// Whether nothing is known of the app here that storage does not hold: nobody asked for it within
+    /// `idle`, and it is gone, or dormant and did not crash lately.
+    pub(super) fn is_forgettable(&self, since_start: Duration, idle: Duration) -> bool {
+        let is_quiet = || self.in_doubt().is_none() && self.crashes(since_start) == 0;
+        self.idle_for(since_start) >= idle
+            && match *self.stage.lock() {
+                Stage::Gone => true,
+                Stage::Dormant => is_quiet(),
+                _ => false,
+            }
     }
 
     /// Whether it is destroyed.

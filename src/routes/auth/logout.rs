@@ -18,8 +18,12 @@ use crate::{
 };
 
 /// Errors of this route.
-pub const ERRORS: &[ErrorCode] =
-    &[ErrorCode::Unauthorized, ErrorCode::Forbidden, ErrorCode::CsrfOriginMismatch];
+pub const ERRORS: &[ErrorCode] = &[
+    ErrorCode::Unauthorized,
+    ErrorCode::Forbidden,
+    ErrorCode::CsrfOriginMismatch,
+    ErrorCode::PayloadTooLarge,
+];
 
 /// Signs out, of the site and of the apps that were entered through it.
 ///

@@ -21,9 +21,9 @@ pub const ERRORS: &[ErrorCode] = super::create::ERRORS;
 
 /// Creates or upserts many rows
 ///
-/// At most 500 by default, and 8 MiB in all. Each entry is decided as the single call would and has a result
-/// at its index; with `atomic` the first refusal is the answer (its place in `details.index`) and
-/// nothing is written. One challenge answer serves the whole batch.
+/// At most 500 by default, and 8 MiB in all. Each entry is decided as the single call would and has a
+/// result at its index; with `atomic` the first refusal is the answer (its place in `details.index`)
+/// and nothing is written. One challenge answer serves the whole batch.
 #[utoipa::path(
     post,
     path = "/v1/apps/{id}/collections/{name}/batch",

@@ -34,8 +34,9 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Deletes a row
 ///
 /// It stays in the trash for 30 days by default, where the owner can restore it until another row is
-/// created at its key, and counts towards no limit there. Of more than the trash has room for (as many bytes and rows as the app, ten thousand rows
-/// at least) the oldest go earlier. Deleting it again is `row_not_found`.
+/// created at its key, and counts towards no limit there. Of more than the trash has room for (as many
+/// bytes and rows as the app, ten thousand rows at least) the oldest go earlier. Deleting it again is
+/// `row_not_found`.
 #[utoipa::path(
     delete,
     path = "/v1/apps/{id}/collections/{name}/{key}",

@@ -14,7 +14,6 @@ use crate::{
     decode,
     error::{Result, StorageError},
     idempotency::Keep,
-    shown::shown,
 };
 
 /// Most keys whose last use one [`touch`] records.
@@ -69,7 +68,7 @@ pub struct Key {
     pub last_used_at: Option<Timestamp>,
 }
 
-shown!(Key: id, agent, prefix, state, created_at, last_used_at);
+rookery_domain::shown!(Key: id, agent, prefix, state, created_at, last_used_at);
 
 /// A key to be made.
 #[derive(Clone)]
@@ -82,7 +81,7 @@ pub struct NewKey {
     pub prefix: String,
 }
 
-shown!(NewKey: id, prefix);
+rookery_domain::shown!(NewKey: id, prefix);
 
 /// What became of an order over all keys of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -91,8 +91,8 @@ struct Sums {
 /// Adds at most [`APPS_MAX`] tallies of different apps, all or nothing.
 ///
 /// # Errors
-/// Any [`crate::StorageError`]; after [`crate::StorageError::MaybeCommitted`] nobody knows, and counting twice
-/// would be worse than losing one interval.
+/// Any [`crate::StorageError`]; after [`crate::StorageError::MaybeCommitted`] nobody knows, and
+/// counting twice would be worse than losing one interval.
 pub async fn roll_up(db: &Db, tallies: Vec<Tally>) -> Result<()> {
     db.transaction(tallies, |tx, tallies| {
         Box::pin(async move {

@@ -12,7 +12,6 @@ use crate::{
     decode,
     error::{Result, StorageError},
     idempotency::Keep,
-    shown::shown,
     transfers,
 };
 
@@ -61,7 +60,7 @@ pub struct NewMember {
     pub members_max: u64,
 }
 
-shown!(NewMember: org, by, role, members_max);
+rookery_domain::shown!(NewMember: org, by, role, members_max);
 
 /// Adds an account to an organization.
 ///

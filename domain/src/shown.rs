@@ -1,7 +1,8 @@
 //! What records show of themselves in logs and in messages of tests: no hash of a secret, no address,
-//! no content.
+//! no content. Which fields these are is said where the record is.
 
 /// `Debug` that shows these fields of a record and says that there is more.
+#[macro_export]
 macro_rules! shown {
     ($record:ident: $($field:ident),+) => {
         impl std::fmt::Debug for $record {
@@ -13,4 +14,3 @@ macro_rules! shown {
         }
     };
 }
-pub(crate) use shown;
