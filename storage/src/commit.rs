@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{participants::LASTING_TTL_S, versions::NewVersion};
+use crate::{apps::KeptCounts, participants::LASTING_TTL_S, versions::NewVersion};
 use rookery_domain::{
     Timestamp,
     app::AppRecord,
@@ -41,6 +41,8 @@ pub struct Group {
     pub seq: u64,
     /// Totals of the app after this group.
     pub totals: Totals,
+    /// The counts of its collections after this group.
+    pub collections: KeptCounts,
     /// Rows as they are after the group, at most one entry for each (collection, key).
     pub rows: Vec<RowWrite>,
     /// Keys whose content must also leave the stored feed events (purge).

@@ -1,55 +1,120 @@
-//! What a migration makes of what is there.
+//! What a migration makes of what is there, on both databases.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, ops::RangeInclusive, path::Path};
 
 use rusqlite::Connection;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-/// Runs the migrations of SQLite with these numbers.
-fn migrate(to: &Connection, numbers: std::ops::RangeInclusive<u32>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+/// The migrations of a database with these numbers, as one script.
+fn migrations(database: &str, numbers: RangeInclusive<u32>) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
-    for file in files {
-        let number = file.file_name().unwrap().to_str().unwrap()[..4].parse().unwrap();
-        if numbers.contains(&number) {
-            to.execute_batch(&fs::read_to_string(file).unwrap()).unwrap();
+    files.retain(|file| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        numbers.contains(&name[..4].parse().unwrap())
+    });
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// What `ask` finds, one text for each row, on each database that there is: it is filled as the
+/// migration before `number` left it, then migrated. `blob'01'` is a literal of bytes.
+fn found_after(number: u32, fill: &str, ask: &'static str) -> Vec<Vec<String>> {
+    let sqlite = Connection::open_in_memory().unwrap();
+    sqlite.pragma_update(None, "foreign_keys", "off").unwrap();
+    sqlite.execute_batch(&migrations("sqlite", 1..=number - 1)).unwrap();
+    sqlite.execute_batch(&fill.replace("blob'", "x'")).unwrap();
+    sqlite.execute_batch(&migrations("sqlite", number..=number)).unwrap();
+    let mut query = sqlite.prepare(ask).unwrap();
+    let mut found =
+        vec![query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()];
+    let Some(cluster) = rookery_testkit::postgres() else { return found };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    found.push(runtime.block_on(async {
+        let database = cluster.empty_database().await;
+        let mut server = PgConnection::connect(&database.url).await.unwrap();
+        let script = [
+            migrations("postgres", 1..=number - 1),
+            // No foreign key is asked.
+            format!("set session_replication_role = replica; {}", fill.replace("blob'", "'\\x")),
+            migrations("postgres", number..=number),
+        ];
+        for sql in script {
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut server).await.unwrap();
         }
+        sqlx::query_scalar(ask).fetch_all(&mut server).await.unwrap()
+    }));
+    found
+}
+
+/// An app whose id is its number, and its versions with these manifests.
+fn app(number: u8, slug: &str, retention: &str, manifests: &[&str]) -> String {
+    let mut sql = format!(
+        "insert into apps (id, owner, slug, status, visibility, timezone, version, unrestricted,
+                           retention, history, created_at, updated_at)
+         values (blob'{number:02x}', blob'01', '{slug}', 0, 0, 'UTC', {}, 0, '{retention}',
+                 blob'02', 0, 0);",
+        manifests.len(),
+    );
+    for (at, manifest) in (1..).zip(manifests) {
+        let _ = write!(
+            sql,
+            "insert into versions (app_id, number, html, manifest, created_by, created_at)
+             values (blob'{number:02x}', {at}, '', '{manifest}', blob'03', 0);"
+        );
     }
+    sql
 }
 
 #[test]
 fn apps_that_may_bound_their_rows_are_known_for_it_from_the_beginning() {
-    let db = Connection::open_in_memory().unwrap();
-    db.pragma_update(None, "foreign_keys", "off").unwrap();
-    migrate(&db, 1..=19);
     let bounds = r#"{"retention": {"maxRows": 9}}"#;
     let before = r#"{"collections": {}}"#;
-    for (slug, retention, manifests) in [
-        ("free", "{}", [bounds, before]),
-        ("by-its-manifest", "{}", [before, bounds]),
-        ("by-an-escape", "{}", [before, r#"{"\u0072etention": {"maxRows": 9}}"#]),
-        ("by-its-owner", r#"{"entries": {"max_rows": 9}}"#, [before, before]),
-    ] {
-        db.execute(
-            "insert into apps (id, owner, slug, status, visibility, timezone, version, unrestricted,
-                               retention, history, created_at, updated_at)
-             values (cast($1 as blob), x'01', $1, 0, 0, 'UTC', 2, 0, $2, x'02', 0, 0)",
-            [slug, retention],
-        )
-        .unwrap();
-        for (at, manifest) in manifests.iter().enumerate() {
-            db.execute(
-                "insert into versions (app_id, number, html, manifest, created_by, created_at)
-                 values (cast($1 as blob), $2, '', $3, x'03', 0)",
-                rusqlite::params![slug, at as i64 + 1, manifest],
-            )
-            .unwrap();
-        }
+    let fill = [
+        app(1, "free", "{}", &[bounds, before]),
+        app(2, "by-its-manifest", "{}", &[before, bounds]),
+        app(3, "by-an-escape", "{}", &[before, r#"{"\u0072etention": {"maxRows": 9}}"#]),
+        app(4, "by-its-owner", r#"{"entries": {"max_rows": 9}}"#, &[before, before]),
+    ];
+    let ask = "select slug from apps where bounded = 1 order by id";
+    for found in found_after(20, &fill.concat(), ask) {
+        assert_eq!(found, ["by-its-manifest", "by-an-escape", "by-its-owner"]);
     }
-    migrate(&db, 20..=20);
-    let mut query = db.prepare("select slug from apps where bounded = 1 order by slug").unwrap();
-    let found: Vec<String> =
-        query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-    assert_eq!(found, ["by-an-escape", "by-its-manifest", "by-its-owner"]);
+}
+
+#[test]
+fn heads_know_the_counts_of_what_is_there() {
+    let old = r#"{"collections": {"gone": {}}}"#;
+    let manifest =
+        r#"{"collections": {"b": {"description": "\u0000 \\u0000"}, "B_2": {}, "a": {}}}"#;
+    let mut fill = [
+        app(1, "full", "{}", &[old, manifest]),
+        app(2, "empty", "{}", &[manifest]),
+        app(3, "bare", "{}", &["{}"]),
+    ]
+    .concat();
+    for app in 1..=3 {
+        let _ = write!(
+            fill,
+            "insert into app_head (app_id, epoch, last_seq) values (blob'{app:02x}', 0, 0);"
+        );
+    }
+    // Two live ones, one in the trash, one purged, one detached; one of each in removed ones.
+    let states = [("a", 0), ("a", 0), ("a", 1), ("b", 2), ("b", 3), ("gone", 3), ("away", 1)];
+    for (at, (collection, state)) in states.into_iter().enumerate() {
+        let _ = write!(
+            fill,
+            "insert into rows (app_id, collection, key, version, creator, editor, created_at,
+                               updated_at, state)
+             values (blob'01', '{collection}', 'k{at}', 1, blob'', blob'', 0, 0, {state});"
+        );
+    }
+    let ask = "select collections from app_head order by app_id";
+    for found in found_after(21, &fill, ask) {
+        let found: Vec<String> = found.iter().map(|text| text.replace(' ', "")).collect();
+        let full = r#"[["B_2",0,0,0],["a",2,1,0],["b",0,0,1],["away",0,1,0],["gone",0,0,1]]"#;
+        let empty = r#"[["B_2",0,0,0],["a",0,0,0],["b",0,0,0]]"#;
+        assert_eq!(found, [full, empty, "[]"]);
+    }
 }

@@ -18,7 +18,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageOptions,
     agents::{Agent, keys::NewKey},
-    apps::create::NewApp,
+    apps::{CollectionCounts, KeptCounts, create::NewApp},
     commit::{RowState, RowWrite, Totals},
     directory::{self, Entry},
     humans::{self, Human},
@@ -262,6 +262,10 @@ pub(crate) fn new_app(owner: HumanId, slug: &str, rows: &[Arc<Row>]) -> NewApp {
             bytes: rows.iter().map(|row| row.stored_bytes()).sum(),
             ..Totals::default()
         },
+        collections: KeptCounts::of([CollectionCounts::of_live(
+            collection.clone(),
+            rows.len() as u64,
+        )]),
         rows: rows
             .iter()
             .map(|row| RowWrite {

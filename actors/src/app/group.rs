@@ -8,6 +8,7 @@ use std::{collections::HashSet, sync::Arc};
 use ractor::ActorRef;
 use rookery_domain::{Result, event::Event, id::AppId, trace::Trace};
 use rookery_storage::{
+    apps::KeptCounts,
     commit::{
         AccessWrite, AppWrite, BudgetWrite, ENTRY_BYTES, Group, IdempotencyWrite, Outcome,
         RowWrite, Scrub, SpentChallenge, Ticket,
@@ -187,6 +188,7 @@ pub(crate) fn seal(
         prev_seq,
         seq: root.seq,
         totals: root.totals,
+        collections: KeptCounts::of(root.collection_counts()),
         rows: last_of_each(rows, |write| (write.collection.clone(), Digest::of(write.row.key()))),
         scrubs,
         events,

@@ -121,15 +121,14 @@ impl Root {
 
     /// What the app's record lists of each collection, the declared ones and those that are removed
     /// and still have rows.
-    #[must_use]
-    pub fn collection_counts(&self) -> Vec<CollectionCounts> {
-        let counts = |name: &Arc<str>, live| {
+    pub fn collection_counts(&self) -> impl Iterator<Item = CollectionCounts> {
+        let counts = move |name: &Arc<str>, live| {
             let Withheld { trashed, detached } = self.withheld(name);
             CollectionCounts { name: name.clone(), live, trashed, detached }
         };
         let declared = self.collections.iter();
-        let declared = declared.map(|shelf| counts(&shelf.decl.name, shelf.rows.len() as u64));
+        let declared = declared.map(move |shelf| counts(&shelf.decl.name, shelf.rows.len() as u64));
         let removed = self.withheld.keys().filter(|name| self.position(name).is_none());
-        declared.chain(removed.map(|name| counts(name, 0))).collect()
+        declared.chain(removed.map(move |name| counts(name, 0)))
     }
 }

@@ -13,10 +13,13 @@ use rookery_domain::{
     manifest::{Manifest, Visibility},
     row::Row,
 };
-use rookery_storage::{apps, versions};
+use rookery_storage::{
+    apps::{self, AppHead, CollectionCounts},
+    versions,
+};
 use serde_json::Value;
 
-use super::{AppList, Control};
+use super::{AppList, Control, ListedApp};
 use crate::{
     app::{
         birth::read_manifest,
@@ -59,23 +62,19 @@ impl Control {
         // However many apps an account may have now.
         let (apps, _) = self.list(owner, AppList::default(), usize::MAX).await?;
         let mut all = Vec::with_capacity(apps.len());
-        for app in apps {
-            all.push(AppAdvisories { record: app.record(), report: self.report(&app).await? });
+        for ListedApp { app, head } in apps {
+            let report = self.report(&app, head).await?;
+            all.push(AppAdvisories { record: app.record(), report });
         }
         all.sort_by_key(|app| Reverse(app.report.worst()));
         Ok(all)
     }
 
-    async fn report(&self, app: &AppHandle) -> Result<Arc<Report>> {
+    /// The report on an app; `head` is what storage says that it holds.
+    async fn report(&self, app: &AppHandle, head: AppHead) -> Result<Arc<Report>> {
         let record = app.record();
         let root = app.peek();
-        let seq = match &root {
-            Some(root) => root.seq,
-            None => {
-                let head = apps::head(&self.db, record.id).await?;
-                head.map_or(0, |(_, seq)| seq)
-            }
-        };
+        let seq = root.as_ref().map_or(head.seq, |root| root.seq);
         let key = (record.version, seq, record.visibility);
         if let Some((made_from, report)) = self.advisories.0.lock().get(&record.id)
             && *made_from == key
@@ -84,7 +83,7 @@ impl Control {
         }
         let report = match root {
             Some(root) => self.aside(move || of_root(&root)).await?,
-            None => self.of_storage(record.clone()).await?,
+            None => self.of_storage(record.clone(), head.collections).await?,
         };
         let report = Arc::new(report);
         let mut cache = self.advisories.0.lock();
@@ -95,10 +94,13 @@ impl Control {
         Ok(report)
     }
 
-    async fn of_storage(&self, record: Arc<AppRecord>) -> Result<Report> {
+    async fn of_storage(
+        &self,
+        record: Arc<AppRecord>,
+        counts: Vec<CollectionCounts>,
+    ) -> Result<Report> {
         let text = versions::manifest(&self.db, record.id, record.version).await?;
         let manifest = read_manifest(text.as_deref().unwrap_or("{}"))?;
-        let counts = apps::collection_counts(&self.db, record.id).await?;
         let mut evidence = BTreeMap::new();
         for count in counts.into_iter().filter(|count| count.live > 0) {
             let sample = apps::sample(&self.db, record.id, &count.name, SAMPLE_ROWS_MAX).await?;

@@ -16,7 +16,7 @@ use rookery_domain::{
 use rookery_storage::{
     StorageError,
     apps::{
-        self, CollectionCounts,
+        self, CollectionCounts, KeptCounts,
         create::{self, CreateOutcome, NewApp},
     },
     commit::Totals,
@@ -256,6 +256,7 @@ impl Control {
                 rows: prepared.seeds.rows.clone(),
                 events: prepared.seeds.events.clone(),
                 totals: prepared.seeds.totals,
+                collections: KeptCounts::of(created.collections.iter().cloned()),
                 apps_max,
                 answer: request.idempotency.as_ref().map(|keep| keep.of(&created)),
             };

@@ -1,11 +1,11 @@
 //! An app's record with its numbers, from the live state or from storage: describing an app wakes
 //! nothing.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Manifest};
 use rookery_storage::{
-    apps::{self, CollectionCounts},
+    apps::{self, AppHead, CollectionCounts},
     commit::Totals,
     versions,
 };
@@ -47,9 +47,20 @@ impl AppDetail {
         Self {
             record: root.record.clone(),
             dormant: false,
-            collections: root.collection_counts(),
+            collections: root.collection_counts().collect(),
             totals: root.totals,
         }
+    }
+
+    /// An app as its actor has published it, which may be falling asleep.
+    pub(super) fn of_published(app: &AppHandle, root: &Root) -> Self {
+        Self { dormant: is_dormant(app), ..Self::of_root(root) }
+    }
+
+    /// An app of which nothing is in memory but its record.
+    pub(super) fn of_stored(app: &AppHandle, head: AppHead) -> Self {
+        let AppHead { totals, collections, .. } = head;
+        Self { record: app.record(), dormant: is_dormant(app), collections, totals }
     }
 
     /// What its record says of it.
@@ -57,6 +68,11 @@ impl AppDetail {
     pub fn shown(&self) -> Shown {
         Shown::of(self.record.status, self.dormant)
     }
+}
+
+/// Whether no actor is running for it.
+pub(super) fn is_dormant(app: &AppHandle) -> bool {
+    app.state() != SlotState::Live
 }
 
 impl Control {
@@ -78,25 +94,10 @@ impl Control {
     /// # Errors
     /// `unavailable` when storage does not answer; `app_not_found` when it has gone meanwhile.
     pub async fn detail(&self, app: &AppHandle) -> Result<AppDetail> {
-        let dormant = app.state() != SlotState::Live;
-        if let Some(root) = app.peek() {
-            return Ok(AppDetail { dormant, ..AppDetail::of_root(&root) });
-        }
-        let record = app.record();
-        let text = versions::manifest(&self.db, record.id, record.version)
-            .await?
-            .ok_or_else(Error::app_not_found)?;
-        let (totals, _) =
-            apps::head(&self.db, record.id).await?.ok_or_else(Error::app_not_found)?;
-        let stored = apps::collection_counts(&self.db, record.id).await?;
-        let mut counts: BTreeMap<Arc<str>, CollectionCounts> =
-            stored.into_iter().map(|one| (one.name.clone(), one)).collect();
-        let mut collections = Vec::new();
-        for name in read_manifest(&text)?.collections.keys() {
-            let none = || CollectionCounts::of_live(name.clone(), 0);
-            collections.push(counts.remove(name).unwrap_or_else(none));
-        }
-        collections.extend(counts.into_values());
-        Ok(AppDetail { record, dormant, collections, totals })
+        let head = match app.peek() {
+            Some(root) => return Ok(AppDetail::of_published(app, &root)),
+            None => apps::head(&self.db, app.id()).await?,
+        };
+        Ok(AppDetail::of_stored(app, head.ok_or_else(Error::app_not_found)?))
     }
 }

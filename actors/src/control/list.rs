@@ -2,13 +2,16 @@
 //! of memory, so storage alone cannot filter by it. Listing wakes nothing.
 
 use rookery_domain::{Result, Timestamp, app::AppStatus, id::AppId};
-use rookery_storage::apps::{self, AppFilter, AppsOf};
+use rookery_storage::apps::{self, AppFilter, AppHead, AppsOf, Listed};
 
-use super::Control;
-use crate::registry::{AppHandle, SlotState};
+use super::{
+    Control,
+    detail::{AppDetail, is_dormant},
+};
+use crate::registry::AppHandle;
 
-/// Records that storage is asked for at a time.
-const CHUNK: u32 = 200;
+/// Apps that storage is asked for at a time.
+const CHUNK: usize = 200;
 
 /// What an app's record says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,27 @@ pub struct AppList {
     pub after: Option<(Timestamp, AppId)>,
 }
 
+/// An app of a list.
+pub struct ListedApp {
+    /// The app.
+    pub app: AppHandle,
+    /// What storage says that it holds.
+    pub(super) head: AppHead,
+}
+
+impl ListedApp {
+    /// Describes it, without asking storage again.
+    #[must_use]
+    pub fn detail(self) -> (AppHandle, AppDetail) {
+        let Self { app, head } = self;
+        let detail = match app.peek() {
+            Some(root) => AppDetail::of_published(&app, &root),
+            None => AppDetail::of_stored(&app, head),
+        };
+        (app, detail)
+    }
+}
+
 impl Control {
     /// At most `limit` apps of an account or an organization, newest first, and whether there are
     /// more behind them.
@@ -68,7 +92,7 @@ impl Control {
         of: impl Into<AppsOf>,
         list: AppList,
         limit: usize,
-    ) -> Result<(Vec<AppHandle>, bool)> {
+    ) -> Result<(Vec<ListedApp>, bool)> {
         let mut filter = AppFilter {
             status: list.shown.map(Shown::stored),
             include_deleted: list.include_deleted,
@@ -76,25 +100,29 @@ impl Control {
             after: list.after,
         };
         let (of, now) = (of.into(), self.env().clock.now());
+        // One more tells whether there are more. Of those that are live or dormant any may drop out.
+        let chunk = match list.shown {
+            Some(_) => CHUNK,
+            None => limit.saturating_add(1).min(CHUNK),
+        };
         let mut found = Vec::new();
         loop {
-            let records = apps::list(&self.db, of, &filter, CHUNK).await?;
-            let last = records.len() < CHUNK as usize;
-            filter.after = records.last().map(|record| (record.created_at, record.id));
-            for record in records {
+            let page = apps::list(&self.db, of, &filter, chunk as u32).await?;
+            let last = page.len() < chunk;
+            filter.after = page.last().map(|one| (one.record.created_at, one.record.id));
+            for Listed { record, head } in page {
                 let Some(app) = self.apps.adopt_listed(record).await? else { continue };
                 if app.record().is_over(now) {
                     continue;
                 }
-                let dormant = app.state() != SlotState::Live;
-                let shown = Shown::of(app.record().status, dormant);
+                let shown = Shown::of(app.record().status, is_dormant(&app));
                 if list.shown.is_some_and(|wanted| wanted != shown) {
                     continue;
                 }
                 if found.len() == limit {
                     return Ok((found, true));
                 }
-                found.push(app);
+                found.push(ListedApp { app, head });
             }
             if last {
                 return Ok((found, false));

@@ -22,7 +22,7 @@ pub use create::{CreateApp, CreateOnce, Created, Render, SeedRow};
 pub use deploy::{Deployed, Redeploy};
 pub use detail::AppDetail;
 pub use draft::{Bundle, Hold};
-pub use list::{AppList, Shown};
+pub use list::{AppList, ListedApp, Shown};
 pub use page::PageSource;
 pub use settings::SettingsPatch;
 pub use transfers::{Accepted, Offer};

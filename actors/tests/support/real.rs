@@ -21,7 +21,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageOptions, Writer, WriterOptions,
     apps::{
-        self,
+        self, KeptCounts,
         create::{self, CreateOutcome, NewApp},
     },
     commit::{Group, Outcome, RowState, RowWrite, Ticket, Totals},
@@ -138,6 +138,7 @@ impl House {
             rows,
             events: Vec::new(),
             totals: Totals::default(),
+            collections: KeptCounts::of([]),
             apps_max: AppsMax { kept: u64::MAX >> 1, trashed: u64::MAX >> 1 },
             answer: None,
             record,
@@ -153,6 +154,7 @@ impl House {
             prev_seq: 0,
             seq: 0,
             totals: Totals::default(),
+            collections: KeptCounts::of([]),
             rows: Vec::new(),
             scrubs: Vec::new(),
             events: Vec::new(),

@@ -21,6 +21,7 @@ use rookery_domain::{
     row::Row,
 };
 use rookery_storage::{
+    apps::CollectionCounts,
     commit::{Abort, Group, Outcome, RowState, Totals},
     load::{Head, LoadedApp},
     trash::{TrashCursor, TrashPage},
@@ -265,6 +266,12 @@ impl State {
         if totals != group.totals {
             self.violations.push(format!("totals are {totals:?}, told {:?}", group.totals));
         }
+        let (counted, told) = (counts(&app.rows), group.collections.read().unwrap());
+        let mut told: Vec<_> = told.into_iter().filter(|one| !is_empty(one)).collect();
+        told.sort_by(|a, b| a.name.cmp(&b.name));
+        if counted != told {
+            self.violations.push(format!("collections are {counted:?}, told {told:?}"));
+        }
         app.head.last_seq = group.seq;
         app.head.totals = group.totals;
         if let Some(write) = &group.app_write {
@@ -315,6 +322,26 @@ fn totals(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Totals {
         *bytes += row.stored_bytes();
     }
     totals
+}
+
+/// The counts of each collection that has rows, in the order of their names.
+fn counts(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Vec<CollectionCounts> {
+    let mut counts: BTreeMap<&Arc<str>, CollectionCounts> = BTreeMap::new();
+    for ((collection, _), (_, state)) in rows {
+        let none = || CollectionCounts::of_live(collection.clone(), 0);
+        let counts = counts.entry(collection).or_insert_with(none);
+        match state {
+            RowState::Live => counts.live += 1,
+            RowState::Detached => counts.detached += 1,
+            RowState::Trashed(_) => counts.trashed += 1,
+            RowState::Purged(_) => {}
+        }
+    }
+    counts.into_values().filter(|one| !is_empty(one)).collect()
+}
+
+fn is_empty(counts: &CollectionCounts) -> bool {
+    *counts == CollectionCounts::of_live(counts.name.clone(), 0)
 }
 
 fn picture(rows: &BTreeMap<Place, (Arc<Row>, RowState)>) -> Picture {

@@ -90,29 +90,22 @@ pub async fn list(
         slug: query.slug,
         after: after.transpose()?,
     };
-    let control = state.rooms.control();
-    let (apps, more) = control.list(whose, wanted, limit).await?;
+    let (apps, more) = state.rooms.control().list(whose, wanted, limit).await?;
     let mut owners: BTreeMap<HumanId, OwnerBody> = BTreeMap::new();
-    let next_cursor = apps.last().filter(|_| more).map(|app| {
-        let record = app.record();
+    let next_cursor = apps.last().filter(|_| more).map(|listed| {
+        let record = listed.app.record();
         ListCursor::behind(record.created_at, record.id).to_token(key, &scope)
     });
     let mut items = Vec::with_capacity(apps.len());
-    for app in apps {
-        match control.detail(&app).await {
-            Ok(detail) => {
-                let id = detail.record.owner;
-                let owner = match owners.get(&id) {
-                    Some(owner) => owner.clone(),
-                    None => record::owner(&state, id)?,
-                };
-                owners.insert(id, owner.clone());
-                items.push(AppRecordBody::new(&state, detail, owner));
-            }
-            // Purged between the two looks.
-            Err(error) if error.code == ErrorCode::AppNotFound => {}
-            Err(error) => return Err(error.into()),
-        }
+    for listed in apps {
+        let (_, detail) = listed.detail();
+        let id = detail.record.owner;
+        let owner = match owners.get(&id) {
+            Some(owner) => owner.clone(),
+            None => record::owner(&state, id)?,
+        };
+        owners.insert(id, owner.clone());
+        items.push(AppRecordBody::new(&state, detail, owner));
     }
     let body = to_json(&Page { items, next_cursor });
     Ok(cached.answer(&strong_etag(body.as_bytes()), || RawJson(body).into_response()))

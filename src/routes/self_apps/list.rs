@@ -82,14 +82,15 @@ pub(super) async fn page(
     let page = query.of(route, whose, state)?;
     let wanted = AppList { after: page.after(AppId::from_uuid), ..wanted };
     let (apps, more) = state.rooms.control().list(of, wanted, page.limit).await?;
-    let next_cursor = apps.last().filter(|_| more).map(|app| {
-        let record = app.record();
+    let next_cursor = apps.last().filter(|_| more).map(|listed| {
+        let record = listed.app.record();
         page.cursor((record.created_at, record.id.uuid()))
     });
     let shelf = Shelf::open(state, caller.human).await?;
     let mut items = Vec::with_capacity(apps.len());
-    for app in &apps {
-        items.extend(shelf.show(app, None).await?);
+    for listed in apps {
+        let (app, detail) = listed.detail();
+        items.extend(shelf.show(&app, detail, None).await?);
     }
     Ok(Page { items, next_cursor })
 }

@@ -45,7 +45,12 @@ pub async fn list_recent_apps(
         if !is_there || record.is_over(state.clock.now()) {
             continue;
         }
-        let Some(item) = shelf.show(&app, Some(at)).await? else { continue };
+        let detail = match state.rooms.control().detail(&app).await {
+            Ok(detail) => detail,
+            Err(error) if error.code == ErrorCode::AppNotFound => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let Some(item) = shelf.show(&app, detail, Some(at)).await? else { continue };
         if items.len() == page.limit {
             // There is more to see.
             return Ok(Page { items, next_cursor: last.map(|place| page.cursor(place)) });

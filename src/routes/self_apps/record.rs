@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use rookery_actors::AppHandle;
+use rookery_actors::{AppHandle, control::AppDetail};
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    Error, Result, Timestamp,
     id::{AppId, HumanId},
 };
 use rookery_storage::shelf;
@@ -77,21 +77,17 @@ impl<'a> Shelf<'a> {
         Ok(Self { state, human, favorites })
     }
 
-    /// An app of the list; `None` when it has gone, or out of the human's sight, meanwhile.
+    /// An app as the human sees it; `None` when it is out of the human's sight.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn show(
         &self,
         app: &AppHandle,
+        detail: AppDetail,
         last_viewed_at: Option<Timestamp>,
     ) -> Result<Option<OwnApp>> {
         let Some(role) = role(self.state, app, self.human).await? else { return Ok(None) };
-        let detail = match self.state.rooms.control().detail(app).await {
-            Ok(detail) => detail,
-            Err(error) if error.code == ErrorCode::AppNotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
         let owner = record::identified_owner(self.state, detail.record.owner)?;
         let app = match role {
             OwnRole::Owner | OwnRole::Admin => AppRecordBody::new(self.state, detail, owner),

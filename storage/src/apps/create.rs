@@ -7,7 +7,7 @@ use rookery_domain::{
     app::AppRecord, event::Event, id::AppId, idempotency::FirstAnswer, limits::AppsMax,
 };
 
-use super::visibility_code;
+use super::{KeptCounts, visibility_code};
 use crate::{
     codec::principal_bytes,
     commit::{RowWrite, Totals, events_bytes},
@@ -33,6 +33,8 @@ pub struct NewApp {
     pub events: Vec<Arc<Event>>,
     /// The totals of `rows`.
     pub totals: Totals,
+    /// The counts of its collections.
+    pub collections: KeptCounts,
     /// Apps that the account may have.
     pub apps_max: AppsMax,
     /// The first answer to be replayed for an idempotency key.
@@ -141,14 +143,15 @@ async fn contents(tx: &mut Tx, app: &NewApp) -> Result<()> {
     versions::insert(tx, id, &app.version).await?;
     // Epoch 0: no process has written yet, any may.
     tx.execute(
-        "insert into app_head (app_id, epoch, last_seq, live, bytes, history_bytes)
-         values ($1, 0, $2, $3, $4, $5)",
+        "insert into app_head (app_id, epoch, last_seq, live, bytes, history_bytes, collections)
+         values ($1, 0, $2, $3, $4, $5, $6)",
         args![
             id,
             app.events.last().map_or(0, |event| event.seq),
             app.totals.live,
             app.totals.bytes,
             events_bytes(&app.events),
+            app.collections.text(),
         ],
     )
     .await?;

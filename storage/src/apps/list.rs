@@ -6,7 +6,12 @@ use rookery_domain::{
     id::{AppId, HumanId, OrgId},
 };
 
-use super::Columns;
+use sqlx::FromRow;
+
+use super::{
+    Columns,
+    head::{AppHead, HeadColumns},
+};
 use crate::{
     db::{Db, args, newest_first},
     error::Result,
@@ -50,7 +55,7 @@ macro_rules! page_of {
         concat!(
             "with found as (",
             $apps,
-            ") select * from found
+            ") select * from found join app_head on app_head.app_id = found.id
              where status <> 3
                and (created_at < $2 or (created_at = $2 and id < $3))
                and (status = $4 or $4 is null)
@@ -62,6 +67,29 @@ macro_rules! page_of {
     };
 }
 
+/// An app of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its record.
+    pub record: AppRecord,
+    /// What it holds.
+    pub head: AppHead,
+}
+
+#[derive(FromRow)]
+struct ListedColumns {
+    #[sqlx(flatten)]
+    record: Columns,
+    #[sqlx(flatten)]
+    head: HeadColumns,
+}
+
+impl ListedColumns {
+    fn decode(self) -> Result<Listed> {
+        Ok(Listed { record: self.record.decode()?, head: self.head.decode()? })
+    }
+}
+
 /// A page of an account's or an organization's apps, newest first.
 ///
 /// # Errors
@@ -71,7 +99,7 @@ pub async fn list(
     of: impl Into<AppsOf>,
     filter: &AppFilter,
     limit: u32,
-) -> Result<Vec<AppRecord>> {
+) -> Result<Vec<Listed>> {
     let (at, id) = newest_first(filter.after);
     let (sql, whose) = match of.into() {
         AppsOf::Owner(owner) => (page_of!("select * from apps where owner = $1"), owner.uuid()),
@@ -118,6 +146,6 @@ pub async fn list(
     )
     .await?
     .into_iter()
-    .map(Columns::decode)
+    .map(ListedColumns::decode)
     .collect()
 }

@@ -2,6 +2,7 @@
 //! in [`purge`]; a change of an existing record commits with a group of its app, in the writer.
 
 pub mod create;
+mod head;
 mod list;
 pub mod purge;
 
@@ -17,13 +18,13 @@ use rookery_domain::{
 use sqlx::FromRow;
 
 use crate::{
-    commit::Totals,
     db::{Db, args},
     decode,
     error::{Result, StorageError},
 };
 
-pub use list::{AppFilter, AppsOf, list};
+pub use head::{AppHead, CollectionCounts, KeptCounts, head};
+pub use list::{AppFilter, AppsOf, Listed, list};
 
 /// A row of `apps`.
 #[derive(FromRow)]
@@ -177,82 +178,6 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
         rows: decode::number("sum of rows", rows)?,
         bytes: decode::number("sum of bytes", bytes)?,
     })
-}
-
-/// How many rows a collection holds, by their state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectionCounts {
-    /// Its name; it need not be in the manifest any more.
-    pub name: Arc<str>,
-    /// Live rows: those that are served.
-    pub live: u64,
-    /// Rows in the trash.
-    pub trashed: u64,
-    /// Rows detached by a forced deploy.
-    pub detached: u64,
-}
-
-impl CollectionCounts {
-    /// The counts of a collection that has nothing but `live` rows.
-    #[must_use]
-    pub const fn of_live(name: Arc<str>, live: u64) -> Self {
-        Self { name, live, trashed: 0, detached: 0 }
-    }
-}
-
-/// The counts of an app that is not awake, collection by collection in the order of their names.
-/// Collections without any row are left out.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn collection_counts(db: &Db, app: AppId) -> Result<Vec<CollectionCounts>> {
-    let counts: Vec<(String, i64, i64, i64)> = db
-        .all(
-            "select collection,
-                    count(case when state = 0 then 1 end),
-                    count(case when state = 1 then 1 end),
-                    count(case when state = 3 then 1 end)
-             from rows where app_id = $1 and state <> 2
-             group by collection order by collection",
-            args![app],
-        )
-        .await?;
-    counts
-        .into_iter()
-        .map(|(name, live, trashed, detached)| {
-            Ok(CollectionCounts {
-                name: name.into(),
-                live: decode::number("count of rows", live)?,
-                trashed: decode::number("count of rows", trashed)?,
-                detached: decode::number("count of rows", detached)?,
-            })
-        })
-        .collect()
-}
-
-/// What counts of an app, and the number of its newest event.
-///
-/// # Errors
-/// Any [`StorageError`].
-pub async fn head(db: &Db, app: AppId) -> Result<Option<(Totals, u64)>> {
-    let head: Option<(i64, i64, i64, i64, i64, i64)> = db
-        .optional(
-            "select live, trashed, detached, bytes, trashed_bytes, last_seq from app_head
-             where app_id = $1",
-            args![app],
-        )
-        .await?;
-    let Some((live, trashed, detached, bytes, trashed_bytes, seq)) = head else {
-        return Ok(None);
-    };
-    let totals = Totals {
-        live: decode::number("app_head.live", live)?,
-        trashed: decode::number("app_head.trashed", trashed)?,
-        detached: decode::number("app_head.detached", detached)?,
-        bytes: decode::number("app_head.bytes", bytes)?,
-        trashed_bytes: decode::number("app_head.trashed_bytes", trashed_bytes)?,
-    };
-    Ok(Some((totals, decode::number("app_head.last_seq", seq)?)))
 }
 
 /// The data of some live rows of a collection, the newest first.

@@ -11,7 +11,10 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db, Writer, WriterOptions,
-    apps::create::{CreateOutcome, create},
+    apps::{
+        CollectionCounts, KeptCounts,
+        create::{CreateOutcome, create},
+    },
     commit::{
         AppWrite, BudgetWrite, Epoch, Group, IdempotencyWrite, Outcome, RowState, RowWrite, Scrub,
         SpentChallenge, Ticket, Totals,
@@ -48,6 +51,7 @@ impl Draft {
             prev_seq,
             seq: prev_seq,
             totals: Totals::default(),
+            collections: KeptCounts::of([]),
             rows: Vec::new(),
             scrubs: Vec::new(),
             events: Vec::new(),
@@ -108,6 +112,7 @@ impl Draft {
     pub(super) fn extras(mut self, seed: u8) -> Self {
         self.0.totals =
             Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
+        self.0.collections = KeptCounts::of(extra_counts());
         self.0.budgets.push(BudgetWrite {
             collection: ENTRIES.into(),
             network: u64::MAX - u64::from(seed),
@@ -142,6 +147,14 @@ impl Draft {
     pub(crate) async fn commit(self, writer: &Writer) -> Outcome {
         self.submit(writer).await.expect("every group is settled")
     }
+}
+
+/// The counts of [`Draft::extras`].
+pub(super) fn extra_counts() -> [CollectionCounts; 2] {
+    let entries = CollectionCounts { name: ENTRIES.into(), live: 7, trashed: 2, detached: 0 };
+    let gone =
+        CollectionCounts { name: "a \"removed\" one".into(), detached: 1, ..entries.clone() };
+    [entries, gone]
 }
 
 /// An answer made at this time.

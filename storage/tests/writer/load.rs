@@ -7,12 +7,12 @@ use rookery_domain::{
 };
 use rookery_storage::{
     Db,
-    apps::purge,
+    apps::{self, AppHead, purge},
     commit::{AppWrite, Outcome, RowState, Totals},
     load::{LoadOptions, load_app},
 };
 
-use super::kit::{Draft, ENTRIES, deploy, deploy_with, keys, load, mark, start};
+use super::kit::{Draft, ENTRIES, deploy, deploy_with, extra_counts, keys, load, mark, start};
 use crate::support::{NOW, TestDb, contract, row, writer};
 
 fn row_at(key: &str, seconds: i64) -> Arc<Row> {
@@ -82,6 +82,8 @@ contract! {
             Totals { live: 7, trashed: 2, detached: 1, bytes: 4_711, trashed_bytes: 17 };
         assert_eq!((loaded.head.last_seq, loaded.head.floor_seq), (8, 0));
         assert_eq!(loaded.head.totals, totals);
+        let head = AppHead { seq: 8, totals, collections: extra_counts().into() };
+        assert_eq!(apps::head(&test.db, app).await.unwrap(), Some(head));
         assert_eq!(loaded.poison, []);
         assert_eq!(&*loaded.manifest, r#"{"collections":{}}"#);
         assert_eq!(loaded.budgets[0].network, u64::MAX - 4);

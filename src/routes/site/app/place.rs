@@ -122,7 +122,9 @@ impl Place {
             Err(failed) if failed.error.code == ErrorCode::Forbidden => {
                 let handle = desk.state.rooms.apps().find(id).await?;
                 let shelf = Shelf::open(&desk.state, desk.human).await?;
-                let app = shelf.show(&handle, None).await?.ok_or_else(Error::app_not_found)?;
+                let detail = desk.state.rooms.control().detail(&handle).await?;
+                let app = shelf.show(&handle, detail, None).await?;
+                let app = app.ok_or_else(Error::app_not_found)?;
                 // No route shows a member one app; the record in its list reads as the API's does.
                 let app = serde_json::to_value(app).and_then(serde_json::from_value::<App>);
                 let app = app.map_err(|_| Error::internal())?;

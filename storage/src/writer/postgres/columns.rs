@@ -1,8 +1,6 @@
 //! The parameters of the commit statement: the groups of a batch, turned into one array for each
 //! column.
 
-use std::mem;
-
 use sqlx::{Arguments as _, postgres::PgArguments};
 
 use crate::{
@@ -11,13 +9,18 @@ use crate::{
 };
 
 #[derive(Default)]
-struct Heads {
+struct Heads<'g> {
     n: Vec<i32>,
     app: Vec<[u8; 16]>,
     prev_seq: Vec<i64>,
     seq: Vec<i64>,
-    totals: [Vec<i64>; 5],
+    live: Vec<i64>,
+    trashed: Vec<i64>,
+    detached: Vec<i64>,
+    bytes: Vec<i64>,
+    trashed_bytes: Vec<i64>,
     history_bytes: Vec<i64>,
+    collections: Vec<&'g str>,
 }
 
 #[derive(Default)]
@@ -121,7 +124,6 @@ pub(super) fn arguments<'g>(
         budgets.bind(out)?;
         challenges.bind(out)?;
         answers.bind(out)?;
-        out.add(mem::take(&mut heads.history_bytes))?;
         visitors.bind(out)
     };
     bind(&mut out).map_err(sqlx::Error::Encode)?;
@@ -138,31 +140,38 @@ macro_rules! bind_all {
 
 type Bound = Result<(), sqlx::error::BoxDynError>;
 
-impl Heads {
-    fn push(&mut self, n: i32, group: &Group) {
+impl<'g> Heads<'g> {
+    fn push(&mut self, n: i32, group: &'g Group) {
         let totals = group.totals;
         self.n.push(n);
         self.app.push(group.app_bytes());
         self.prev_seq.push(group.prev_seq.cast_signed());
         self.seq.push(group.seq.cast_signed());
-        let totals =
-            [totals.live, totals.trashed, totals.detached, totals.bytes, totals.trashed_bytes];
-        for (column, total) in self.totals.iter_mut().zip(totals) {
-            column.push(total.cast_signed());
-        }
+        self.live.push(totals.live.cast_signed());
+        self.trashed.push(totals.trashed.cast_signed());
+        self.detached.push(totals.detached.cast_signed());
+        self.bytes.push(totals.bytes.cast_signed());
+        self.trashed_bytes.push(totals.trashed_bytes.cast_signed());
         self.history_bytes.push(group.history_bytes().cast_signed());
+        self.collections.push(group.collections.text());
     }
 
-    /// All but the last one, which came later than the parameters behind these.
-    fn bind(&mut self, out: &mut PgArguments) -> Bound {
-        out.add(mem::take(&mut self.n))?;
-        out.add(mem::take(&mut self.app))?;
-        out.add(mem::take(&mut self.prev_seq))?;
-        out.add(mem::take(&mut self.seq))?;
-        for column in &mut self.totals {
-            out.add(mem::take(column))?;
-        }
-        Ok(())
+    fn bind(self, out: &mut PgArguments) -> Bound {
+        bind_all!(
+            self,
+            out,
+            n,
+            app,
+            prev_seq,
+            seq,
+            live,
+            trashed,
+            detached,
+            bytes,
+            trashed_bytes,
+            history_bytes,
+            collections
+        )
     }
 }
 

@@ -12,11 +12,11 @@ with head as (
     update app_head as h
     set epoch = $1, last_seq = g.seq, live = g.live, trashed = g.trashed,
         detached = g.detached, bytes = g.bytes, trashed_bytes = g.trashed_bytes,
-        history_bytes = h.history_bytes + g.history_bytes
+        history_bytes = h.history_bytes + g.history_bytes, collections = g.collections
     from unnest($2::int4[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[], $7::int8[],
-                $8::int8[], $9::int8[], $10::int8[], $55::int8[])
+                $8::int8[], $9::int8[], $10::int8[], $11::int8[], $12::text[])
          as g(n, app_id, prev_seq, seq, live, trashed, detached, bytes, trashed_bytes,
-              history_bytes)
+              history_bytes, collections)
     where h.app_id = g.app_id and h.epoch <= $1 and h.last_seq = g.prev_seq
     returning g.n, g.app_id
 ), written_rows as (
@@ -24,8 +24,8 @@ with head as (
                       updated_at, state, state_at)
     select head.app_id, r.collection, r.key, r.version, r.data, r.creator, r.editor,
            r.created_at, r.updated_at, r.state, r.state_at
-    from unnest($11::int4[], $12::text[], $13::text[], $14::int8[], $15::text[], $16::bytea[],
-                $17::bytea[], $18::int8[], $19::int8[], $20::int8[], $21::int8[])
+    from unnest($13::int4[], $14::text[], $15::text[], $16::int8[], $17::text[], $18::bytea[],
+                $19::bytea[], $20::int8[], $21::int8[], $22::int8[], $23::int8[])
          as r(n, collection, key, version, data, creator, editor, created_at, updated_at, state,
               state_at)
     join head on head.n = r.n
@@ -38,16 +38,16 @@ with head as (
                         previous_editor, row_created_at, row_updated_at, data, silent)
     select head.app_id, e.seq, e.kind, e.at, e.done_by, e.collection, e.key, e.version, e.creator,
            e.editor, e.previous_editor, e.row_created_at, e.row_updated_at, e.data, e.silent
-    from unnest($22::int4[], $23::int8[], $24::text[], $25::int8[], $26::bytea[], $27::text[],
-                $28::text[], $29::int8[], $30::bytea[], $31::bytea[], $32::bytea[], $33::int8[],
-                $34::int8[], $35::text[], $36::int8[])
+    from unnest($24::int4[], $25::int8[], $26::text[], $27::int8[], $28::bytea[], $29::text[],
+                $30::text[], $31::int8[], $32::bytea[], $33::bytea[], $34::bytea[], $35::int8[],
+                $36::int8[], $37::text[], $38::int8[])
          as e(n, seq, kind, at, done_by, collection, key, version, creator, editor,
               previous_editor, row_created_at, row_updated_at, data, silent)
     join head on head.n = e.n
 ), written_budgets as (
     insert into budgets (app_id, collection, network, day, count)
     select head.app_id, b.collection, b.network, b.day, b.count
-    from unnest($37::int4[], $38::text[], $39::int8[], $40::int8[], $41::int8[])
+    from unnest($39::int4[], $40::text[], $41::int8[], $42::int8[], $43::int8[])
          as b(n, collection, network, day, count)
     join head on head.n = b.n
     on conflict (app_id, collection, network) do update
@@ -55,15 +55,15 @@ with head as (
 ), written_challenges as (
     insert into spent_challenges (app_id, id, expires_at)
     select head.app_id, c.id, c.expires_at
-    from unnest($42::int4[], $43::bytea[], $44::int8[]) as c(n, id, expires_at)
+    from unnest($44::int4[], $45::bytea[], $46::int8[]) as c(n, id, expires_at)
     join head on head.n = c.n
 ), written_answers as (
     insert into idempotency (scope, body_hash, status, location, body, created_at, app_id,
                              collection, row_key, row_keys)
     select a.scope, a.body_hash, a.status, a.location, a.body, a.created_at, head.app_id,
            a.collection, a.row_key, a.row_keys
-    from unnest($45::int4[], $46::bytea[], $47::bytea[], $48::int8[], $49::text[], $50::text[],
-                $51::int8[], $52::text[], $53::text[], $54::text[])
+    from unnest($47::int4[], $48::bytea[], $49::bytea[], $50::int8[], $51::text[], $52::text[],
+                $53::int8[], $54::text[], $55::text[], $56::text[])
          as a(n, scope, body_hash, status, location, body, created_at, collection, row_key,
               row_keys)
     join head on head.n = a.n
@@ -75,7 +75,7 @@ with head as (
 ), lasting_visitors as (
     update participants as p
     set lasting = 1, expires_at = case p.kind when 0 then v.until else p.expires_at end
-    from unnest($56::int4[], $57::bytea[], $58::int8[]) as v(n, id, until)
+    from unnest($57::int4[], $58::bytea[], $59::int8[]) as v(n, id, until)
     join head on head.n = v.n
     where p.id = v.id and p.app_id = head.app_id and p.lasting = 0
 )

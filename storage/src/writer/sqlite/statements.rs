@@ -60,8 +60,8 @@ impl<'c> Statements<'c> {
             head: prepare(
                 "update app_head set epoch = ?1, last_seq = ?2, live = ?3, trashed = ?4, \
                  detached = ?5, bytes = ?6, trashed_bytes = ?7, \
-                 history_bytes = history_bytes + ?8 \
-                 where app_id = ?9 and epoch <= ?1 and last_seq = ?10",
+                 history_bytes = history_bytes + ?8, collections = ?9 \
+                 where app_id = ?10 and epoch <= ?1 and last_seq = ?11",
             )?,
             row: prepare(
                 "insert into rows (app_id, collection, key, version, data, creator, editor, \
@@ -159,6 +159,7 @@ impl<'c> Statements<'c> {
             totals.bytes.cast_signed(),
             totals.trashed_bytes.cast_signed(),
             group.history_bytes().cast_signed(),
+            group.collections.text(),
             &group.app.uuid().as_bytes()[..],
             group.prev_seq.cast_signed(),
         )?;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 
 use rookery_domain::{id::AppId, time::Clock};
 use rookery_storage::{
-    Db, StorageOptions, feed, integrity,
+    Db, StorageOptions, apps, feed, integrity,
     load::{LoadOptions, LoadedApp, load_app},
 };
 
@@ -38,6 +38,7 @@ pub async fn examine(folder: &Path, app: AppId) -> Found {
     match load_app(&db, app, options).await {
         Ok(Some(loaded)) => {
             judge_rows(&loaded, &mut found);
+            judge_counts(&db, app, &loaded, &mut found).await;
             judge_feed(&db, app, &loaded, &mut found).await;
         }
         Ok(None) => found.corrupt.push("the app is gone".to_owned()),
@@ -71,6 +72,19 @@ fn judge_rows(loaded: &LoadedApp, found: &mut Found) {
         found.corrupt.push(format!(
             "counted {head:?}, are {live} of {bytes} bytes and {trashed} of {trashed_bytes}"
         ));
+    }
+}
+
+/// What the head says of the collections agrees with the rows.
+async fn judge_counts(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found) {
+    let counts = match apps::head(db, app).await {
+        Ok(head) => head.map(|head| head.collections).unwrap_or_default(),
+        Err(error) => return found.corrupt.push(format!("the head: {error}")),
+    };
+    let live: u64 = counts.iter().map(|one| one.live).sum();
+    let trashed: u64 = counts.iter().map(|one| one.trashed).sum();
+    if live != loaded.rows.len() as u64 || trashed != loaded.tombstones.len() as u64 {
+        found.corrupt.push(format!("the head counts {counts:?}"));
     }
 }
 
