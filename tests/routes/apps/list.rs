@@ -4,6 +4,7 @@ use reqwest::Method;
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
+use super::versions::{private_notes, redeploy, with, with_notes};
 use crate::harness::{Answer, TestServer, apps::Owner};
 
 async fn slugs(server: &TestServer, owner: &Owner, query: &str) -> Vec<String> {
@@ -79,4 +80,50 @@ async fn a_list_is_not_sent_twice_while_it_is_the_same() {
     assert_eq!(Answer::of(ask()).await.status, 304);
     server.deploy(&ann, json!({"slug": "app-two"})).await;
     assert_eq!(Answer::of(ask()).await.expect(200)["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_app_that_sleeps_is_described_as_when_it_was_awake() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let untouched = server.deploy(&owner, json!({"manifest": private_notes(None)})).await;
+    let app = with_notes(&server, &owner, private_notes(None)).await;
+    let small = json!({"type": "object", "properties": {"n": {"maximum": 1}}});
+    let notes = private_notes(None)["collections"]["notes"].clone();
+    let narrow = with(private_notes(Some(small)), "/collections/also", notes);
+    redeploy(&server, &owner, &app, json!({"manifest": narrow, "force": true})).await.expect(201);
+    let also = app.path("/collections/also");
+    for key in ["a", "b", "c"] {
+        let row = json!({"key": key, "data": {}});
+        server.send(Method::POST, &owner, &also, &row).await.expect(201);
+    }
+    let deleted = server.call(Method::DELETE, &format!("{also}/b"), &owner);
+    Answer::of(deleted).await.expect(200);
+    let described = async |server: &TestServer| {
+        let listed = server.get_as(&owner, "/v1/apps").await.expect(200)["items"].clone();
+        let one = server.get_as(&owner, &app.path("")).await.expect(200);
+        assert_eq!(listed[0], one);
+        listed
+    };
+    let alike = |mut records: Value| {
+        for record in records.as_array_mut().unwrap() {
+            let record = record.as_object_mut().unwrap();
+            // The server has another port, which is in the address.
+            ["status", "dormant", "url"].map(|member| record.remove(member).unwrap());
+        }
+        records
+    };
+    let awake = described(&server).await;
+    let counts = |name: &str, row_count: u64, deleted_count: u64, detached: u64| {
+        json!({"name": name, "row_count": row_count, "deleted_count": deleted_count,
+               "detached": detached})
+    };
+    assert_eq!(awake[0]["dormant"], false);
+    assert_eq!(awake[0]["collections"], json!([counts("also", 2, 1, 0), counts("notes", 1, 0, 2)]));
+    assert_eq!(awake[1]["id"], untouched.id);
+    assert_eq!(awake[1]["collections"], json!([counts("notes", 0, 0, 0)]));
+    let server = server.restart().await;
+    let asleep = described(&server).await;
+    assert_eq!(asleep[0]["dormant"], true);
+    assert_eq!(alike(asleep), alike(awake));
 }
