@@ -109,7 +109,9 @@ async fn an_app_that_sleeps_is_described_as_when_it_was_awake() {
         for record in records.as_array_mut().unwrap() {
             let record = record.as_object_mut().unwrap();
             // The server has another port, which is in the address.
-            ["status", "dormant", "url"].map(|member| record.remove(member).unwrap());
+            for member in ["status", "dormant", "url"] {
+                record.remove(member).unwrap();
+            }
         }
         records
     };
