@@ -61,6 +61,9 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         tracing::error!(app.id = %loaded.record.id, %error, "the stored manifest cannot be read");
         Error::internal()
     })?;
+    if let Some(why) = &manifest.refused {
+        tracing::warn!(app.id = %loaded.record.id, why, "a part of the stored manifest is left out");
+    }
     let manifest = Arc::new(manifest);
     let now = env.clock.now();
     let last_at = latest(&loaded, |at| !at.is_ahead_of(now));
@@ -72,7 +75,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     let (mut collections, mut shelves) = (Vec::new(), Vec::new());
     for (name, decl) in &manifest.collections {
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
-        let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+        let schema = decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
         // Storage never holds two live rows with one value.
         let (unique, _) = unique::index_of(&decl.unique, &rows);
         collections.push(Shelf { decl: decl.clone(), rows });
@@ -113,10 +116,10 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     Ok(Working { root, private, open, counted, last_at, latest })
 }
 
-/// Reads a manifest that was checked when it was deployed.
+/// Reads a manifest that was checked when it was deployed, by the rules of that time.
 ///
 /// # Errors
-/// Those of its rules, if the stored text is not what was admitted.
+/// When the stored text is not what was admitted.
 pub(crate) fn read_manifest(text: &str) -> Result<Manifest> {
     manifest::reload(&json::parse(text.as_bytes())?)
 }
@@ -126,7 +129,7 @@ fn events(env: &Env, manifest: &Manifest) -> Result<EventSchemas> {
         .events
         .iter()
         .map(|(kind, decl)| {
-            let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+            let schema = decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
             Ok((kind.clone(), schema))
         })
         .collect()

@@ -40,7 +40,7 @@ pub(super) fn check_names(top: &TopLevel<'_>) -> Result<()> {
             ),
         );
     }
-    violations.finish()
+    top.settle(violations)
 }
 
 /// The collections, and what is `invalid` about their members.
@@ -114,7 +114,6 @@ impl Reader<'_, '_> {
             let message =
                 format!("has {} fields, at most {UNIQUE_FIELDS_MAX} are allowed", declared.len());
             self.members.refuse("unique", message);
-            return fields;
         }
         for (path, field) in declared {
             if fields.iter().any(|known| &**known == field) {

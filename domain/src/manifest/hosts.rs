@@ -49,7 +49,7 @@ pub(super) fn parse_list(
             }
             Ok(origin) => {
                 let is_own = context.own_hosts.iter().any(|own| reaches(&origin, own));
-                if is_own && !context.carried {
+                if is_own {
                     let shown = quoted_text(text);
                     violations.push(path, format!("{shown}: is the app's own origin"));
                 }
@@ -57,7 +57,7 @@ pub(super) fn parse_list(
             }
         }
     }
-    violations.finish()?;
+    top.settle(violations)?;
     Ok(origins)
 }
 

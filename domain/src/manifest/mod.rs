@@ -57,10 +57,15 @@ pub struct ParseContext<'a> {
     /// The visibility that holds when the manifest declares none: the request's, or the app's
     /// present one. `None` means private.
     pub visibility: Option<Visibility>,
-    /// Whether the manifest was admitted before. What depends on more than its text is not judged
-    /// anew then, because it may have changed since: which hosts are the app's own and which are
-    /// public, and whether the visibility admits its push rules.
-    pub carried: bool,
+}
+
+/// How far a manifest is to be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// A new one: every rule, and a trial compilation of its schemas.
+    Check,
+    /// A stored one, which was checked when it was deployed.
+    Trust,
 }
 
 /// Parses and checks a manifest. `raw_len` is the length of its text in bytes, as it was sent.
@@ -74,7 +79,7 @@ pub fn parse(
     context: &ParseContext<'_>,
 ) -> Result<Manifest> {
     check_size(raw_len, limits)?;
-    build(value, limits, context, schemas::Mode::Check)
+    build(value, limits, context, Mode::Check)
 }
 
 /// Checks the length of a manifest's text, before it is read at all.
@@ -92,11 +97,13 @@ pub fn too_large(limits: &Limits) -> Error {
     violations::one(ErrorCode::ManifestTooLarge, "", message)
 }
 
-/// Reads back a manifest that [`parse`] admitted before. Limits that were lowered since do not turn
-/// a running app away, and no schema is compiled.
+/// Reads back a manifest that [`parse`] admitted before, here or in an earlier release. No schema is
+/// compiled, and nothing is refused: not by limits that were lowered since, not by rules that came
+/// later. What such a rule cannot make sense of is left out, and [`Manifest::refused`] tells the first
+/// of it; so an app lives on, and its owner can mend it.
 ///
 /// # Errors
-/// `manifest_invalid` and its siblings if the stored text is not what was admitted.
+/// `manifest_invalid` if it is no object at all.
 pub fn reload(value: &Value) -> Result<Manifest> {
     let unbounded = Limits {
         max_collections_per_app: usize::MAX,
@@ -108,31 +115,30 @@ pub fn reload(value: &Value) -> Result<Manifest> {
         ..Limits::default()
     };
     // Push rules were checked against the visibility of their deploy, which may have changed.
-    let context =
-        ParseContext { own_hosts: &[], visibility: Some(Visibility::Public), carried: true };
-    build(value, &unbounded, &context, schemas::Mode::Trust)
+    let context = ParseContext { own_hosts: &[], visibility: Some(Visibility::Public) };
+    build(value, &unbounded, &context, Mode::Trust)
 }
 
 fn build(
     value: &Value,
     limits: &Limits,
     context: &ParseContext<'_>,
-    mode: schemas::Mode,
+    mode: Mode,
 ) -> Result<Manifest> {
     // Once something is `manifest_invalid`, the steps of other codes refuse nothing any more, and
     // those of this one say all that is.
     let mut invalid = Violations::new(ErrorCode::ManifestInvalid);
-    let top = shape::top_level(value, &mut invalid)?;
+    let top = shape::top_level(value, mode, &mut invalid)?;
     if invalid.is_empty() {
         top.check_counts(limits)?;
         collections::check_names(&top)?;
     }
     shape::inner(&top, &mut invalid);
-    let schemas = unless_invalid(schemas::check(&top, limits, mode), &invalid)?;
+    let schemas = unless_invalid(schemas::check(&top, limits), &invalid)?;
     let roles = roles::parse(&top, &mut invalid);
     let mut permissions = unless_invalid(permissions::parse(&top, &roles), &invalid)?;
     let collections = collections::parse(&top, &schemas, &mut permissions, &mut invalid);
-    invalid.finish()?;
+    top.settle(invalid)?;
     let events = collections::events(&top, &schemas);
     let capabilities = shape::capabilities(&top)?;
     let external_hosts =
@@ -145,7 +151,7 @@ fn build(
         roles: &roles,
         public: visibility.or(context.visibility) == Some(Visibility::Public),
         external_sending: limits.notify_external_enabled,
-        carried: context.carried,
+        carried: top.mode == Mode::Trust,
     };
     let rules = rules::parse(&top, &scope)?;
     let webhook_targets = rules.webhooks.iter().map(|rule| rule.url.to_string()).collect();
@@ -160,6 +166,7 @@ fn build(
         cdn: top.cdn,
         visibility,
         webhook_targets,
+        refused: top.refused(),
         rules: (!inactive.is_empty()).then(|| Box::new(rules)),
         inactive,
     })

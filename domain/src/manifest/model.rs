@@ -33,6 +33,8 @@ pub struct Manifest {
     pub rules: Option<Box<Rules>>,
     /// JSON pointers of the rules that are valid but not active yet.
     pub inactive: Vec<String>,
+    /// Of one that was read back: what a rule that came later refuses of it first. It is left out.
+    pub refused: Option<Box<str>>,
 }
 
 /// A declared collection.

@@ -2,12 +2,13 @@
 //!
 //! What is not here: what a schema may hold (`schema`).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{
+    Mode,
     model::SchemaSource,
     shape::TopLevel,
     violations::{Violations, at, quoted, quoted_text},
@@ -22,26 +23,23 @@ use crate::{
 
 const PREFIX: &str = "#/$defs/";
 
-/// How far the schemas are to be believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// A new manifest: every rule, and a trial compilation.
-    Check,
-    /// A stored one, which was checked when it was deployed.
-    Trust,
-}
-
 /// The admitted schemas by their name under `$defs`.
 #[derive(Default)]
 pub(super) struct Schemas<'a> {
     by_name: BTreeMap<&'a str, (SchemaSource, &'a Value)>,
 }
 
+/// What stands in place of a schema that a stored manifest names and does not have: nothing fits it.
+static MISSING: LazyLock<SchemaSource> = LazyLock::new(SchemaSource::nothing);
+
 impl Schemas<'_> {
     /// The schema that the member `schema` of a collection or event type points to.
     pub(super) fn of(&self, declaration: &Value) -> Option<SchemaSource> {
-        let name = referenced(declaration.get("schema")?).ok()?;
-        self.by_name.get(name.as_str()).map(|(source, _)| source.clone())
+        let reference = declaration.get("schema")?;
+        let found = referenced(reference).ok().and_then(|name| self.by_name.get(name.as_str()));
+        // References have not always been read as parts of a URI.
+        let found = found.or_else(|| self.by_name.get(literal(reference)?));
+        Some(found.map_or_else(|| MISSING.clone(), |(source, _)| source.clone()))
     }
 
     /// Whether data under `schema` can have the top-level member `field`.
@@ -61,7 +59,7 @@ impl Schemas<'_> {
 
 /// # Errors
 /// `manifest_too_large` for a schema beyond its bytes, else `collection_schema_invalid`.
-pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits, mode: Mode) -> Result<Schemas<'a>> {
+pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits) -> Result<Schemas<'a>> {
     let definitions = top.object("$defs");
     let mut by_name = BTreeMap::new();
     let mut oversize = Violations::new(ErrorCode::ManifestTooLarge);
@@ -74,7 +72,7 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits, mode: Mode) -> Resu
         }
         by_name.insert(name.as_str(), (source, schema));
     }
-    oversize.finish()?;
+    top.settle(oversize)?;
 
     let mut violations = Violations::new(ErrorCode::CollectionSchemaInvalid);
     for place in ["collections", "events"] {
@@ -85,14 +83,14 @@ pub(super) fn check<'a>(top: &TopLevel<'a>, limits: &Limits, mode: Mode) -> Resu
             }
         }
     }
-    if mode == Mode::Check {
+    if top.mode == Mode::Check {
         let mut trials = Trials::default();
         for (name, (source, schema)) in &by_name {
             let definition = (*name, source, *schema);
             check_definition(definition, limits.row_bytes_max, &mut trials, &mut violations);
         }
     }
-    violations.finish()?;
+    top.settle(violations)?;
     Ok(Schemas { by_name })
 }
 
@@ -145,14 +143,17 @@ fn check_reference(
     }
 }
 
+/// What a reference says behind `#/$defs/`.
+fn literal(reference: &Value) -> Option<&str> {
+    let Value::Object(map) = reference else { return None };
+    let target = map.get("$ref").filter(|_| map.len() == 1)?;
+    target.as_str()?.strip_prefix(PREFIX)
+}
+
 /// The name under `$defs` that a reference points to. It is the fragment of a URI: unescaped as RFC
 /// 6901 has it (section 6), percent-encoding first.
 fn referenced(reference: &Value) -> std::result::Result<String, ()> {
-    let target = match reference {
-        Value::Object(map) if map.len() == 1 => map.get("$ref").and_then(Value::as_str),
-        _ => None,
-    };
-    let name = target.and_then(|target| target.strip_prefix(PREFIX)).ok_or(())?;
+    let name = literal(reference).ok_or(())?;
     if name.is_empty() || name.contains('/') {
         return Err(());
     }

@@ -3,14 +3,17 @@
 //!
 //! What is not here: the content of collections, hosts and rules.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value};
 
 use super::{
+    Mode,
     members::unknown,
     model::{Capability, Visibility},
     violations::{Violations, at, one, quoted},
 };
-use crate::{ErrorCode, Result, limits::Limits};
+use crate::{Error, ErrorCode, Result, limits::Limits};
 
 static EMPTY_OBJECT: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
@@ -38,9 +41,11 @@ const COLLECTION: [&str; 8] = [
 const PERMISSIONS: [&str; 5] = ["read", "write", "update", "delete", "countRead"];
 
 /// A manifest whose top level has the right shape.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct TopLevel<'a> {
     map: &'a Map<String, Value>,
+    pub(super) mode: Mode,
+    refused: RefCell<Option<Error>>,
     pub(super) cdn: bool,
     pub(super) visibility: Option<Visibility>,
 }
@@ -54,6 +59,25 @@ impl<'a> TopLevel<'a> {
     /// The array member `name`, empty when absent.
     pub(super) fn array(&self, name: &str) -> &'a [Value] {
         self.map.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// Ends a step. What it refuses of a stored manifest is left out, and the first is remembered.
+    ///
+    /// # Errors
+    /// The step's, of a new manifest.
+    pub(super) fn settle(&self, violations: Violations) -> Result<()> {
+        match (violations.finish(), self.mode) {
+            (Err(error), Mode::Trust) => {
+                self.refused.borrow_mut().get_or_insert(error);
+                Ok(())
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// What was refused first of a stored manifest.
+    pub(super) fn refused(self) -> Option<Box<str>> {
+        self.refused.into_inner().map(|error| error.to_string().into())
     }
 
     /// # Errors
@@ -88,7 +112,11 @@ impl<'a> TopLevel<'a> {
 ///
 /// # Errors
 /// `manifest_invalid`: not an object.
-pub(super) fn top_level<'a>(value: &'a Value, invalid: &mut Violations) -> Result<TopLevel<'a>> {
+pub(super) fn top_level<'a>(
+    value: &'a Value,
+    mode: Mode,
+    invalid: &mut Violations,
+) -> Result<TopLevel<'a>> {
     let Value::Object(map) = value else {
         let message = format!("must be an object, not {}", quoted(value));
         return Err(one(ErrorCode::ManifestInvalid, "", message));
@@ -122,7 +150,7 @@ pub(super) fn top_level<'a>(value: &'a Value, invalid: &mut Violations) -> Resul
             invalid.push(at("", name), format!("must be {expected}, not {}", quoted(value)));
         }
     }
-    Ok(TopLevel { map, cdn, visibility })
+    Ok(TopLevel { map, mode, refused: RefCell::default(), cdn, visibility })
 }
 
 /// What is `invalid` one level down: in collections, their permissions and event types.
@@ -176,6 +204,6 @@ pub(super) fn capabilities(top: &TopLevel<'_>) -> Result<Vec<Capability>> {
             capabilities.push(capability);
         }
     }
-    violations.finish()?;
+    top.settle(violations)?;
     Ok(capabilities)
 }

@@ -19,7 +19,7 @@ mod work;
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub use doubts::{doubts, excludes_objects};
@@ -181,6 +181,12 @@ impl SchemaSource {
         write_canonical(schema, &mut text);
         let hash = Sha256::digest(text.as_bytes()).into();
         Self { name: name.into(), text: text.into(), hash }
+    }
+
+    /// A schema that nothing fits, in place of one that cannot be had.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::new("nothing", &json!({"not": {}}))
     }
 }
 

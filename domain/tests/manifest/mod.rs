@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// Parses with the default limits, for the app `guestbook.example.com`, private by default.
 pub(crate) fn parse(manifest: &Value) -> Result<Manifest> {
     let context =
-        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None, carried: false };
+        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
     manifest::parse(manifest, manifest.to_string().len(), &Limits::default(), &context)
 }
 
@@ -47,7 +47,8 @@ fn pointer_of(error: &Error) -> String {
     path.to_owned()
 }
 
-/// Asserts that `manifest` is refused with `code`, first of all at `pointer`.
+/// Asserts that `manifest` is refused with `code`, first of all at `pointer`. An app that was deployed
+/// with it before there was the rule lives on: it is read back, with all its collections.
 pub(crate) fn assert_refused(manifest: &Value, code: &str, pointer: &str) {
     match parse(manifest) {
         Ok(_) => panic!("admitted, not {code} at {pointer:?}: {manifest}"),
@@ -58,5 +59,11 @@ pub(crate) fn assert_refused(manifest: &Value, code: &str, pointer: &str) {
                 "{error} for {manifest}"
             );
         }
+    }
+    if manifest.is_object() {
+        let read = manifest::reload(manifest).expect("it is an object");
+        let declared = manifest["collections"].as_object().into_iter().flatten();
+        let declared = declared.filter(|(_, value)| value.is_object()).map(|(name, _)| &**name);
+        assert!(read.collections.keys().map(|name| &**name).eq(declared), "{manifest}");
     }
 }

@@ -118,7 +118,7 @@ fn channels_and_submitter_have_codes_of_their_own() {
     let mut push = with("notify", &notify(), &json!({"channels": ["push"]}));
     let by_request = |manifest: &Value, visibility, external| {
         let limits = Limits { notify_external_enabled: external, ..Limits::default() };
-        let context = ParseContext { own_hosts: &[], visibility, carried: false };
+        let context = ParseContext { own_hosts: &[], visibility };
         manifest::parse(manifest, 1, &limits, &context).map(drop).map_err(|e| e.code.as_str())
     };
     let requires_public = Err("notify_push_requires_public");

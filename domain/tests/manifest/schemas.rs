@@ -142,12 +142,13 @@ fn a_stored_manifest_is_read_back_under_limits_that_were_lowered_since() {
     });
     let lowered = Limits { max_collections_per_app: 1, row_bytes_max: 10, ..Limits::default() };
     let context =
-        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None, carried: false };
+        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
     assert!(manifest::parse(&stored, 1, &lowered, &context).is_err());
     let manifest = manifest::reload(&stored).expect("it was admitted once");
     assert_eq!(manifest.collections.len(), 2);
     assert_eq!(manifest.inactive, ["/notify/0"]);
-    let broken = manifest::reload(&json!({"collections": 1})).expect_err("never admitted");
+    assert_eq!(manifest.refused, None);
+    let broken = manifest::reload(&json!([])).expect_err("never admitted");
     assert_eq!(broken.code, ErrorCode::ManifestInvalid);
 }
 
@@ -215,4 +216,21 @@ fn of_many_violations_of_a_schema_those_that_are_left_out_are_counted() {
     assert_eq!(warnings.len(), 101);
     assert_eq!(warnings[100].path, "/$defs/Entry");
     assert!(warnings[100].message.starts_with("50 more keywords"), "{:?}", warnings[100]);
+}
+
+#[test]
+fn a_reference_of_before_they_were_parts_of_a_uri_still_finds_its_schema() {
+    let of = |defined: &str, referenced: &str| {
+        let schema = json!({"$ref": format!("#/$defs/{referenced}")});
+        let mut stored = json!({"collections": {"a": collection("schema", schema)}});
+        stored["$defs"] = json!({defined: {"maxProperties": 1}});
+        let manifest = manifest::reload(&stored).expect("it was admitted once");
+        (manifest.collections["a"].schema.clone().expect("a schema").name, manifest.refused)
+    };
+    let (name, refused) = of("a%62", "a%62");
+    assert_eq!(&*name, "a%62");
+    assert!(refused.expect("a refusal").contains("there is no \"ab\" under $defs"));
+    assert_eq!(of("ab", "a%62"), ("ab".into(), None));
+    // One that is nowhere lets nothing in, rather than everything.
+    assert_eq!(&*of("Entry", "Other").0, "nothing");
 }

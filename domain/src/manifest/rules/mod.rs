@@ -119,7 +119,7 @@ fn each<R: Area>(
             rules.extend(read(members));
         }
     }
-    violations.finish()?;
+    top.settle(violations)?;
     Ok(rules.into())
 }
 

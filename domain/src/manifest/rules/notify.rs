@@ -84,9 +84,9 @@ pub(super) fn parse(top: &TopLevel<'_>, scope: &Scope<'_>) -> Result<Box<[Notify
     let rules = each(top, "notify", ErrorCode::NotifyInvalid, |members| {
         rule(members, scope, &mut refused)
     })?;
-    refused.channel.finish()?;
-    refused.push.finish()?;
-    refused.submitter.finish()?;
+    top.settle(refused.channel)?;
+    top.settle(refused.push)?;
+    top.settle(refused.submitter)?;
     Ok(rules)
 }
 
