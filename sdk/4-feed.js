@@ -58,6 +58,7 @@ const failAll = (error) => {
 };
 
 const follow = async (signal) => {
+  let renewed = null;
   for (let attempt = 0; !signal.aborted;) {
     let lived = false;
     const alive = () => {
@@ -70,8 +71,11 @@ const follow = async (signal) => {
     } catch (error) {
       if (signal.aborted) return;
       const failure = error instanceof AppError ? error : networkError(String(error));
-      if (failure.code === 'resync_required') {
+      // A server with a new key knows no cursor of before; one that it has just given, it knows.
+      const unknown = failure.code === 'invalid_request' && cursor !== renewed;
+      if (failure.code === 'resync_required' || unknown) {
         await resync(signal);
+        if (unknown) renewed = cursor;
         continue;
       }
       // A session that ended under a living stream is replaced when the stream is opened again.

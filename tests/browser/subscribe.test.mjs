@@ -218,6 +218,24 @@ test('after resync_required it lists again and goes on from the new cursor', () 
     assert.equal(service.seen('GET', 'feed').at(-1).query.get('since'), 'c22');
   }));
 
+test('a cursor that the server does not know any more is replaced, once', () => withPage(browser, withNotes,
+  async ({ page, service }) => {
+    await follow(page);
+    await synced(page);
+    const old = (request) => request.path === 'feed' && request.query.get('since') === 'c2';
+    service.faults.push((r) => (old(r) ? service.refuse(400, 'invalid_request') : undefined));
+    service.write('notes', 'c', { t: 1 });
+    service.breakStreams();
+    await showing(page, 'a=1@1', 'b=1@1', 'c=1@1');
+    await synced(page, 2);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), []);
+    // Whatever it is then, it is not the cursor.
+    service.faults.push((r) => (r.path === 'feed' && r.query.get('since') ? service.refuse(400, 'invalid_request') : undefined));
+    service.breakStreams();
+    await until(page, () => window.seen.errors.length > 0);
+    assert.deepEqual(await page.evaluate(() => window.seen.errors), ['invalid_request']);
+  }));
+
 test('resync_required in the middle of a stream is understood too', () => withPage(browser, withNotes,
   async ({ page, service }) => {
     await follow(page);
