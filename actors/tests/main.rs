@@ -17,6 +17,7 @@ mod inviting;
 mod leaving;
 mod meters;
 mod observe;
+mod old_manifests;
 mod page;
 mod places;
 mod published;
