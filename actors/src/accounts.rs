@@ -7,12 +7,16 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
 use rookery_domain::{Error, ErrorCode, Result, id::HumanId};
 use rookery_storage::StorageError;
-use tokio::sync::OnceCell;
+use tokio::{
+    sync::{MutexGuard, OnceCell},
+    time::timeout,
+};
 
 use crate::store::AppStore;
 
@@ -20,6 +24,9 @@ use crate::store::AppStore;
 #[derive(Debug, Default)]
 pub struct Account {
     rows: AtomicI64,
+    /// One creation at a time: the next would wait in the database for the account's row, with a
+    /// connection that others need.
+    creating: tokio::sync::Mutex<()>,
 }
 
 /// Rows that an account counts for a creation under way. Dropping gives them back, unless they were
@@ -61,6 +68,15 @@ impl Account {
             )
             .with_details(serde_json::json!({"dimension": "rows", "limit": rows_max}))
         })
+    }
+
+    /// Waits until no other app of the account is being made.
+    ///
+    /// # Errors
+    /// `unavailable` after `patience`.
+    pub(crate) async fn turn(&self, patience: Duration) -> Result<MutexGuard<'_, ()>> {
+        let turn = timeout(patience, self.creating.lock()).await;
+        turn.map_err(|_| Error::unavailable("other apps of the account are being made"))
     }
 
     /// Whether `n` more rows would fit, without reserving them.
@@ -186,7 +202,7 @@ impl Accounts {
         let cell = self.0.lock().entry(owner).or_default().clone();
         cell.get_or_try_init(|| async {
             let rows = store.account_rows(owner).await?;
-            Ok(Arc::new(Account { rows: AtomicI64::new(rows as i64) }))
+            Ok(Arc::new(Account { rows: AtomicI64::new(rows as i64), ..Account::default() }))
         })
         .await
         .cloned()

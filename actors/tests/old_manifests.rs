@@ -71,7 +71,8 @@ async fn an_app_that_todays_rules_would_refuse_lives_on_and_can_be_mended() {
     // A manifest is judged when it is sent, and not when it is carried over.
     let sent = control.deploy(&app, redeploy(&house, Some(OLD))).await.unwrap_err();
     assert_eq!(sent.code, ErrorCode::CollectionSchemaInvalid);
-    control.deploy(&app, redeploy(&house, Some(MANIFEST))).await.expect("it is mended");
+    let mended = Redeploy { force: true, ..redeploy(&house, Some(MANIFEST)) };
+    control.deploy(&app, mended).await.expect("it is mended");
     assert_eq!(app.root().await.unwrap().live_rows("entries"), Some(4));
     house.close().await;
 }
