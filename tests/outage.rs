@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future;
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 use rookery_storage::{Db, StorageOptions};
@@ -152,6 +153,27 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     let refusal = server.get("/ready").await;
     assert!(refusal.text.contains("a later server"), "{}", refusal.text);
     later.close().await;
+}
+
+#[tokio::test]
+async fn an_account_that_waits_keeps_nobody_elses_connections() {
+    let Some(database) = database::on_postgres().await else { return };
+    let server = TestServer::builder().on(database).start().await;
+    let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
+    let database = server.database().expect("PostgreSQL");
+    let held = database.hold("select 1 from humans where email like 'ann%' for update").await;
+    // More than the server has connections.
+    let deploys = future::join_all((0..40).map(|_| server.deploy(&ann, json!({}))));
+    let others = async {
+        until_async("the first waits", async || database.waiting().await > 0).await;
+        server.deploy(&bob, json!({})).await;
+        server.get("/ready").await.expect(200);
+        let waiting = database.waiting().await;
+        drop(held);
+        waiting
+    };
+    let (made, waiting) = tokio::join!(deploys, others);
+    assert_eq!((made.len(), waiting), (40, 1), "the others of the account wait for it in memory");
 }
 
 #[tokio::test]

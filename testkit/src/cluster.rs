@@ -179,6 +179,30 @@ impl Database {
         url.replacen("rookery@", &format!("{role}@"), 1)
     }
 
+    /// Holds what `sql` locks, until it is dropped.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn hold(&self, sql: &'static str) -> Held {
+        let mut connection = PgConnection::connect(&self.url).await.expect("the cluster answers");
+        connection.execute("begin").await.expect("the cluster obeys");
+        connection.execute(sql).await.expect("the cluster obeys");
+        Held { _connection: connection }
+    }
+
+    /// How many of its connections wait for another one's locks.
+    ///
+    /// # Panics
+    /// When the cluster refuses.
+    pub async fn waiting(&self) -> i64 {
+        let mut connection = PgConnection::connect(&self.admin).await.expect("the cluster answers");
+        let sql = "select count(*) from pg_stat_activity
+                   where datname = $1 and wait_event_type = 'Lock'";
+        let count = sqlx::query_scalar(sql).bind(&self.name).fetch_one(&mut connection).await;
+        connection.close().await.expect("the cluster lets go");
+        count.expect("the cluster obeys")
+    }
+
     /// The processes on the server's side of the connections to it.
     ///
     /// # Panics
@@ -192,6 +216,11 @@ impl Database {
         connection.close().await.expect("the cluster lets go");
         pids.expect("the cluster obeys")
     }
+}
+
+/// Locks of a transaction that is open.
+pub struct Held {
+    _connection: PgConnection,
 }
 
 impl Drop for Database {

@@ -6,6 +6,6 @@ mod cluster;
 mod not_run;
 mod until;
 
-pub use cluster::{Cluster, Database, postgres};
+pub use cluster::{Cluster, Database, Held, postgres};
 pub use not_run::{all_required, not_run, print_summary};
 pub use until::{until, until_async};
