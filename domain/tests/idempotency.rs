@@ -32,3 +32,12 @@ fn an_answer_is_given_again_for_the_same_body_only() {
     assert_eq!(again([1; 32]).unwrap(), answer);
     assert_eq!(again([2; 32]).unwrap_err().code, ErrorCode::Conflict);
 }
+
+#[test]
+fn a_scope_is_the_same_in_the_next_release() {
+    // Answers of the day before an upgrade are found by it: this value may never change.
+    let agent = Principal::new(PrincipalKind::Agent, uuid::Uuid::from_u128(1));
+    let Once { scope, .. } = Once::new(agent, &["POST /v1/keys", "key"], [0; 32]);
+    let digits: String = scope.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(digits, "134531780427262ee2bce2cb8ccc5d6a395b65c36e0a5d364b4f167741e2a2e0");
+}

@@ -255,6 +255,15 @@ fn a_feed_cursor_and_a_list_cursor_are_not_each_other() {
 }
 
 #[test]
+fn a_feed_cursor_is_the_same_in_the_next_release() {
+    // Whoever follows a feed goes on across an upgrade: this value may never change.
+    assert_eq!(
+        feed().to_token(&key(), app()),
+        "AAAAAAAAAAAAAAAAAAAABQAAAAAAAAAqAAAAAAAAAAdSNaJn_My1BZjZKHPsEDA1"
+    );
+}
+
+#[test]
 fn a_page_has_1_to_200_records() {
     assert_eq!(PageLimit::parse(None).expect("default").get(), 50);
     for (text, limit) in [("1", 1), ("200", 200), ("007", 7)] {
