@@ -337,16 +337,20 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
     on_postgres(async |test: &TestDb| {
         let database = test.database.as_ref().expect("PostgreSQL");
         database.set("default_transaction_isolation", "serializable").await;
-        for (set, found) in [("off", "on"), ("remote_write", "remote_write")] {
+        database.set("idle_session_timeout", "'10min'").await;
+        for (set, found) in [("off", "on"), ("on", "on"), ("remote_write", "remote_write")] {
             database.set("synchronous_commit", set).await;
             let db = Db::connect(&test.options).await.unwrap();
             let Db::Postgres(postgres) = &db else { unreachable!() };
-            let show = "select current_setting('synchronous_commit') || ', ' ||
-                        current_setting('default_transaction_isolation')";
+            // What the session has set itself is not changed by a reload of the server.
+            let show = "select string_agg(setting || ' by ' || source, ', ' order by name)
+                        from pg_settings where name in ('synchronous_commit',
+                            'default_transaction_isolation', 'idle_session_timeout')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
-            let found = format!("{found}, read committed");
+            let found =
+                format!("read committed by session, 0 by session, {found} by session");
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }

@@ -29,13 +29,17 @@ const SESSION: &str = "
     -- is given up because nobody answers has ended here before that.
     set lock_timeout = '10s';
     set idle_in_transaction_session_timeout = '20s';
+    -- Idle connections are the pool's to end. PostgreSQL knows it from version 14 on.
+    select set_config('idle_session_timeout', '0', false)
+        where current_setting('idle_session_timeout', true) is not null;
     -- The statements are written for it: they lock what they decide on.
     set default_transaction_isolation = 'read committed';
     -- That a table is there already is no news at each start.
     set client_min_messages = 'warning';
-    -- What is acknowledged is durable. Anything else than off is the operator's choice.
-    select set_config('synchronous_commit', 'on', false)
-        where current_setting('synchronous_commit') = 'off'";
+    -- What is acknowledged is durable. Anything else than off is the operator's choice, and stays with
+    -- the session: what the server is told to reload does not reach it.
+    select set_config('synchronous_commit', case current_setting('synchronous_commit')
+        when 'off' then 'on' else current_setting('synchronous_commit') end, false)";
 
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
