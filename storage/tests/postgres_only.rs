@@ -172,12 +172,16 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
 
 /// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
 async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+    refuse_commits_saying(postgres, count, sqlstate, "refused").await;
+}
+
+async fn refuse_commits_saying(postgres: &PostgresDb, count: u32, sqlstate: &str, why: &str) {
     let sql = format!(
         "create sequence attempts;
          create function refuse() returns trigger language plpgsql as $$
          begin
              if nextval('attempts') <= {count} then
-                 raise exception 'refused' using errcode = '{sqlstate}';
+                 raise exception '{why}' using errcode = '{sqlstate}';
              end if;
              return null;
          end $$;
@@ -281,13 +285,23 @@ fn a_full_disk_is_told_apart() {
 
 #[test]
 fn what_an_operator_can_put_right_is_no_bug_of_ours() {
-    // Only reads; an I/O error; a password that was changed; a database that is being replaced.
-    for sqlstate in ["25006", "58030", "28P01", "3D000"] {
+    // Only reads; an I/O error; a password that was changed; a database that is being replaced; a
+    // standby, whose code is also that of what no server can.
+    for (sqlstate, why, is_known) in [
+        ("25006", "refused", true),
+        ("58030", "refused", true),
+        ("28P01", "refused", true),
+        ("3D000", "refused", true),
+        ("0A000", "cannot set transaction read-write mode during recovery", true),
+        ("55000", "cannot acquire lock mode while recovery is in progress", true),
+        ("0A000", "refused", false),
+    ] {
         on_postgres(async |test: &TestDb| {
             let Db::Postgres(postgres) = &test.db else { unreachable!() };
-            refuse_commits(postgres, 1_000, sqlstate).await;
+            refuse_commits_saying(postgres, 1_000, sqlstate, why).await;
             let error = meta::set(&test.db, "k", "v").await.unwrap_err();
-            assert!(matches!(error, StorageError::Aborted(_)), "{sqlstate}: {error:?}");
+            let is_aborted = matches!(error, StorageError::Aborted(_));
+            assert_eq!(is_aborted, is_known, "{sqlstate}: {error:?}");
         });
     }
 }
