@@ -134,6 +134,11 @@ impl From<StorageError> for DomainError {
     }
 }
 
+/// What an error says, without the line of PostgreSQL's source that the driver adds.
+pub(crate) fn plain(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+}
+
 /// What a driver's error says, whatever the moment it came at.
 enum Cause {
     Full,

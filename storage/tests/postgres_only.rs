@@ -363,8 +363,7 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
-            let found =
-                format!("read committed by session, 0 by session, {found} by session");
+            let found = format!("read committed by session, 0 by session, {found} by session");
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }

@@ -129,7 +129,8 @@ fn events(env: &Env, manifest: &Manifest) -> Result<EventSchemas> {
         .events
         .iter()
         .map(|(kind, decl)| {
-            let schema = decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
+            let schema =
+                decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
             Ok((kind.clone(), schema))
         })
         .collect()

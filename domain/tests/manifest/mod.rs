@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 
 /// Parses with the default limits, for the app `guestbook.example.com`, private by default.
 pub(crate) fn parse(manifest: &Value) -> Result<Manifest> {
-    let context =
-        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
+    let context = ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
     manifest::parse(manifest, manifest.to_string().len(), &Limits::default(), &context)
 }
 

@@ -141,8 +141,7 @@ fn a_stored_manifest_is_read_back_under_limits_that_were_lowered_since() {
         }],
     });
     let lowered = Limits { max_collections_per_app: 1, row_bytes_max: 10, ..Limits::default() };
-    let context =
-        ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
+    let context = ParseContext { own_hosts: &["guestbook.example.com"], visibility: None };
     assert!(manifest::parse(&stored, 1, &lowered, &context).is_err());
     let manifest = manifest::reload(&stored).expect("it was admitted once");
     assert_eq!(manifest.collections.len(), 2);

@@ -7,6 +7,7 @@
 
 mod answer;
 mod args;
+mod migrating;
 mod origin;
 mod postgres;
 mod soundness;

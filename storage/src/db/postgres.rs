@@ -3,8 +3,8 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool,
-    migrate::{MigrateError, Migrator},
+    ConnectOptions as _, Executor as _, PgConnection, PgPool,
+    migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
-    StorageOptions, Tx, origin, tx,
+    StorageOptions, Tx, migrating, origin, tx,
 };
 use crate::error::{Result, StorageError};
 
@@ -24,7 +24,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a session is set, whatever the database, the role or a pooler in between would have it be. By
 /// statements, because poolers refuse or ignore options of the connection's start.
-const SESSION: &str = "
+pub(super) const SESSION: &str = "
     -- What else waits for a lock or forgets a transaction must not stop everyone. A transaction that
     -- is given up because nobody answers has ended here before that.
     set lock_timeout = '10s';
@@ -68,18 +68,14 @@ impl PostgresDb {
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let pool = pool(&connect, options.postgres_connections_max).await?;
         check(&pool).await?;
-        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
-        // Takes an advisory lock, so nodes that start together migrate once.
-        let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
-        // Not back to the pool: the session may still hold the lock of a failed migration.
-        drop(conn.detach());
-        migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
-        origin::note(&mut conn).await.map_err(|error| {
+        // Not of the pool: it may be left with the lock of a failed migration.
+        let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
+        migrating::postgres(&mut own, &MIGRATIONS).await?;
+        origin::note(&mut own).await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
             StorageError::Open(why)
         })?;
-        drop(conn);
+        drop(own);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
@@ -104,9 +100,7 @@ impl PostgresDb {
     /// # Errors
     /// Those of the driver.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
-        let mut connection = PgConnection::connect_with(&self.0.options).await?;
-        connection.execute(SESSION).await?;
-        Ok(connection)
+        session(&self.0.options).await
     }
 
     /// How long the server may take to answer.
@@ -168,6 +162,13 @@ impl PostgresDb {
             error => error.into(),
         })
     }
+}
+
+/// A connection outside of the pool.
+async fn session(connect: &PgConnectOptions) -> sqlx::Result<PgConnection> {
+    let mut connection = connect.connect().await?;
+    connection.execute(SESSION).await?;
+    Ok(connection)
 }
 
 /// What an address says, where it can be read.
@@ -235,8 +236,7 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 
 /// Why no connection can be made.
 async fn cause(connect: &PgConnectOptions) -> StorageError {
-    let connect = async { connect.connect().await?.execute(SESSION).await };
-    match timeout(ACQUIRE_TIMEOUT, connect).await {
+    match timeout(ACQUIRE_TIMEOUT, session(connect)).await {
         Ok(Err(error)) => unreachable(&error),
         Ok(Ok(_)) | Err(_) => unreachable(&"it does not answer in time"),
     }
@@ -244,20 +244,4 @@ async fn cause(connect: &PgConnectOptions) -> StorageError {
 
 fn unreachable(error: &dyn std::fmt::Display) -> StorageError {
     StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
-}
-
-/// Says in one line why the migrations did not run.
-pub(super) fn migration_error(error: &MigrateError, migrations: &Migrator) -> StorageError {
-    let known = newest(migrations);
-    match error {
-        MigrateError::VersionMissing(found) if *found > known => {
-            StorageError::Newer { found: *found, known }
-        }
-        _ => StorageError::Open(format!("the database cannot be migrated: {error}")),
-    }
-}
-
-/// The newest migration among these.
-pub(super) fn newest(migrations: &Migrator) -> i64 {
-    migrations.iter().map(|migration| migration.version).max().unwrap_or(0)
 }

@@ -21,10 +21,7 @@ use sqlx::{
 };
 use tokio::sync::Mutex;
 
-use super::{
-    Attempt, Body, Soundness, StorageOptions, Tx,
-    postgres::{SLOW_STATEMENT, migration_error, newest},
-};
+use super::{Attempt, Body, Soundness, StorageOptions, Tx, migrating, postgres::SLOW_STATEMENT};
 use crate::{
     backup::end_restore,
     error::{Result, StorageError},
@@ -115,10 +112,7 @@ impl SqliteDb {
             return Err(foreign(&path));
         }
         claim(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
-        MIGRATIONS
-            .run_direct(None, &mut cold, false)
-            .await
-            .map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        migrating::sqlite(&mut cold, &MIGRATIONS).await?;
         sync_folder(&options.data_dir)?;
 
         let readers = SqlitePoolOptions::new()
@@ -311,7 +305,7 @@ fn foreign(path: &Path) -> StorageError {
 
 /// The newest migration that this build knows for SQLite.
 pub(crate) fn newest_migration() -> i64 {
-    newest(&MIGRATIONS)
+    migrating::newest(&MIGRATIONS)
 }
 
 fn cannot_open(path: &Path, error: &sqlx::Error) -> StorageError {
