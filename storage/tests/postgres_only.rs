@@ -393,6 +393,21 @@ fn feeds_begin_a_new_history_in_a_copy_and_only_there() {
 }
 
 #[test]
+fn a_pooler_that_shares_sessions_is_named() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // What two sessions are told that one process serves in turn.
+        let shared =
+            "create function public.pg_backend_pid() returns int language sql as 'select 7'";
+        postgres.pool().execute(shared).await.unwrap();
+        let database = test.database.as_ref().expect("PostgreSQL");
+        database.set("search_path", "public, pg_catalog").await;
+        let text = Db::connect(&test.options).await.unwrap_err().to_string();
+        assert!(text.contains("pooler") && text.contains("session mode"), "{text}");
+    });
+}
+
+#[test]
 fn a_wrong_address_is_refused_without_quoting_it() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

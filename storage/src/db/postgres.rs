@@ -3,9 +3,10 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions as _, Executor as _, PgConnection, PgPool,
+    ConnectOptions as _, Executor as _, PgConnection, PgPool, Row as _,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
+    raw_sql,
 };
 use tokio::time::timeout;
 use tracing::warn;
@@ -14,7 +15,7 @@ use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
     StorageOptions, Tx, migrating, origin, tx,
 };
-use crate::error::{Result, StorageError};
+use crate::error::{Result, StorageError, plain};
 
 /// The migrations of this build.
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -40,6 +41,9 @@ pub(super) const SESSION: &str = "
     -- the session: what the server is told to reload does not reach it.
     select set_config('synchronous_commit', case current_setting('synchronous_commit')
         when 'off' then 'on' else current_setting('synchronous_commit') end, false)";
+
+const POOLER: &str = "a pooler in front of it gives each transaction to any session: set it to session \
+                      mode, or connect directly";
 
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
@@ -67,9 +71,10 @@ impl PostgresDb {
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let pool = pool(&connect, options.postgres_connections_max).await?;
-        check(&pool).await?;
         // Not of the pool: it may be left with the lock of a failed migration.
         let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
+        check_pooler(&pool, &mut own).await?;
+        check(&pool).await?;
         migrating::postgres(&mut own, &MIGRATIONS).await?;
         origin::note(&mut own).await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
@@ -177,6 +182,26 @@ pub(super) fn options_of(url: &DatabaseUrl) -> Option<PgConnectOptions> {
     PgConnectOptions::from_str(&url.0).ok().filter(|_| is_postgres)
 }
 
+/// Refuses a pooler that has several clients share what is set for a session and prepared in it. Two
+/// sessions are held at once, so each has a process of its own that it keeps.
+async fn check_pooler(pool: &PgPool, other: &mut PgConnection) -> Result<()> {
+    let is_shared = async {
+        let mut one = pool.acquire().await?;
+        let before = (process(&mut one).await?, process(other).await?);
+        let after = (process(&mut one).await?, process(other).await?);
+        Ok(before.0 == before.1 || before != after)
+    };
+    match is_shared.await.map_err(|error| unreachable(&error))? {
+        true => Err(cannot_reach(POOLER)),
+        false => Ok(()),
+    }
+}
+
+/// The process that serves a connection, asked without preparing anything.
+async fn process(connection: &mut PgConnection) -> sqlx::Result<i32> {
+    raw_sql("select pg_backend_pid()").fetch_one(connection).await?.try_get(0)
+}
+
 /// Checks what a session cannot set for itself.
 async fn check(pool: &PgPool) -> Result<()> {
     let settings = "select current_setting('server_encoding'), current_setting('fsync'),
@@ -238,10 +263,19 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 async fn cause(connect: &PgConnectOptions) -> StorageError {
     match timeout(ACQUIRE_TIMEOUT, session(connect)).await {
         Ok(Err(error)) => unreachable(&error),
-        Ok(Ok(_)) | Err(_) => unreachable(&"it does not answer in time"),
+        Ok(Ok(_)) | Err(_) => cannot_reach("it does not answer in time"),
     }
 }
 
-fn unreachable(error: &dyn std::fmt::Display) -> StorageError {
-    StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
+fn unreachable(error: &sqlx::Error) -> StorageError {
+    match error.as_database_error().and_then(|error| error.code()).as_deref() {
+        // duplicate_prepared_statement, invalid_sql_statement_name: somebody else's, or left to
+        // somebody else.
+        Some("42P05" | "26000") => cannot_reach(POOLER),
+        _ => cannot_reach(plain(error)),
+    }
+}
+
+fn cannot_reach(why: impl std::fmt::Display) -> StorageError {
+    StorageError::Open(format!("the PostgreSQL database cannot be reached: {why}"))
 }
