@@ -309,7 +309,13 @@ pub(crate) fn newest_migration() -> i64 {
 }
 
 fn cannot_open(path: &Path, error: &sqlx::Error) -> StorageError {
-    StorageError::Open(format!("{} cannot be opened: {error}", path.display()))
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    // A full disk is one, where a file was to grow by other means than a write.
+    let hint = match code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_IOERR) {
+        true => "; the disk may be full",
+        false => "",
+    };
+    StorageError::Open(format!("{} cannot be opened: {error}{hint}", path.display()))
 }
 
 pub(crate) fn create_folder(folder: &Path) -> Result<()> {
