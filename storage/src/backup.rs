@@ -114,7 +114,12 @@ fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Resul
         .into_temp_path();
     let name = partial.to_str().ok_or_else(|| failed(file, "its name is not UTF-8"))?;
     interruption.check(file)?;
-    connection.execute("vacuum into ?1", [name]).map_err(|error| failed(file, error))?;
+    if let Err(error) = connection.execute("vacuum into ?1", [name]) {
+        // A full disk keeps SQLite from ending the copy's journal, which would be left behind.
+        drop(connection);
+        let _ = remove(&with_suffix(&partial, "-journal"));
+        return Err(failed(file, error));
+    }
     check(&partial)?;
     sync(&partial)?;
     interruption.check(file)?;

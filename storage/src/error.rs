@@ -134,6 +134,11 @@ impl From<StorageError> for DomainError {
     }
 }
 
+/// What an error says, without the line of PostgreSQL's source that the driver adds.
+pub(crate) fn plain(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+}
+
 /// What a driver's error says, whatever the moment it came at.
 enum Cause {
     Full,
@@ -177,6 +182,8 @@ impl Cause {
             // read_only_sql_transaction: a standby, or a server that protects itself. io_error,
             // and a password or database that an operator is about to put right.
             "25006" | "58030" | "3D000" => Self::Transient(why),
+            // feature_not_supported, object_not_in_prerequisite_state: what a standby also says.
+            "0A000" | "55000" if why.contains("recovery") => Self::Transient(why),
             _ if code.starts_with("28") => Self::Transient(why),
             // A server that shuts down may have committed already; 40003 says so itself.
             "40003" => Self::Lost(why),

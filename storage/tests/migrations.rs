@@ -2,8 +2,18 @@
 
 use std::{fmt::Write as _, fs, ops::RangeInclusive, path::Path};
 
+use rookery_storage::{
+    Db, StorageOptions,
+    commit::{Abort, Epoch, Outcome},
+};
+use rookery_testkit::until_async;
 use rusqlite::Connection;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, migrate::Migrate as _};
+
+use crate::{
+    support::{TestDb, number, on_postgres, row},
+    writer::kit::{Draft, deploy, start},
+};
 
 /// The migrations of a database with these numbers, as one script.
 fn migrations(database: &str, numbers: RangeInclusive<u32>) -> String {
@@ -117,4 +127,67 @@ fn heads_know_the_counts_of_what_is_there() {
         let empty = r#"[["B_2",0,0,0],["a",0,0,0],["b",0,0,0]]"#;
         assert_eq!(found, [full, empty, "[]"]);
     }
+}
+
+#[test]
+fn who_started_before_a_migration_is_fenced_by_it() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        let before = start(&test.db).await;
+        let draft = |seq| Draft::new(app, seq).create(row("a", "{}"));
+        assert_eq!(draft(1).commit(&before).await, Outcome::Committed);
+        let again = Db::connect(&test.options).await.unwrap();
+        assert_eq!(draft(2).commit(&before).await, Outcome::Committed, "nothing was migrated");
+        again.close().await;
+        // As if this one were new.
+        let undo = "alter table app_head drop column collections;
+                    delete from _sqlx_migrations where version = 21";
+        postgres.pool().execute(undo).await.unwrap();
+        let migrated = Db::connect(&test.options).await.unwrap();
+        assert_eq!(draft(3).commit(&before).await, Outcome::Aborted(Abort::Fenced));
+        assert_eq!(migrated.next_epoch().await.unwrap(), Epoch(3));
+        let after = start(&migrated).await;
+        assert_eq!(draft(3).commit(&after).await, Outcome::Committed);
+        migrated.close().await;
+    });
+}
+
+#[test]
+fn a_start_waits_for_another_process_that_migrates() {
+    let Some(cluster) = rookery_testkit::postgres() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let database = cluster.empty_database().await;
+        let mut other = PgConnection::connect(&database.url).await.unwrap();
+        other.lock().await.unwrap();
+        let options = StorageOptions::postgres(&database.url, "unused");
+        let starting = tokio::spawn(async move { Db::connect(&options).await.unwrap() });
+        let waits = async || {
+            let waiting =
+                "select count(*) from pg_locks where locktype = 'advisory' and not granted";
+            let waiting: i64 = sqlx::query_scalar(waiting).fetch_one(&mut other).await.unwrap();
+            waiting > 0
+        };
+        until_async("the start waits", waits).await;
+        other.unlock().await.unwrap();
+        starting.await.unwrap().close().await;
+    });
+}
+
+#[test]
+fn tables_are_not_made_beside_those_that_there_are() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // As "$user" does, once somebody makes a schema that is called like the role.
+        postgres.pool().execute("create schema first").await.unwrap();
+        let database = test.database.as_ref().expect("PostgreSQL");
+        database.set("search_path", "first, public").await;
+        let text = Db::connect(&test.options).await.unwrap_err().to_string();
+        assert!(text.contains("\"first\"") && text.contains("\"public\""), "{text}");
+        let made = "select count(*) from pg_tables where schemaname = 'first'";
+        assert_eq!(number(&test.db, made).await, 0);
+        database.set("search_path", "first").await;
+        Db::connect(&test.options).await.unwrap().close().await;
+    });
 }

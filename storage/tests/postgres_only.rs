@@ -172,12 +172,16 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
 
 /// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
 async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+    refuse_commits_saying(postgres, count, sqlstate, "refused").await;
+}
+
+async fn refuse_commits_saying(postgres: &PostgresDb, count: u32, sqlstate: &str, why: &str) {
     let sql = format!(
         "create sequence attempts;
          create function refuse() returns trigger language plpgsql as $$
          begin
              if nextval('attempts') <= {count} then
-                 raise exception 'refused' using errcode = '{sqlstate}';
+                 raise exception '{why}' using errcode = '{sqlstate}';
              end if;
              return null;
          end $$;
@@ -281,13 +285,23 @@ fn a_full_disk_is_told_apart() {
 
 #[test]
 fn what_an_operator_can_put_right_is_no_bug_of_ours() {
-    // Only reads; an I/O error; a password that was changed; a database that is being replaced.
-    for sqlstate in ["25006", "58030", "28P01", "3D000"] {
+    // Only reads; an I/O error; a password that was changed; a database that is being replaced; a
+    // standby, whose code is also that of what no server can.
+    for (sqlstate, why, is_known) in [
+        ("25006", "refused", true),
+        ("58030", "refused", true),
+        ("28P01", "refused", true),
+        ("3D000", "refused", true),
+        ("0A000", "cannot set transaction read-write mode during recovery", true),
+        ("55000", "cannot acquire lock mode while recovery is in progress", true),
+        ("0A000", "refused", false),
+    ] {
         on_postgres(async |test: &TestDb| {
             let Db::Postgres(postgres) = &test.db else { unreachable!() };
-            refuse_commits(postgres, 1_000, sqlstate).await;
+            refuse_commits_saying(postgres, 1_000, sqlstate, why).await;
             let error = meta::set(&test.db, "k", "v").await.unwrap_err();
-            assert!(matches!(error, StorageError::Aborted(_)), "{sqlstate}: {error:?}");
+            let is_aborted = matches!(error, StorageError::Aborted(_));
+            assert_eq!(is_aborted, is_known, "{sqlstate}: {error:?}");
         });
     }
 }
@@ -337,16 +351,19 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
     on_postgres(async |test: &TestDb| {
         let database = test.database.as_ref().expect("PostgreSQL");
         database.set("default_transaction_isolation", "serializable").await;
-        for (set, found) in [("off", "on"), ("remote_write", "remote_write")] {
+        database.set("idle_session_timeout", "'10min'").await;
+        for (set, found) in [("off", "on"), ("on", "on"), ("remote_write", "remote_write")] {
             database.set("synchronous_commit", set).await;
             let db = Db::connect(&test.options).await.unwrap();
             let Db::Postgres(postgres) = &db else { unreachable!() };
-            let show = "select current_setting('synchronous_commit') || ', ' ||
-                        current_setting('default_transaction_isolation')";
+            // What the session has set itself is not changed by a reload of the server.
+            let show = "select string_agg(setting || ' by ' || source, ', ' order by name)
+                        from pg_settings where name in ('synchronous_commit',
+                            'default_transaction_isolation', 'idle_session_timeout')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
-            let found = format!("{found}, read committed");
+            let found = format!("read committed by session, 0 by session, {found} by session");
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }
@@ -372,6 +389,21 @@ fn feeds_begin_a_new_history_in_a_copy_and_only_there() {
         let copied = history(&options).await;
         assert_ne!(copied, before, "what came after the copy was made is not in it");
         assert_eq!(history(&options).await, copied, "once is enough");
+    });
+}
+
+#[test]
+fn a_pooler_that_shares_sessions_is_named() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        // What two sessions are told that one process serves in turn.
+        let shared =
+            "create function public.pg_backend_pid() returns int language sql as 'select 7'";
+        postgres.pool().execute(shared).await.unwrap();
+        let database = test.database.as_ref().expect("PostgreSQL");
+        database.set("search_path", "public, pg_catalog").await;
+        let text = Db::connect(&test.options).await.unwrap_err().to_string();
+        assert!(text.contains("pooler") && text.contains("session mode"), "{text}");
     });
 }
 

@@ -24,6 +24,7 @@ use super::{
     private::PURGED_MAX,
     render,
     root::Root,
+    warnings,
     working::{Undo, Working},
 };
 use crate::{
@@ -254,14 +255,18 @@ impl App {
             Outcome::Committed => self.committed(myself, in_flight),
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
-                warn!(app.id = %self.slot.id, "fenced: the app's head moved");
+                if let Some(skipped) = warnings::take(Instant::now()) {
+                    warn!(app.id = %self.slot.id, skipped, "fenced: the app's head moved");
+                }
                 // It leaves before anybody is told: whoever asks again must not find it, nor what
                 // it last knew.
                 self.leave(myself, StopCause::CommitLost);
                 refuse(in_flight.replies, || Error::unavailable("the app moved; try again"));
             }
             Outcome::Aborted(abort) => {
-                warn!(app.id = %self.slot.id, ?abort, "a commit was not applied");
+                if let Some(skipped) = warnings::take(Instant::now()) {
+                    warn!(app.id = %self.slot.id, ?abort, skipped, "a commit was not applied");
+                }
                 let (apps_max, alone) = (self.env.limits.max_apps_per_account, in_flight.alone);
                 self.fail(in_flight, || aborted(&abort, alone, apps_max));
                 self.unstash(myself);

@@ -7,6 +7,7 @@
 
 mod answer;
 mod args;
+mod migrating;
 mod origin;
 mod postgres;
 mod soundness;
@@ -180,7 +181,8 @@ impl Db {
         }
     }
 
-    /// Draws the epoch of this process start: higher than any before it.
+    /// Draws the epoch of this process start: higher than any before it, also where the tables were
+    /// put back from different moments, and apps were written with one that the counter never saw.
     ///
     /// # Errors
     /// Any [`StorageError`].
@@ -189,8 +191,11 @@ impl Db {
             Box::pin(async move {
                 let (epoch,): (i64,) = tx
                     .one(
-                        "insert into counters (name, value) values ('epoch', 1)
-                         on conflict (name) do update set value = counters.value + 1
+                        "insert into counters (name, value)
+                         values ('epoch', (select coalesce(max(epoch), 0) + 1 from app_head))
+                         on conflict (name) do update set value =
+                             case when excluded.value > counters.value then excluded.value
+                                  else counters.value + 1 end
                          returning value",
                         args![],
                     )

@@ -3,18 +3,19 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool,
-    migrate::{MigrateError, Migrator},
+    ConnectOptions as _, Executor as _, PgConnection, PgPool, Row as _,
+    migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
+    raw_sql,
 };
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
-    StorageOptions, Tx, origin, tx,
+    StorageOptions, Tx, migrating, origin, tx,
 };
-use crate::error::{Result, StorageError};
+use crate::error::{Result, StorageError, plain};
 
 /// The migrations of this build.
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -24,18 +25,25 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a session is set, whatever the database, the role or a pooler in between would have it be. By
 /// statements, because poolers refuse or ignore options of the connection's start.
-const SESSION: &str = "
+pub(super) const SESSION: &str = "
     -- What else waits for a lock or forgets a transaction must not stop everyone. A transaction that
     -- is given up because nobody answers has ended here before that.
     set lock_timeout = '10s';
     set idle_in_transaction_session_timeout = '20s';
+    -- Idle connections are the pool's to end. PostgreSQL knows it from version 14 on.
+    select set_config('idle_session_timeout', '0', false)
+        where current_setting('idle_session_timeout', true) is not null;
     -- The statements are written for it: they lock what they decide on.
     set default_transaction_isolation = 'read committed';
     -- That a table is there already is no news at each start.
     set client_min_messages = 'warning';
-    -- What is acknowledged is durable. Anything else than off is the operator's choice.
-    select set_config('synchronous_commit', 'on', false)
-        where current_setting('synchronous_commit') = 'off'";
+    -- What is acknowledged is durable. Anything else than off is the operator's choice, and stays with
+    -- the session: what the server is told to reload does not reach it.
+    select set_config('synchronous_commit', case current_setting('synchronous_commit')
+        when 'off' then 'on' else current_setting('synchronous_commit') end, false)";
+
+const POOLER: &str = "a pooler in front of it gives each transaction to any session: set it to session \
+                      mode, or connect directly";
 
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
@@ -63,19 +71,16 @@ impl PostgresDb {
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let pool = pool(&connect, options.postgres_connections_max).await?;
+        // Not of the pool: it may be left with the lock of a failed migration.
+        let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
+        check_pooler(&pool, &mut own).await?;
         check(&pool).await?;
-        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
-        // Takes an advisory lock, so nodes that start together migrate once.
-        let migrated = MIGRATIONS.run_direct(None, &mut *conn, false).await;
-        // Not back to the pool: the session may still hold the lock of a failed migration.
-        drop(conn.detach());
-        migrated.map_err(|error| migration_error(&error, &MIGRATIONS))?;
-        let mut conn = pool.acquire().await.map_err(|error| unreachable(&error))?;
-        origin::note(&mut conn).await.map_err(|error| {
+        migrating::postgres(&mut own, &MIGRATIONS).await?;
+        origin::note(&mut own).await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
             StorageError::Open(why)
         })?;
-        drop(conn);
+        drop(own);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
@@ -100,9 +105,7 @@ impl PostgresDb {
     /// # Errors
     /// Those of the driver.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
-        let mut connection = PgConnection::connect_with(&self.0.options).await?;
-        connection.execute(SESSION).await?;
-        Ok(connection)
+        session(&self.0.options).await
     }
 
     /// How long the server may take to answer.
@@ -166,10 +169,37 @@ impl PostgresDb {
     }
 }
 
+/// A connection outside of the pool.
+async fn session(connect: &PgConnectOptions) -> sqlx::Result<PgConnection> {
+    let mut connection = connect.connect().await?;
+    connection.execute(SESSION).await?;
+    Ok(connection)
+}
+
 /// What an address says, where it can be read.
 pub(super) fn options_of(url: &DatabaseUrl) -> Option<PgConnectOptions> {
     let is_postgres = ["postgres://", "postgresql://"].iter().any(|s| url.0.starts_with(s));
     PgConnectOptions::from_str(&url.0).ok().filter(|_| is_postgres)
+}
+
+/// Refuses a pooler that has several clients share what is set for a session and prepared in it. Two
+/// sessions are held at once, so each has a process of its own that it keeps.
+async fn check_pooler(pool: &PgPool, other: &mut PgConnection) -> Result<()> {
+    let is_shared = async {
+        let mut one = pool.acquire().await?;
+        let before = (process(&mut one).await?, process(other).await?);
+        let after = (process(&mut one).await?, process(other).await?);
+        Ok(before.0 == before.1 || before != after)
+    };
+    match is_shared.await.map_err(|error| unreachable(&error))? {
+        true => Err(cannot_reach(POOLER)),
+        false => Ok(()),
+    }
+}
+
+/// The process that serves a connection, asked without preparing anything.
+async fn process(connection: &mut PgConnection) -> sqlx::Result<i32> {
+    raw_sql("select pg_backend_pid()").fetch_one(connection).await?.try_get(0)
 }
 
 /// Checks what a session cannot set for itself.
@@ -231,29 +261,21 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 
 /// Why no connection can be made.
 async fn cause(connect: &PgConnectOptions) -> StorageError {
-    let connect = async { connect.connect().await?.execute(SESSION).await };
-    match timeout(ACQUIRE_TIMEOUT, connect).await {
+    match timeout(ACQUIRE_TIMEOUT, session(connect)).await {
         Ok(Err(error)) => unreachable(&error),
-        Ok(Ok(_)) | Err(_) => unreachable(&"it does not answer in time"),
+        Ok(Ok(_)) | Err(_) => cannot_reach("it does not answer in time"),
     }
 }
 
-fn unreachable(error: &dyn std::fmt::Display) -> StorageError {
-    StorageError::Open(format!("the PostgreSQL database cannot be reached: {error}"))
-}
-
-/// Says in one line why the migrations did not run.
-pub(super) fn migration_error(error: &MigrateError, migrations: &Migrator) -> StorageError {
-    let known = newest(migrations);
-    match error {
-        MigrateError::VersionMissing(found) if *found > known => {
-            StorageError::Newer { found: *found, known }
-        }
-        _ => StorageError::Open(format!("the database cannot be migrated: {error}")),
+fn unreachable(error: &sqlx::Error) -> StorageError {
+    match error.as_database_error().and_then(|error| error.code()).as_deref() {
+        // duplicate_prepared_statement, invalid_sql_statement_name: somebody else's, or left to
+        // somebody else.
+        Some("42P05" | "26000") => cannot_reach(POOLER),
+        _ => cannot_reach(plain(error)),
     }
 }
 
-/// The newest migration among these.
-pub(super) fn newest(migrations: &Migrator) -> i64 {
-    migrations.iter().map(|migration| migration.version).max().unwrap_or(0)
+fn cannot_reach(why: impl std::fmt::Display) -> StorageError {
+    StorageError::Open(format!("the PostgreSQL database cannot be reached: {why}"))
 }

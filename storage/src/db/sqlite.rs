@@ -21,10 +21,7 @@ use sqlx::{
 };
 use tokio::sync::Mutex;
 
-use super::{
-    Attempt, Body, Soundness, StorageOptions, Tx,
-    postgres::{SLOW_STATEMENT, migration_error, newest},
-};
+use super::{Attempt, Body, Soundness, StorageOptions, Tx, migrating, postgres::SLOW_STATEMENT};
 use crate::{
     backup::end_restore,
     error::{Result, StorageError},
@@ -115,10 +112,7 @@ impl SqliteDb {
             return Err(foreign(&path));
         }
         claim(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
-        MIGRATIONS
-            .run_direct(None, &mut cold, false)
-            .await
-            .map_err(|error| migration_error(&error, &MIGRATIONS))?;
+        migrating::sqlite(&mut cold, &MIGRATIONS).await?;
         sync_folder(&options.data_dir)?;
 
         let readers = SqlitePoolOptions::new()
@@ -311,11 +305,17 @@ fn foreign(path: &Path) -> StorageError {
 
 /// The newest migration that this build knows for SQLite.
 pub(crate) fn newest_migration() -> i64 {
-    newest(&MIGRATIONS)
+    migrating::newest(&MIGRATIONS)
 }
 
 fn cannot_open(path: &Path, error: &sqlx::Error) -> StorageError {
-    StorageError::Open(format!("{} cannot be opened: {error}", path.display()))
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    // A full disk is one, where a file was to grow by other means than a write.
+    let hint = match code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_IOERR) {
+        true => "; the disk may be full",
+        false => "",
+    };
+    StorageError::Open(format!("{} cannot be opened: {error}{hint}", path.display()))
 }
 
 pub(crate) fn create_folder(folder: &Path) -> Result<()> {

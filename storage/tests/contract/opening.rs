@@ -55,7 +55,8 @@ contract! {
     async fn a_database_of_a_newer_build_is_refused_with_one_line(test: &TestDb) {
         let newer = "insert into _sqlx_migrations
                          (version, description, success, checksum, execution_time)
-                     values (999999, 'from the future', true, 'x', 0)";
+                     values (999998, 'from the future', true, 'x', 0),
+                            (999999, 'from the future', true, 'x', 0)";
         let options = match &test.db {
             Db::Sqlite(db) => {
                 let folder = test.options.data_dir.join("newer");

@@ -16,7 +16,7 @@ use rookery_storage::{
 use super::kit::{
     Draft, Hold, deploy, deploy_with, is_pending, keys, load, picture, start, start_at,
 };
-use crate::support::{NOW, assets, at_once, contract, number, on_sqlite, row, writer};
+use crate::support::{NOW, assets, at_once, contract, number, on_sqlite, row, spoil, writer};
 
 contract! {
     async fn a_group_is_visible_once_it_is_settled_and_not_before(test: &TestDb) {
@@ -317,6 +317,18 @@ contract! {
         for app in apps {
             assert!(app.await.unwrap() > 1);
         }
+    }
+
+    async fn a_start_is_above_all_that_was_written_whatever_the_counter_says(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let before = start_at(&test.db, Epoch(9));
+        let draft = Draft::new(app, 1).create(row("a", "{}"));
+        assert_eq!(draft.commit(&before).await, Outcome::Committed);
+        for counter in ["update counters set value = 3", "delete from counters"] {
+            spoil(&test.db, counter).await;
+            assert_eq!(test.db.next_epoch().await.unwrap(), Epoch(10), "{counter}");
+        }
+        assert_eq!(test.db.next_epoch().await.unwrap(), Epoch(11));
     }
 }
 

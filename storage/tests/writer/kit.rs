@@ -74,7 +74,7 @@ impl Draft {
     }
 
     /// Adds a live row that is created.
-    pub(super) fn create(self, row: Arc<Row>) -> Self {
+    pub(crate) fn create(self, row: Arc<Row>) -> Self {
         self.row(EventType::RowCreated, RowState::Live, row)
     }
 
