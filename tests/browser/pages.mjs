@@ -178,8 +178,8 @@ test('the ways through the site are all in sight on the smallest phone', async (
 
 test('the lines of a chart are told apart without colour, also in its legend', async () => {
   const { context, page, check } = await newcomer(browser, 'chart@example.org');
-  await page.goto(`${SITE_URL}/usage?by=hour`);
-  await page.locator('.u-legend .u-marker').nth(3).waitFor({ state: 'attached' });
+  await page.goto(`${SITE_URL}/usage`);
+  await page.locator('.u-legend .u-marker').nth(2).waitFor({ state: 'attached' });
   const looks = await page.locator('.u-legend .u-marker').evaluateAll((all) => all.map((it) => getComputedStyle(it).borderBottomStyle));
   assert.deepEqual(looks.slice(-3), ['solid', 'dashed', 'dotted']);
   await page.locator('.u-legend .u-label').last().click({ force: true });
