@@ -5,7 +5,7 @@
 
   // Times stand in UTC; here they become the reader's own, and say whose zone that is. What stood there
   // is what they say when the pointer rests on them.
-  const clock = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric',
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang, { year: 'numeric', month: 'short', day: 'numeric',
     hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
   const localTimes = (root) => {
     for (const time of root.querySelectorAll('time[datetime]')) {
@@ -16,11 +16,18 @@
     }
   };
 
-  // On a phone the tabs scroll; the one that is open is brought into sight. Not by `scrollIntoView`: some
+  // A line of choices scrolls; the one that is open is brought into sight. Not by `scrollIntoView`: some
   // browsers let the keyboard begin there, behind the way to the content.
-  for (const current of document.querySelectorAll(':is(.tabs, .chips.line) [aria-current]')) {
-    const tabs = current.closest('.tabs, .line');
+  for (const current of document.querySelectorAll('.chips.line [aria-current]')) {
+    const tabs = current.closest('.line');
     tabs.scrollLeft += current.getBoundingClientRect().x - tabs.getBoundingClientRect().x - (tabs.clientWidth - current.offsetWidth) / 2;
+  }
+
+  // What the last action did is said once: neither loading the page anew nor its address says it again.
+  const address = new URL(location.href);
+  if (address.searchParams.has('done')) {
+    address.searchParams.delete('done');
+    history.replaceState(history.state, '', address);
   }
 
   // Buttons that copy what stands beside them.
@@ -50,7 +57,7 @@
       const number = (cell) => Number(cell.textContent.replaceAll(',', ''));
       const moment = (cell) => Date.parse(cell.querySelector('[data-at]').dataset.at) / 1000;
       const hourly = table.tHead.rows[0].cells[0].textContent === 'Hour';
-      const words = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short', day: 'numeric', ...(hourly && { hour: 'numeric' }) });
+      const words = new Intl.DateTimeFormat(document.documentElement.lang, { timeZone: 'UTC', month: 'short', day: 'numeric', ...(hourly && { hour: 'numeric' }) });
       const data = [rows.map((row) => moment(row.cells[0])),
         ...columns.map((column) => rows.map((row) => number(row.cells[column])))];
       place.hidden = false;
@@ -68,7 +75,7 @@
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
           cursor: { drag: { x: false, y: false } },
           scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-          legend: { live: false },
+          legend: { live: false, markers: { dash: (_, index) => ['solid', 'dashed', 'dotted'][(index - 1) % 3] } },
           axes: [{ ...axis, space: 90, values: (_, splits) => splits.map((at) => words.format(at * 1000)) },
             { ...axis, size: 56, incrs: [1, 2, 5].flatMap((n) => [...Array(9).keys()].map((zeros) => n * 10 ** zeros)).sort((a, b) => a - b) }],
           series: [{},
@@ -209,7 +216,14 @@
   let scrolled = 0;
   const table = () => document.getElementById('rows-table');
   document.addEventListener('htmx:beforeSwap', () => { scrolled = table()?.scrollLeft ?? 0; });
-  document.addEventListener('htmx:afterSwap', () => { if (table()) table().scrollLeft = scrolled; });
+  document.addEventListener('htmx:afterSwap', ({ detail: { target, requestConfig } }) => {
+    if (table()) table().scrollLeft = scrolled;
+    if (target.id !== 'rows' || requestConfig.elt.id === 'rows') return;
+    // What a reader asked for is said; and a way on that is there no more leaves the focus at the rows.
+    const rows = document.getElementById('rows');
+    document.getElementById('said').textContent = rows.dataset.said;
+    if (document.activeElement === document.body) (table() ?? rows).focus({ preventScroll: true });
+  });
 
   // A refusal that comes in place of a part of the page has the focus at its field, as one that comes
   // with a page has, whatever its address leads to.

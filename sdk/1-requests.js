@@ -33,11 +33,14 @@ class AppError extends Error {
     super(message || code);
     Object.assign(this, { code, status, hint, retryable, details, required, requestId, retryAfterMs });
   }
+
+  // The message is not among what JSON takes of an error by itself.
+  toJSON() { return { ...this, message: this.message }; }
 }
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: 'The server could not be reached, or did not answer in time. A write may have happened.',
+  hint: 'The server did not answer in time. A write may have happened.',
 });
 
 const backoff = (attempt) =>
@@ -103,7 +106,7 @@ const address = (path, query) => {
 // What a page asks for and nobody could send.
 const unsendable = (message) => new AppError({
   code: 'invalid_request', message,
-  hint: 'Nothing was sent: the page has to call it differently. See /reference/sdk of the service.',
+  hint: 'Nothing was sent: the page has to call it differently. See /reference/sdk.',
 });
 
 // The options of a call. One that it does not know is a mistake: left out in silence, a misspelt
@@ -159,7 +162,7 @@ const errorOf = async (response) => {
 // Something between page and service answered in its place, or changed what it said.
 const foreignError = ({ status }, retryable, wait) => new AppError({
   code: `http_${status}`, status, retryable,
-  hint: 'The answer did not come from the service itself, but from a proxy or network on the way.',
+  hint: 'Something on the way answered, not the service.',
 }, wait);
 
 // One request, one answer, in bounded time. The service answers with nothing but objects.

@@ -117,6 +117,10 @@ const asParticipant = async (send) => {
     return await send();
   } catch (error) {
     if (!isStale(error)) throw error;
+    // Another session would be forgotten in the same way.
+    if (error.status === 401 && !token && !navigator.cookieEnabled) {
+      throw Object.assign(error, { code: 'no_cookies', message: 'the browser keeps no cookies of this page' });
+    }
     await participant(used);
     return send();
   }

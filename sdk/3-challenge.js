@@ -14,7 +14,7 @@ const solverText = async () => {
 
 const unsolvable = (message) => new AppError({
   code: 'challenge_unsolvable', message,
-  hint: 'The challenge of the server could not be met in this browser: something blocks it. Try another.',
+  hint: 'Something in this browser blocks the challenge. Try another browser.',
 });
 
 const solve = async ({ algorithm, challenge, salt, signature, maxnumber, maxNumber = 1e6 }) => {

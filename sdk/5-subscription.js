@@ -26,7 +26,7 @@ const readAll = async (collection, isWanted, attempts = ATTEMPTS_MAX) => {
   if (page.next_cursor && isWanted()) {
     throw new AppError({
       code: 'too_many_rows', message: `${collection} has more than ${ROWS_MAX} rows`,
-      hint: 'subscribe() keeps a whole collection; read a larger one with list().',
+      hint: 'Read a larger collection with list().',
     });
   }
   return { rows, from: page.feed_cursor };

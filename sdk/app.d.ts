@@ -113,6 +113,8 @@ declare namespace Rookery {
     details: AnyData | null;
     required: string[] | null;
     requestId: string | null;
+    /** How long to wait before the next try; 0 where the server does not say. */
+    retryAfterMs: number;
   }
 
   interface App {

@@ -56,6 +56,7 @@ pub fn site(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
         .get("/sign-in", pages::sign_in::page)
         .post("/sign-in", pages::sign_in::submit)
         .get("/sign-in/confirm", pages::confirm::page)
+        .get("/sign-in/sent", pages::sign_in::sent)
         .get("/device", pages::device::page)
         .post("/device", pages::device::decide)
         .get("/dev/mailbox", pages::mailbox::page)

@@ -354,9 +354,10 @@ async fn guides_are_pages_and_markdown() {
     for name in ["manifest", "sdk"] {
         let page = server.get(&format!("/reference/{name}")).await;
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-        for part in
-            ["<h1>", "<div class=\"wide\" tabindex=\"0\"><table>", "<pre tabindex=\"0\"><code>"]
-        {
+        let here = format!("<a href=\"/reference/{name}\" aria-current=\"page\">");
+        let wide = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"";
+        assert!(!page.text.contains(&format!("{wide}\"")), "{name}: a table without a name");
+        for part in ["<h1>", wide, "<pre tabindex=\"0\"><code>", &here] {
             assert!(page.text.contains(part), "{name}: {part}");
         }
         let written = server.get(&format!("/reference/{name}.md")).await;

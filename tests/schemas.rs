@@ -174,6 +174,8 @@ fn a_schema_takes_what_the_server_takes() {
     let named = |schema: &'static str| {
         let names = [("a b", true), (" a ", true), (&*long, true), ("日本", true), ("", false)];
         let wrong = [(" ", false), ("a\u{7}b", false), ("a\u{2028}b", false), ("\u{202e}a", false)];
+        let blank = ["\u{200b}", "\u{3164}", "\u{2800}", "\u{ad}", "\u{61c}", "\u{2800} \u{200d}"];
+        let wrong = wrong.into_iter().chain(blank.map(|name| (name, false)));
         names.into_iter().chain(wrong).map(move |(name, fits)| {
             let domain = agent_name::AgentName::parse(name).is_ok();
             assert_eq!(domain, fits, "{name:?}");

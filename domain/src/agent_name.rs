@@ -4,17 +4,20 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Error, Result, text::turns_direction};
+use crate::{
+    Error, Result,
+    text::{is_unseen, turns_direction},
+};
 
 /// Characters of a name.
 pub const NAME_CHARS_MAX: usize = 100;
-/// What [`AgentName::parse`] takes, as far as a regular expression says it: a character that is no
-/// space, and none within that controls or turns the text.
-pub const PATTERN: &str =
-    r"^\s*(?=\S)[^\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+\s*$";
+/// What [`AgentName::parse`] takes, as far as a regular expression says it: a character that shows
+/// something, and none within that controls or turns the text.
+pub const PATTERN: &str = r"^\s*(?=.*[^\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8])[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+\s*$";
 
-/// An agent's name: trimmed, 1 to [`NAME_CHARS_MAX`] characters, without control characters and
-/// without those that turn the direction of text (a page shows the name beside "approve").
+/// An agent's name: trimmed, 1 to [`NAME_CHARS_MAX`] characters of which one shows something, without
+/// control characters and without those that turn the direction of text (a page shows the name beside
+/// "approve").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentName(Box<str>);
 
@@ -35,6 +38,9 @@ impl AgentName {
         let separates = |c| matches!(c, '\u{2028}' | '\u{2029}');
         if text.chars().any(|c| c.is_control() || separates(c) || turns_direction(c)) {
             return Err(Error::invalid("`name` must not hold control characters"));
+        }
+        if text.chars().all(is_unseen) {
+            return Err(Error::invalid("`name` must hold something that is seen"));
         }
         Ok(Self(text.into()))
     }

@@ -12,6 +12,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::text::is_unseen;
+
 /// Random characters of a secret: just over 256 bits.
 const RANDOM_LEN: usize = 43;
 /// Characters of the checksum.
@@ -200,13 +202,14 @@ impl UserCode {
         Self(std::array::from_fn(|_| CODE_ALPHABET[rng.random_range(0..CODE_ALPHABET.len())]))
     }
 
-    /// Reads what a human typed: any case, with or without dashes and spaces.
+    /// Reads what a human typed or pasted: any case, with or without dashes, full stops and spaces,
+    /// whatever a mail or a chat made of them.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut code = [0; CODE_LEN];
         let mut len = 0;
-        for byte in text.bytes().filter(|byte| !matches!(byte, b'-' | b' ')) {
-            let byte = byte.to_ascii_uppercase();
+        for typed in text.chars().filter(|&typed| !is_between(typed)) {
+            let byte = u8::try_from(typed).ok()?.to_ascii_uppercase();
             *code.get_mut(len)? = byte;
             len += 1;
             if !CODE_ALPHABET.contains(&byte) {
@@ -228,6 +231,15 @@ impl UserCode {
     pub(crate) const fn bytes(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// Whether a character may stand between and around those of a code.
+fn is_between(c: char) -> bool {
+    let is_dash = matches!(
+        c,
+        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
+    );
+    is_dash || c == '.' || is_unseen(c)
 }
 
 impl fmt::Debug for UserCode {

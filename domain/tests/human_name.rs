@@ -1,6 +1,19 @@
-//! Which names a mail program could make a link of.
+//! What is a name, and which names a mail program could make a link of.
 
-use rookery_domain::human_name::may_become_link;
+use proptest::prelude::*;
+use rookery_domain::{agent_name::AgentName, human_name::may_become_link, text::is_unseen};
+
+proptest! {
+    #[test]
+    fn a_name_shows_something(name in "\\PC{1,9}|[\u{ad}\u{200b}\u{2800}\u{3164}\u{e0020} ]{1,9}") {
+        let is_name = AgentName::parse(&name).is_ok();
+        prop_assert!(!is_name || !name.chars().all(is_unseen), "{name:?}");
+        // One character that is seen makes a name of it, also where an emoji needs those that are not.
+        let joined = format!("\u{1f469}\u{200d}\u{1f52c}{}", name.trim_end());
+        let turns = name.chars().any(rookery_domain::text::turns_direction);
+        prop_assert_eq!(AgentName::parse(&joined).is_ok(), !turns);
+    }
+}
 
 #[test]
 fn a_name_that_holds_an_address_may_become_a_link() {

@@ -54,12 +54,23 @@ fn a_code_reads_back_however_it_is_typed() {
     let code = UserCode::generate(&mut rng());
     let shown = code.expose();
     assert_eq!((shown.len(), shown.as_bytes()[4]), (9, b'-'));
-    for typed in
-        [shown.clone(), shown.to_lowercase(), shown.replace('-', ""), shown.replace('-', " ")]
-    {
+    for between in [
+        "-",
+        "",
+        " ",
+        ".",
+        "\u{2010}",
+        "\u{2013}",
+        " \u{2014} ",
+        "\u{2212}",
+        "\u{ff0d}",
+        "\u{200b}",
+    ] {
+        let typed = format!(" {}.\u{a0}\n", shown.replace('-', between));
         assert_eq!(UserCode::parse(&typed), Some(code.clone()), "{typed}");
+        assert_eq!(UserCode::parse(&typed.to_lowercase()), Some(code.clone()), "{typed}");
     }
-    for wrong in ["", "WDJB-MJH", "WDJB-MJHTT", "WDJB-MJHA", "WDJB-MJH0", "WDJB\u{2013}MJHT"] {
+    for wrong in ["", "WDJB-MJH", "WDJB-MJHTT", "WDJB-MJHA", "WDJB-MJH0", "WDJB_MJHT"] {
         assert_eq!(UserCode::parse(wrong), None, "{wrong}");
     }
 }

@@ -28,6 +28,12 @@ pub fn is_led_from_elsewhere(headers: &HeaderMap) -> bool {
     !headers.get_all(SEC_FETCH_SITE).iter().all(own)
 }
 
+/// Whether a browser says that a page of this very origin led it here.
+#[must_use]
+pub fn is_led_from_here(headers: &HeaderMap) -> bool {
+    headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin")
+}
+
 fn from_site(headers: &HeaderMap, public_url: &str) -> bool {
     let name = if headers.contains_key(header::ORIGIN) { header::ORIGIN } else { header::REFERER };
     let mut sent = headers.get_all(name).iter();

@@ -6,6 +6,7 @@ use rookery_actors::Directory;
 use super::{
     auth::{session_cookie, session_cookie_name},
     cookie::Cookie,
+    csrf,
 };
 use crate::state::State;
 
@@ -39,6 +40,23 @@ fn is_shared(response: &HeaderMap) -> bool {
     told.filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .any(|directive| directive.trim().eq_ignore_ascii_case("public"))
+}
+
+/// A cookie that only shows that a browser keeps any: the page before the sign-in gives it.
+const PROBE: Cookie<'static> =
+    Cookie { name: "service_probe", path: "/v1/auth/verify", https: false };
+/// Seconds that a browser holds it; it is given anew with each page.
+const PROBE_TTL_S: i64 = 86_400;
+
+/// Gives the browser a cookie that it is to bring along when it signs in.
+pub fn probe(headers: &mut HeaderMap) {
+    PROBE.set(headers, "1", PROBE_TTL_S);
+}
+
+/// Whether the browser brings no cookie at all, though it comes from a page that gave it one.
+#[must_use]
+pub fn is_not_kept(request: &HeaderMap) -> bool {
+    csrf::is_led_from_here(request) && !request.contains_key(header::COOKIE)
 }
 
 fn cookie(https: bool) -> Cookie<'static> {

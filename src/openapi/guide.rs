@@ -1,5 +1,7 @@
 //! The guides of `docs/` as pages and as they are written: agents read Markdown, people pages.
 
+use std::ops::Range;
+
 use askama::Template;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
@@ -26,21 +28,30 @@ impl Guide {
     pub(super) fn of(markdown: &'static str) -> Self {
         let title = markdown.lines().next().unwrap_or_default().trim_start_matches("# ");
         let mut content = String::with_capacity(markdown.len() * 2);
-        let events = Parser::new_ext(markdown, Options::ENABLE_TABLES);
+        let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).into_offset_iter();
+        let reachable =
+            |(event, place): (_, Range<usize>)| reachable(event, &markdown[..place.start]);
         html::push_html(&mut content, events.flat_map(reachable));
         let page = GuidePage { title, content };
         Self { page: super::reference::rendered(&page), markdown: Packed::new(markdown.to_owned()) }
     }
 }
 
-/// What is wider than a phone can be scrolled, also without a mouse.
-fn reachable(event: Event<'_>) -> impl Iterator<Item = Event<'_>> {
+/// What is wider than a phone can be scrolled, also without a mouse. A table has the name of the heading
+/// `before` it.
+fn reachable<'a>(event: Event<'a>, before: &str) -> impl Iterator<Item = Event<'a>> + use<'a> {
     let (before, event, after) = match event {
         Event::Start(Tag::CodeBlock(_)) => {
             (None, Event::Html("<pre tabindex=\"0\"><code>".into()), None)
         }
         Event::Start(Tag::Table(_)) => {
-            (Some(Event::Html("<div class=\"wide\" tabindex=\"0\">".into())), event, None)
+            let heading = before.lines().rev().find(|line| line.starts_with('#'));
+            let mut name = heading.unwrap_or_default().trim_start_matches('#').trim().to_owned();
+            name.retain(|c| c.is_alphanumeric() || c == ' ');
+            let region = format!(
+                "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">"
+            );
+            (Some(Event::Html(region.into())), event, None)
         }
         Event::End(TagEnd::Table) => (None, event, Some(Event::Html("</div>".into()))),
         event => (None, event, None),

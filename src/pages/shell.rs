@@ -16,6 +16,10 @@ use super::{assets::Cache, policy::base_headers};
 /// needs no second request, and the policy admits it by its hash.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
+/// What a page of ours tells of its address, which may hold a token. Not `no-referrer`: its forms would
+/// then be posted with `Origin: null`, which whoever checks that they are our own refuses.
+pub const REFERRER_POLICY: &str = "same-origin";
+
 static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE.as_bytes()))));
 
@@ -73,9 +77,7 @@ fn headers(mut csp: String, form_targets: &[&str], https: bool) -> HeaderMap {
     let fixed = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, Cache::Never.as_str()),
-        // Addresses of these pages hold tokens. Not `no-referrer`: a form would then be posted
-        // with `Origin: null`, which the CSRF check refuses.
-        (header::REFERRER_POLICY, "same-origin"),
+        (header::REFERRER_POLICY, REFERRER_POLICY),
         (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

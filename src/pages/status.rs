@@ -100,7 +100,8 @@ impl StatusPage {
     /// The app opens by its share link, and this visitor came without it.
     #[must_use]
     pub fn needs_link(shell: Shell, sign_in: String) -> Self {
-        let text = "Open it by the whole link that you were given, or sign in if it is yours.";
+        let text = "Open it by the whole link that you were given, or sign in if it is yours. The browser \
+                    has to keep cookies of this page, too: it is let in by one.";
         let page = Self::new(shell, StatusCode::UNAUTHORIZED, "This app is shared by a link", text);
         page.with_action("Sign in", sign_in)
     }

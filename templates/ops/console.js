@@ -62,6 +62,17 @@ function show(event) {
 const grids = document.querySelectorAll("[role=treegrid]");
 const PAGE_ROWS = 10;
 const OPENED = "rookery.opened";
+// The row that was opened last, where the browser lets pages remember anything.
+const opened = {
+  keep(key) { try { sessionStorage.setItem(OPENED, key); } catch { /* then focus starts anew */ } },
+  take() {
+    try {
+      const key = sessionStorage.getItem(OPENED);
+      sessionStorage.removeItem(OPENED);
+      return key;
+    } catch { return null; }
+  },
+};
 const shown = (grid) => [...grid.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
 const find = (grid, key) => (key ? shown(grid).find((row) => row.dataset.key === key) : undefined);
 const levelOf = (row) => Number(row?.getAttribute("aria-level") ?? 0);
@@ -88,7 +99,7 @@ for (const grid of grids) {
   keepOneStop(grid);
   grid.addEventListener("click", (event) => {
     const row = event.target.closest("tr[aria-expanded]");
-    if (row && event.target.closest("a[href]")) sessionStorage.setItem(OPENED, row.dataset.key);
+    if (row && event.target.closest("a[href]")) opened.keep(row.dataset.key);
   });
   grid.addEventListener("keydown", (event) => {
     const row = event.target.closest("tbody tr");
@@ -127,15 +138,18 @@ document.addEventListener("visibilitychange", follow);
 follow();
 
 // Opening and closing a row is a page of its own; the keyboard goes on where it was.
-const opened = sessionStorage.getItem(OPENED);
-sessionStorage.removeItem(OPENED);
-if (opened) for (const grid of grids) go(find(grid, opened));
+const last = opened.take();
+if (last) for (const grid of grids) go(find(grid, last));
 
 for (const form of document.querySelectorAll("form[data-app]")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    // A second click, while the first is on its way, is not a second action.
+    if (form.ariaBusy === "true") return;
+    form.ariaBusy = "true";
     const output = form.querySelector("output");
     const { action, reason } = Object.fromEntries(new FormData(form));
+    form.elements.reason.removeAttribute("aria-invalid");
     output.textContent = "…";
     try {
       const path = `/ops/api/apps/${encodeURIComponent(form.dataset.app)}/actions/${action}`;
@@ -146,8 +160,14 @@ for (const form of document.querySelectorAll("form[data-app]")) {
       });
       const body = await answer.json();
       output.textContent = answer.ok ? `done: ${body.state}` : body.error.message;
+      if (answer.status === 400) {
+        form.elements.reason.setAttribute("aria-invalid", "true");
+        form.elements.reason.focus();
+      }
     } catch {
       output.textContent = "the server did not answer";
+    } finally {
+      form.ariaBusy = null;
     }
   });
 }

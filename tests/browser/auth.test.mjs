@@ -1,6 +1,7 @@
 // Who the visitor is and what it may do: app.me, app.onAuth, app.signIn, app.signOut, can().
 import { test, before, after } from 'node:test';
 import assert from 'node:assert/strict';
+import { FakeService } from './fake.mjs';
 import { launch, until, withPage } from './harness.mjs';
 
 let browser;
@@ -140,6 +141,27 @@ test('a visitor who is shut out is told so, and asked to come in once', () => wi
     assert.equal(code, 'unauthorized');
     assert.equal(service.seen('POST', 'session').length, 2);
   }));
+
+test('where the browser keeps no cookies a write says so, and no visitor is made for nothing', async () => {
+  const context = await browser.newContext();
+  const service = new FakeService();
+  await service.start();
+  try {
+    const page = await context.newPage();
+    await page.addInitScript(() => Object.defineProperty(navigator, 'cookieEnabled', { value: false }));
+    // What is refused to nobody, as everything is that comes without the cookie.
+    service.faults.push((r) => (r.path.startsWith('collections') && r.method === 'POST'
+      ? service.refuse(401, 'unauthorized') : undefined));
+    await page.goto(service.url);
+    const told = await page.evaluate(() => app.collection('notes').create({}).catch((e) => JSON.parse(JSON.stringify(e))));
+    assert.equal(told.code, 'no_cookies');
+    assert.match(told.message, /keeps no cookies/);
+    assert.equal(service.seen('POST', 'session').length, 1);
+  } finally {
+    await service.stop();
+    await context.close();
+  }
+});
 
 test('a page that comes to the front again looks who it is', () => withPage(browser, plain,
   async ({ page, service }) => {

@@ -10,6 +10,13 @@ let browser;
 const sound = async (page) => {
   await page.setViewportSize({ width: 320, height: 800 });
   assert.deepEqual(await findings(page), []);
+  const overflow = await page.evaluate(() => {
+    document.documentElement.style.fontSize = '200%';
+    const wider = document.documentElement.scrollWidth - innerWidth;
+    document.documentElement.style.fontSize = '';
+    return wider;
+  });
+  assert.ok(overflow <= 0, `${overflow}px wider than the screen with text of twice the size`);
 };
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
@@ -54,6 +61,25 @@ test('guestbook: a refusal is a sentence and the words are kept', () => withPage
     await page.getByRole('alert').getByText('come back tomorrow').waitFor();
     assert.equal(await page.getByLabel('Your message').inputValue(), 'Hello');
   }));
+
+for (const [name, fields, button] of [
+  ['guestbook', { 'Your name': 'Me', 'Your message': 'Hello' }, 'Sign the book'],
+  ['board', { 'An idea': 'Tea' }, 'Put it on the board'],
+]) {
+  test(`${name}: what nobody foresaw is said in words for people, and the keyboard stays where it was`, () => withPage(browser,
+    (service) => {
+      example(name)(service);
+      service.faults.push((r) => (r.method === 'POST' && r.path.startsWith('collections')
+        ? service.refuse(403, 'app_closed') : undefined));
+    },
+    async ({ page }) => {
+      for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text);
+      await page.getByRole('button', { name: button }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('app_closed', { exact: true }).waitFor();
+      await page.waitForFunction(() => document.activeElement.id === 'send');
+    }));
+}
 
 test('board: a vote counts at once, moves the idea and can be taken back', () => withPage(browser,
   (service) => {

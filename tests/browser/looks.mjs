@@ -100,11 +100,13 @@ for (const [name, width, colorScheme] of LOOKS) {
   });
 }
 
-test('every page fits a phone with text of twice the size', async () => {
-  const human = await browser.newContext({ viewport: { width: 375, height: 800 }, storageState: await world.context.storageState() });
-  const page = await human.newPage();
+for (const width of [375, 320]) test(`every page fits a phone of ${width} px with text of twice the size`, async () => {
+  const viewport = { width, height: 800 };
+  const human = await browser.newContext({ viewport, storageState: await world.context.storageState() });
+  const stranger = await browser.newContext({ viewport });
+  const [ours, theirs] = [await human.newPage(), await stranger.newPage()];
   const problems = [];
-  for (const path of signedIn()) {
+  for (const [page, path] of [...signedIn().map((path) => [ours, path]), ...signedOut.map((path) => [theirs, path])]) {
     await page.goto(SITE_URL + path);
     await unfold(page);
     await page.evaluate(() => { document.documentElement.style.fontSize = '200%'; });
@@ -114,6 +116,7 @@ test('every page fits a phone with text of twice the size', async () => {
       .map((one) => one.outerHTML.slice(0, 120)).slice(0, 3);
     if (overflow > 0) problems.push(`${path}: ${overflow}px wider than the screen`, ...await page.evaluate(widest));
   }
+  await stranger.close();
   await human.close();
   assert.deepEqual(problems, []);
 });

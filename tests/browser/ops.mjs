@@ -108,3 +108,46 @@ test('an action is sent with its reason and told', () => onPage(browser, `${OPS}
   await page.getByRole('button', { name: 'Do it' }).click();
   await page.getByText('done: live').waitFor();
 }));
+
+test('an action is sent once however often it is clicked, and a refused reason is at its field', () => onPage(browser, `${OPS}/ops/apps/busy-app`, async ({ page }) => {
+  let sent = 0;
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route('**/actions/*', async (route) => { sent += 1; await held; await route.continue(); });
+  await page.getByLabel('Action').selectOption('hibernate');
+  const reason = page.getByLabel('Reason');
+  await reason.fill(' ');
+  await page.getByRole('button', { name: 'Do it' }).dblclick();
+  release();
+  await page.getByText('the reason must have').waitFor();
+  assert.equal(sent, 1);
+  assert.equal(await reason.getAttribute('aria-invalid'), 'true');
+  assert.equal(await page.evaluate(() => document.activeElement.name), 'reason');
+}));
+
+test('the form of an app works in a browser without script', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${OPS}/ops/apps/busy-app`);
+  await page.getByLabel('Action').selectOption('wake');
+  await page.getByLabel('Reason').fill('a look without script');
+  await page.getByRole('button', { name: 'Do it' }).click();
+  await page.getByText('done: wake').waitFor();
+  await context.close();
+});
+
+test('a page is live where the browser stores nothing', async () => {
+  const context = await browser.newContext();
+  await context.addInitScript(() => Object.defineProperty(window, 'sessionStorage', {
+    get() { throw new DOMException('blocked', 'SecurityError'); },
+  }));
+  const page = await context.newPage();
+  const thrown = [];
+  page.on('pageerror', (error) => thrown.push(error));
+  await page.goto(`${OPS}/ops/apps/busy-app`);
+  await page.getByLabel('Reason').fill('a look without storage');
+  await page.getByRole('button', { name: 'Do it' }).click();
+  await page.getByText('done: live').waitFor();
+  assert.deepEqual(thrown, []);
+  await context.close();
+});

@@ -125,6 +125,69 @@ test('a wide table scrolls in its own frame, and a row leads back to the list as
   await context.close();
 });
 
+test('whoever turns pages or filters by keyboard stays at the rows, and hears how many there are', async () => {
+  const { context, page, key, app, check } = await newcomer(browser, 'turns@example.org');
+  for (let n = 10; n < 36; n += 1) await call('POST', `/v1/apps/${app.id}/collections/entries`, { key, body: { key: `k${n}`, data: { name: `n${n}`, message: 'x' } } });
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  await page.getByRole('link', { name: 'Next page' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Previous page' }).waitFor();
+  await page.waitForFunction(() => document.activeElement.id === 'rows-table');
+  const said = page.locator('#said');
+  assert.match(await said.textContent(), /^\d rows? on this page$/);
+  await page.getByLabel('Field', { exact: true }).fill('name');
+  await page.getByLabel('Value').fill('n12');
+  await page.keyboard.press('Enter');
+  await said.getByText('1 row', { exact: true }).waitFor({ state: 'attached' });
+  // A place in the list that is none any more leads to its beginning, and is no fault of a field.
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries?cursor=stale`);
+  await page.getByRole('alert').getByText('is there no more').waitFor();
+  assert.equal(await page.locator('[aria-invalid]').count(), 0);
+  await page.getByRole('link', { name: 'Begin again' }).click();
+  await page.getByRole('link', { name: 'Next page' }).waitFor();
+  check();
+  await context.close();
+});
+
+test('what an action did is said once', async () => {
+  const { context, page, check } = await newcomer(browser, 'once@example.org');
+  await page.goto(`${SITE_URL}/account`);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.equal(new URL(page.url()).search, '');
+  await page.reload();
+  assert.equal(await page.getByText('Saved.').count(), 0);
+  check();
+  await context.close();
+});
+
+test('the ways through the site are all in sight on the smallest phone', async () => {
+  const { context, page, app, check } = await newcomer(browser, 'small@example.org', { viewport: { width: 320, height: 700 } });
+  await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
+  for (const name of ['Site', 'App']) {
+    const nav = page.getByRole('navigation', { name, exact: true });
+    assert.equal(await nav.evaluate((it) => it.scrollWidth > it.clientWidth), false, name);
+    const right = await nav.getByRole('link').last().evaluate((it) => it.getBoundingClientRect().right);
+    assert.ok(right <= 320, `${name}: ${right}`);
+  }
+  const inks = await page.getByLabel('Sort by').evaluate((it) => [getComputedStyle(it, '::placeholder').color, getComputedStyle(document.querySelector('.crumb + .title .facts')).color]);
+  assert.equal(inks[0], inks[1], 'a placeholder is as dark as other soft text');
+  check();
+  await context.close();
+});
+
+test('the lines of a chart are told apart without colour, also in its legend', async () => {
+  const { context, page, check } = await newcomer(browser, 'chart@example.org');
+  await page.goto(`${SITE_URL}/usage`);
+  await page.locator('.u-legend .u-marker').nth(2).waitFor({ state: 'attached' });
+  const looks = await page.locator('.u-legend .u-marker').evaluateAll((all) => all.map((it) => getComputedStyle(it).borderBottomStyle));
+  assert.deepEqual(looks.slice(-3), ['solid', 'dashed', 'dotted']);
+  await page.locator('.u-legend .u-label').last().click({ force: true });
+  assert.equal(await page.locator('.u-legend .u-off').count(), 0);
+  check();
+  await context.close();
+});
+
 test('many collections take one line of a phone until they are asked for', async () => {
   const { context, page, key, app, check } = await newcomer(browser, 'many@example.org', { viewport: { width: 375, height: 700 } });
   const mine = ['owner'];

@@ -132,6 +132,8 @@ async fn the_form_of_an_app_works_without_its_script() {
     let path = "/ops/apps/acted-on";
     let page = Answer::of(server.ops(Method::GET, path)).await;
     assert!(page.text.contains(&format!("method=\"post\" action=\"{path}\"")), "{}", page.text);
+    // A page without a referrer would post its form with `Origin: null`, which is refused.
+    assert_eq!(page.header("referrer-policy"), "same-origin");
     let send = async |action: &str, reason: &str, origin: &str| {
         let asked = server.ops(Method::POST, path).header("origin", origin);
         Answer::of(asked.form(&[("action", action), ("reason", reason)])).await
@@ -140,7 +142,7 @@ async fn the_form_of_an_app_works_without_its_script() {
     let done = send("hibernate", "a drill", &own).await;
     assert_eq!((done.status, done.header("location")), (303, &*format!("{path}?done=hibernate")));
     let page = Answer::of(server.ops(Method::GET, done.header("location"))).await;
-    assert!(page.text.contains("<output>done: hibernate</output>"), "{}", page.text);
+    assert!(page.text.contains("<output id=\"said\">done: hibernate</output>"), "{}", page.text);
     let list = Answer::of(server.ops(Method::GET, "/ops/api/actions")).await.expect(200);
     assert_eq!(list["items"][0]["reason"], "a drill");
 
@@ -148,8 +150,10 @@ async fn the_form_of_an_app_works_without_its_script() {
     assert_eq!(refused.status, 409);
     assert!(refused.text.contains("neither quarantined"), "{}", refused.text);
     assert!(refused.text.contains("value=\"too &#60;early&#62;\""), "{}", refused.text);
-    assert_eq!(send("wake", " ", &own).await.status, 400);
+    let blank = send("wake", " ", &own).await;
+    assert_eq!(blank.status, 400);
+    assert!(blank.text.contains("aria-describedby=\"said\" aria-invalid=\"true\" autofocus"));
     send("wake", "x", "https://evil.example").await.error(ErrorCode::Forbidden);
     let odd = Answer::of(server.ops(Method::GET, &format!("{path}?done=%3Cb%3E"))).await;
-    assert!(odd.text.contains("<output></output>"), "{}", odd.text);
+    assert!(odd.text.contains("<output id=\"said\"></output>"), "{}", odd.text);
 }

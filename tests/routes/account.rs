@@ -69,6 +69,28 @@ async fn a_name_is_stored_resolved_and_cleared() {
 }
 
 #[tokio::test]
+async fn a_name_that_nobody_sees_is_no_name_of_anything() {
+    let server = TestServer::start().await;
+    let ada = server.human("ada@example.org").await;
+    for (method, path) in [
+        (Method::PATCH, "/v1/self/profile"),
+        (Method::POST, "/v1/orgs"),
+        (Method::POST, "/v1/register"),
+        (Method::POST, "/v1/device/code"),
+    ] {
+        for name in ["\u{200b}", "\u{3164} \u{2800}", "\u{ad}", "a\u{61c}b"] {
+            let body = json!({"name": name});
+            let error = tell(&server, &ada, method.clone(), path, body).await;
+            let error = error.error(ErrorCode::InvalidRequest);
+            assert!(
+                error["message"].as_str().unwrap().starts_with("`name` must"),
+                "{path} {error}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn consent_is_given_and_taken_back() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;

@@ -59,7 +59,8 @@ async fn sessions_end_one_by_one_or_all_at_once() {
     let here = server.human("ada@example.org").await;
     let there = server.human("ada@example.org").await;
     let page = server.see(&here, "/account").await;
-    page.says("This browser").says("Another browser");
+    page.says("This browser").says("Another browser, no. 2");
+    page.says("aria-label=\"Sign it out: browser no. 2\"");
     let session = page.between("name=\"session\" value=\"", "\"");
     let ended =
         server.submit(&here, "/account", &[("action", "end-session"), ("session", &session)]).await;

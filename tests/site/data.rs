@@ -264,7 +264,9 @@ async fn what_a_schema_refuses_is_said_beside_the_text() {
     let typed = "{\"name\": \"far too long\", \"n\": 1.5}";
     let refused = owned.submit("/data/entries/new", &[("data", typed)]).await;
     assert_eq!(refused.status, 422);
-    refused.says("/name").says("/n ").says("far too long");
+    refused.says("does not fit what its collection holds: “").says("“n” is not of type");
+    refused.says("“name” is longer than 5 characters");
+    refused.says("far too long").hides("/name");
     let huge = owned.submit("/data/entries/new", &[("data", &*"x".repeat(600 << 10))]).await;
     assert_eq!(huge.status, 413);
     huge.says("it holds 512 KiB at most").says("Nothing was saved").hides("524288");

@@ -16,8 +16,7 @@ async fn a_fresh_server_leads_from_nothing_to_a_running_app() {
     // The form of the welcome page, the mailbox, the confirmation: as the links lead.
     let fields = [("email", email), ("redirect_to", "/")];
     let sent = Answer::of(server.request(POST, "/sign-in").form(&fields)).await;
-    assert_eq!(sent.status, 200);
-    sent.says("/dev/mailbox");
+    server.get(sent.led_to()).await.says("/dev/mailbox");
     let mailbox = server.request(GET, &format!("/dev/mailbox?to={}", encoded(email)));
     let mailbox = Answer::of(mailbox.header("accept", "text/html")).await;
     let confirm = format!("href=\"{}/sign-in/confirm?token=", server.public_url());

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::GET;
-use crate::harness::{TestServer, apps::App};
+use crate::harness::{Answer, TestServer, apps::App};
 
 /// An account with an app.
 async fn with_app(server: &TestServer) -> (crate::harness::Human, App) {
@@ -46,7 +46,10 @@ async fn an_app_goes_to_the_trash_and_comes_back_or_is_destroyed() {
     assert_eq!(deleted.led_to(), "/trash?done=app-deleted#notice");
     let trash = server.see(&ada, deleted.led_to()).await;
     trash.says("calm-garden").says("The app is in the trash");
-    trash.says("<span>will be destroyed on <time");
+    trash.says("<span>will be destroyed on <time").says("aria-label=\"Destroy… calm-garden\"");
+    // Another site's link claims nothing.
+    let led = server.by(&ada, GET, deleted.led_to()).header("sec-fetch-site", "cross-site");
+    Answer::of(led).await.says("calm-garden").hides("The app is in the trash");
     server.see(&ada, "/").await.hides("calm-garden");
     let restored = server.submit(&ada, &page, &[("action", "restore")]).await;
     assert_eq!(restored.led_to(), format!("{page}?done=app-restored#notice"));

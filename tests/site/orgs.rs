@@ -63,6 +63,10 @@ async fn members_come_change_their_role_and_go() {
     let bob = server.human("bob@example.org").await;
     let org = found(&server, &ada).await;
     let id = join(&server, &ada, &org, "bob@example.org", "member").await;
+    // Whoever is about to lose their own rights is asked first; for others there is a choice.
+    let own = server.see(&ada, &org).await;
+    own.says("<summary>Be an admin no more…</summary>").hides("Role of ada");
+    own.says("Role of bob");
     let seen = server.see(&bob, &org).await;
     seen.says("You are a member").says("ada@example.org").hides("Add somebody").hides("remove-");
     seen.hides("id=\"apps\"").hides("value=\"leave\"");

@@ -102,7 +102,9 @@ async fn overview_and_reports_show_the_app() {
     let deleted = owned.see("").await;
     assert_eq!(deleted.status, 200);
     deleted.says("This app is in the trash").says("Restore it");
-    assert_eq!(owned.see("/data").await.status, 410);
+    let data = owned.see("/data").await;
+    assert_eq!(data.status, 410);
+    data.says("href=\"/trash\">Open the trash");
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ async fn members_come_get_a_role_and_go() {
     let added = owned.submit(page, &fields).await;
     assert_eq!(added.led_to(), owned.page("/sharing?done=member-added#notice"));
     let listed = owned.see(page).await;
-    listed.says("bob@example.org").says("member, Guest of honour").hides("member, guest");
+    listed.says("bob@example.org").says("Member, Guest of honour").hides("Member, guest");
     listed.says("aria-label=\"Set the role of bob\"");
     assert_eq!(owned.submit(page, &fields).await.status, 409);
     let members = owned.read("/members").await;

@@ -88,6 +88,14 @@ async fn the_way_back_outlives_a_mistyped_address() {
     let server = TestServer::start().await;
     let fields = [("email", "ada@exmaple.org"), ("redirect_to", "/device?user_code=X")];
     let sent = Answer::of(server.request(POST, "/sign-in").form(&fields)).await;
+    assert!(!sent.led_to().contains("exmaple"), "an address that a history or a log would keep");
+    // Loading the page anew sends nothing.
+    server.get(sent.led_to()).await.says("ada@exmaple.org");
+    let sent = server.get(sent.led_to()).await;
+    assert_eq!(server.mails("ada@exmaple.org").await.len(), 1);
+    // Who makes such an address up is led to the form.
+    let made_up = server.get("/sign-in/sent?to=x&redirect_to=/agents").await;
+    assert_eq!(made_up.led_to(), "/sign-in?redirect_to=%2Fagents");
     let again = sent.between("quiet\" href=\"", "\"");
     assert_eq!(again, "/sign-in?redirect_to=%2Fdevice%3Fuser%5Fcode%3DX");
     server.get(&again).await.says("value=\"/device?user_code=X\"");
@@ -108,13 +116,37 @@ async fn what_programs_add_to_a_mailed_address_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_browser_that_keeps_no_cookies_is_told_so_and_keeps_its_link() {
+    let server = TestServer::start().await;
+    let token = server.link_token("ada@example.org", None).await;
+    let confirm = server.get(&format!("/sign-in/confirm?token={token}")).await;
+    let probe = crate::harness::session_of(&confirm);
+    let path = format!("/v1/auth/verify?token={token}");
+    let press = || {
+        let request = server.request(GET, &path).header("accept", "text/html");
+        request.header("sec-fetch-site", "same-origin")
+    };
+    let told = Answer::of(press()).await;
+    assert_eq!(told.status, 401);
+    told.says("This browser keeps no cookies of this site").says("it was not used up");
+    assert!(!told.headers.contains_key("set-cookie"));
+    let signed_in = Answer::of(press().header("cookie", probe)).await;
+    assert_eq!((signed_in.status, signed_in.led_to()), (303, "/"));
+}
+
+#[tokio::test]
 async fn a_link_used_again_by_who_is_signed_in_leads_home() {
     let server = TestServer::start().await;
     let token = server.link_token("ada@example.org", None).await;
     let path = format!("/v1/auth/verify?token={token}");
     let cookie = crate::harness::session_of(&server.get(&path).await);
     let ada = Human { email: "ada@example.org".to_owned(), cookie };
-    assert_eq!(server.see(&ada, &path).await.led_to(), "/");
+    let confirm = path.replace("/v1/auth/verify", "/sign-in/confirm");
+    for again in [&path, &confirm] {
+        let home = server.see(&ada, again).await;
+        assert_eq!(home.led_to(), "/?done=link-over#notice");
+        server.see(&ada, home.led_to()).await.says("you are signed in without it");
+    }
     server.see(&ada, "/sign-in").await.says("You are signed in as <strong>ada@example.org");
     server.submit(&ada, "/sign-out", &[]).await;
     let refused = server.see(&ada, &path).await;

@@ -47,7 +47,9 @@ async fn versions_show_what_they_changed_and_expose() {
     // The report is about the rows that are there: an address that everybody may read.
     first.says("looks like an e-mail address").says("severity").hides(">Nothing.<");
     owned.see("/versions/1?against=2").await.says("From version 2 to version 1").says("removed");
-    assert_eq!(owned.see("/versions/7").await.status, 404);
+    let unknown = owned.see("/versions/7").await;
+    assert_eq!(unknown.status, 404);
+    unknown.says(&format!("href=\"{}\">Back to the app", owned.page("")));
     assert_eq!(owned.see("/versions/x").await.status, 404);
 }
 

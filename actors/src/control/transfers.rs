@@ -65,7 +65,10 @@ impl Control {
         let record = app.record();
         let owner = directory.human(record.owner)?;
         if owner.is_some_and(|owner| owner.proven_email() == Some(email.as_str())) {
-            return Err(Error::new(ErrorCode::Conflict, "`email` is the app's owner's already"));
+            return Err(Error::new(
+                ErrorCode::Conflict,
+                "`email` is the address of the app's owner",
+            ));
         }
         if self.pending_offer(app).await?.is_some() {
             return Err(already_offered());

@@ -106,7 +106,9 @@ impl From<Error> for Failed {
 async fn finish(state: &Shared, headers: &HeaderMap, query: Callback) -> Result<SignedIn, Failed> {
     let began_here = |came: &&String| idp_cookie::began_here(headers, came, state.is_https());
     let came = query.state.as_ref().filter(began_here);
-    let came = came.ok_or_else(|| refused("this sign-in did not begin in this browser"))?;
+    let came = came.ok_or_else(|| refused(
+        "this sign-in did not begin in this browser, or the browser keeps no cookies of this site",
+    ))?;
     let flow = state.rooms.directory.spend_idp(came).await?;
     let redirect_to = flow.redirect_to.clone();
     complete(state, query, flow).await.map_err(|error| Failed { error, redirect_to })

@@ -39,7 +39,8 @@ pub struct Verify {
 ///
 /// The link is spent by the first GET. HEAD and a browser's prefetch spend nothing, nor does a browser
 /// that another origin led here (`Sec-Fetch-Site`): nobody is to be signed in to an account that
-/// somebody else chose, so it is asked first.
+/// somebody else chose, so it is asked first. A browser that keeps no cookies of the site is told so, and
+/// spends nothing either.
 #[utoipa::path(
     get, path = "/v1/auth/verify", tag = "Sign-in", params(Verify),
     responses(
@@ -60,6 +61,9 @@ pub async fn verify(
     }
     if csrf::is_led_from_elsewhere(&headers) {
         return Ok(site::confirm::ask(&query.token)?);
+    }
+    if prefers(&headers, HTML) && session_cookie::is_not_kept(&headers) {
+        return Ok(site::sign_in::cookies_refused(&state, &headers)?);
     }
     let signed_in = match state.rooms.directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,

@@ -121,7 +121,7 @@ pub(super) async fn run(
 ) -> ApiResult<AppLine> {
     let reason = reason.trim().to_owned();
     if reason.is_empty() || reason.chars().count() > REASON_LEN_MAX {
-        let message = format!("reason: must have 1 to {REASON_LEN_MAX} characters");
+        let message = format!("the reason must have 1 to {REASON_LEN_MAX} characters");
         return Err(Error::invalid(message).into());
     }
     let (app, state) = (state.rooms.apps().find(id).await?, state.clone());

@@ -122,6 +122,7 @@ async fn show(state: &AppState, asked: ViewQuery, said: &Said) -> ApiResult<Resp
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, shell::REFERRER_POLICY),
         (header::X_FRAME_OPTIONS, "DENY"),
     ];
     for (name, value) in fixed {

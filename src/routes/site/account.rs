@@ -194,6 +194,8 @@ async fn view(
         apps_in_orgs(desk),
     )?;
     let frame = desk.frame(Section::Account).with(notice);
+    let mut sessions = sessions;
+    sessions.items.sort_by_key(|session| !session.current);
     let page = AccountPage {
         frame,
         profile,

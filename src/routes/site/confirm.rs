@@ -9,7 +9,12 @@ use rookery_domain::Result;
 use serde::Deserialize;
 
 use super::{frame, see_other, show, sign_in, visitor};
-use crate::{error::ApiResult, http::params::PageQuery, pages::site::ConfirmPage, state::AppState};
+use crate::{
+    error::ApiResult,
+    http::{params::PageQuery, session_cookie},
+    pages::site::ConfirmPage,
+    state::AppState,
+};
 
 /// What a mailed link brings.
 #[derive(Deserialize)]
@@ -27,11 +32,13 @@ pub async fn page(
     PageQuery(query): PageQuery<Confirm>,
 ) -> ApiResult<Response> {
     let Some(address) = state.rooms.directory.link_address(&query.token).await? else {
-        return Ok(sign_in::dead_link(&state, &headers)?);
+        return Ok(sign_in::link_refused(&state, &headers)?);
     };
     let shell = frame(&state, visitor(&state, &headers)?)?;
     let page = ConfirmPage { shell, token: query.token, address };
-    Ok(show(&state, StatusCode::OK, &page)?)
+    let mut response = show(&state, StatusCode::OK, &page)?;
+    session_cookie::probe(response.headers_mut());
+    Ok(response)
 }
 
 /// Leads to the page, for who has to be asked first.

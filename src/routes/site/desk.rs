@@ -53,6 +53,8 @@ struct ProblemPage {
     message: String,
     /// What the message means here, and what to do.
     advice: Option<&'static str>,
+    /// Where it goes on, and what that is called.
+    way_on: Option<(String, &'static str)>,
     request_id: String,
 }
 
@@ -119,6 +121,8 @@ impl Desk {
     pub fn frame(&self, section: Section) -> Frame {
         let pairs = url::form_urlencoded::parse(self.asked().as_bytes());
         let done = pairs.filter(|(name, _)| name == DONE).last();
+        // What a link of another site says was done was not.
+        let done = done.filter(|_| !csrf::is_led_from_elsewhere(&self.headers));
         let notice = done.and_then(|(_, code)| Notice::of_code(&code));
         Frame {
             files: addresses(),
@@ -229,6 +233,15 @@ impl Desk {
         self.problem(&failed).unwrap_or_else(|error| ApiError::from(error).into_response())
     }
 
+    /// Where one goes on from a problem: to the trash, or to the app that it is about.
+    fn way_on(&self, code: ErrorCode) -> Option<(String, &'static str)> {
+        match code {
+            ErrorCode::SoftDeleted => Some(("/trash".to_owned(), "Open the trash")),
+            ErrorCode::AppNotFound => None,
+            _ => app_of(self.uri.path()).map(|app| (app, "Back to the app")),
+        }
+    }
+
     fn problem(&self, failed: &ApiError) -> Result<Response> {
         let code = failed.error.code;
         let page = ProblemPage {
@@ -236,12 +249,19 @@ impl Desk {
             title: title(code),
             message: notice::sentence(&words::refusal(&failed.error)),
             advice: notice::advice(code),
+            way_on: self.way_on(code),
             request_id: self.request_id.clone(),
         };
         let mut response = self.page(error::status(code), &page)?;
         error::tell(failed, &mut response);
         Ok(response)
     }
+}
+
+/// The page of the app that a path of the site is about, if it is one below it.
+fn app_of(path: &str) -> Option<String> {
+    let (app, _) = path.strip_prefix("/apps/")?.split_once('/')?;
+    Some(format!("/apps/{app}"))
 }
 
 /// The heading of a problem.

@@ -49,6 +49,7 @@ const DONE: &[(&str, &str, &str)] = &[
     ("app-purged", TOP, "The app and all its data are destroyed."),
     ("app-woken", TOP, "The app is awake."),
     ("saved", TOP, "Saved."),
+    ("link-over", TOP, "That sign-in link no longer works, and you are signed in without it."),
     ("row-created", TOP, "The row is created."),
     ("row-deleted", TOP, "The row is in the trash."),
     ("row-restored", TOP, "The row is back."),

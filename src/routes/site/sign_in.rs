@@ -6,8 +6,15 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_actors::Directory;
 use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
+use url::form_urlencoded::Serializer;
 
-use super::{FORM_BYTES_MAX, form, frame, notice, see_other, show, visitor};
+use super::{
+    FORM_BYTES_MAX,
+    desk::DONE,
+    form, frame,
+    notice::{self, ANCHOR},
+    see_other, show, visitor,
+};
 use crate::{
     error::ApiResult,
     http::{client::RequestContext, params::PageQuery},
@@ -16,13 +23,28 @@ use crate::{
     state::{AppState, State as Shared},
 };
 
+/// Whose the sealed address of a page is.
+const SENT_TO: &str = "sign-in sent";
+
 /// What is said of a mailed link that is not good.
 const DEAD_LINK: &str = "This sign-in link no longer works: it was used, has expired, or never was. \
                          Ask for a new one here.";
 
+/// What is said to a browser that would forget at once that it is signed in.
+const NO_COOKIES: &str = "This browser keeps no cookies of this site, so nobody can stay signed in. \
+                          Allow them, then open the link in the mail again: it was not used up.";
+
 /// Where to go afterwards.
 #[derive(Deserialize)]
 pub struct SignIn {
+    redirect_to: Option<String>,
+}
+
+/// To whom a link was sent.
+#[derive(Deserialize)]
+pub struct Sent {
+    /// The address, sealed: no link of somebody else's says that a mail was sent, and no log holds it.
+    to: String,
     redirect_to: Option<String>,
 }
 
@@ -50,9 +72,7 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath> {
 
 /// Where signing in with the identity provider starts.
 fn idp_href(path: &ReturnPath) -> String {
-    let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("redirect_to", path.as_str())
-        .finish();
+    let query = Serializer::new(String::new()).append_pair("redirect_to", path.as_str()).finish();
     format!("/v1/auth/idp?{query}")
 }
 
@@ -96,7 +116,7 @@ pub async fn page(
     Ok(ask(&state, &headers, StatusCode::OK, String::new(), &path, None)?)
 }
 
-/// The form: the same answer for a known and an unknown address.
+/// The form: leads to the same page for a known and an unknown address.
 ///
 /// # Errors
 /// `payload_too_large`, `unavailable`.
@@ -129,10 +149,30 @@ pub async fn submit(
         }
         sent => sent?,
     }
+    // Seen anew, so that reloading the answer sends no second mail.
+    let query = Serializer::new(String::new())
+        .append_pair("to", &state.rooms.key.seal(SENT_TO, email.as_str(), &mut rand::rng()))
+        .append_pair("redirect_to", path.as_str())
+        .finish();
+    Ok(see_other(&format!("/sign-in/sent?{query}"))?)
+}
+
+/// Says that a link is on its way, to whom a form has sent one.
+///
+/// # Errors
+/// `invalid_request` for a return path that leads elsewhere.
+pub async fn sent(
+    State(state): State<AppState>,
+    PageQuery(query): PageQuery<Sent>,
+) -> ApiResult<Response> {
+    let path = return_path(query.redirect_to.as_deref())?;
+    let Some(email) = state.rooms.key.open(SENT_TO, &query.to) else {
+        return Ok(see_other(&address(&path))?);
+    };
     let page = SignInSentPage {
         shell: frame(&state, None)?,
         again: address(&path),
-        email: email.to_string(),
+        email,
         valid_minutes: u32::try_from(Directory::LINK_TTL_S / 60).unwrap_or_default(),
         dev_mailbox: state.mailer.readable_mailbox().is_some(),
         is_lost: !state.mailer.reaches_anybody(),
@@ -152,16 +192,16 @@ pub(in crate::routes) fn refused(
 }
 
 /// The page of a mailed link that is not good, where another one can be asked for. It is the same
-/// whether the link was used, has expired or never was.
-pub(super) fn dead_link(state: &Shared, headers: &HeaderMap) -> Result<Response> {
-    refused(state, headers, DEAD_LINK, &ReturnPath::default())
-}
-
-/// The same once such a link was followed. Whoever is signed in has come back to a page that it was
-/// used on.
+/// whether the link was used, has expired or never was. Whoever is signed in has come back to it, and
+/// needs no other.
 pub(in crate::routes) fn link_refused(state: &Shared, headers: &HeaderMap) -> Result<Response> {
     match visitor(state, headers)? {
-        Some(_) => see_other("/"),
-        None => dead_link(state, headers),
+        Some(_) => see_other(&format!("/?{DONE}=link-over#{ANCHOR}")),
+        None => refused(state, headers, DEAD_LINK, &ReturnPath::default()),
     }
+}
+
+/// The page for a browser that keeps no cookies.
+pub(in crate::routes) fn cookies_refused(state: &Shared, headers: &HeaderMap) -> Result<Response> {
+    refused(state, headers, NO_COOKIES, &ReturnPath::default())
 }

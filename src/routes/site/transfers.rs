@@ -64,9 +64,17 @@ struct ComesWith {
 }
 
 impl ComesWith {
-    /// Whether nobody but the owner has any right in the app.
-    const fn is_nothing(&self) -> bool {
-        self.members.0 == 0 && self.grant_links.0 == 0 && self.service_credentials.0 == 0
+    /// What there is of it, each with its number.
+    fn parts(&self) -> Vec<String> {
+        [
+            (self.members, "member", "members"),
+            (self.grant_links, "grant link", "grant links"),
+            (self.service_credentials, "service credential", "service credentials"),
+        ]
+        .into_iter()
+        .filter(|(count, ..)| count.0 > 0)
+        .map(|(count, one, several)| count.of(one, several))
+        .collect()
     }
 }
 

@@ -108,6 +108,8 @@ const FIELDS: &[(&str, &str)] = &[
     ("`confirm_email`", "This"),
     ("`domain`", "This"),
     ("`name`", "The name"),
+    ("`filter`", "The filter"),
+    ("`sort`", "The order"),
     ("`timezone`", "The timezone"),
     ("`max_age_days`", "The number of days"),
     ("`max_rows`", "The number of rows"),
@@ -183,7 +185,7 @@ pub fn refusal(error: &Error) -> String {
 /// What of a message that begins with a member of a body stands behind it as a sentence goes on; all else
 /// is a sentence of its own.
 const GOES_ON: &[&str] =
-    &["must", "is", "has", "needs", "names", "holds", "takes", "means", "does"];
+    &["must", "is", "has", "needs", "names", "holds", "takes", "means", "does", "nests"];
 
 /// A message that begins with a member of a body, as a sentence about what people know that as; `None`
 /// for one that does not, and for a member that no form has.

@@ -24,9 +24,10 @@ use crate::{
         app::place::{Place, Tab},
         desk::Desk,
         frame::Frame,
+        notice::Notice,
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
         see_other,
-        words::{self, At},
+        words::{self, At, Count},
     },
 };
 
@@ -50,6 +51,17 @@ impl Query {
     /// Whether all rows are asked for.
     fn is_empty(&self) -> bool {
         self.field.is_empty() && self.value.is_empty() && self.filter.is_empty()
+    }
+
+    /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
+    fn refusal(&self, error: &Error, page: &str) -> Notice {
+        if error.message.starts_with("query parameter cursor: ") {
+            let text = "This page of the list is there no more: the list has changed since.";
+            let link = Some((self.sorted(page, &self.sort), "Begin again".to_owned()));
+            return Notice { link, ..Notice::of_refusal(text.to_owned(), None) };
+        }
+        let field = if words::names(error, "sort") { "sort" } else { self.doubtful() };
+        refusal(error, "filter", &[field])
     }
 
     /// What a refusal is about that names no field.
@@ -165,6 +177,17 @@ struct DataPage {
     ops: &'static [(&'static str, &'static str)],
 }
 
+impl DataPage {
+    /// What of the rows is said to who hears the page, once they are others.
+    fn said(&self) -> String {
+        let rows = Count(self.lines.len() as u64).of("row", "rows");
+        match self.pager.turns() {
+            true => format!("{rows} on this page"),
+            false => rows,
+        }
+    }
+}
+
 /// The conditions that the form offers.
 const OPS: &[(&str, &str)] = &[
     ("eq", "is"),
@@ -222,16 +245,11 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         Err(failed) => return Err(failed),
     };
     let status = refused.as_ref().map_or(StatusCode::OK, |error| error::status(error.code));
-    let asked = refused.as_ref().map(|error| match words::names(error, "sort") {
-        true => "sort",
-        false => query.doubtful(),
-    });
-    let notice =
-        refused.as_ref().zip(asked).map(|(error, field)| refusal(error, "filter", &[field]));
+    let page = collection_page(&app, &collection);
+    let notice = refused.as_ref().map(|error| query.refusal(error, &page));
     let frame = frame.with(notice);
     let data: Vec<_> = rows.items.iter().map(Row::members).collect();
     let columns = columns(&data);
-    let page = collection_page(&app, &collection);
     let way = Way::from_here(desk, &app, &collection);
     let members = columns.iter().map(|name| Heading::of_member(&query, &page, name));
     let headings =

@@ -17,6 +17,7 @@ pub mod way;
 
 use rookery_actors::app::render::path_segment;
 use rookery_domain::Error;
+use serde_json::Value;
 
 use crate::routes::site::notice::Notice;
 
@@ -49,10 +50,24 @@ fn refusal(error: &Error, action: &str, fields: &[&'static str]) -> Notice {
     let mut notice = Notice::of_form(error, action, "", fields);
     let violations = error.details.as_deref().and_then(|details| details.get("violations"));
     let violations = violations.and_then(|list| list.as_array()).into_iter().flatten();
-    // The first one is in the message already.
-    for violation in violations.skip(1) {
-        let text = |name: &str| violation.get(name).and_then(|it| it.as_str()).unwrap_or_default();
-        notice.text.push_str(&format!(" {} {}.", text("path"), text("message")));
+    let faults: Vec<String> = violations.map(fault).collect();
+    if !faults.is_empty() {
+        notice.text =
+            format!("The row does not fit what its collection holds: {}.", faults.join("; "));
     }
     notice
+}
+
+/// One thing that a schema has against a row: which field, and what of it.
+fn fault(violation: &Value) -> String {
+    let text = |name: &str| violation.get(name).and_then(Value::as_str).unwrap_or_default();
+    let message = text("message");
+    match text("path").strip_prefix('/') {
+        // A JSON pointer (RFC 6901).
+        Some(path) => {
+            let field = path.replace("~1", "/").replace("~0", "~");
+            format!("“{field}” {}", message.strip_prefix("the value ").unwrap_or(message))
+        }
+        None => message.to_owned(),
+    }
 }

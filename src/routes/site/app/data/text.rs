@@ -102,10 +102,8 @@ fn cut(text: &str, max: usize) -> String {
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        let unseen = matches!(
-            character,
-            '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{feff}'
-        );
+        let unseen =
+            matches!(character, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{feff}');
         if unseen || turns_direction(character) {
             let _ = write!(shown, "\\u{:04x}", u32::from(character));
         } else {

@@ -20,6 +20,12 @@ pub struct Member {
 }
 
 impl Member {
+    /// What they are in the app, apart from a role of the manifest.
+    #[must_use]
+    pub fn standing(&self) -> &'static str {
+        if self.role == "owner" { "Owner" } else { "Member" }
+    }
+
     /// What to call them.
     #[must_use]
     pub fn label(&self) -> &str {
@@ -62,6 +68,19 @@ pub struct Grant {
     pub created_at: At,
     /// When it ends.
     pub expires_at: Option<At>,
+}
+
+impl Grant {
+    /// Whether it still lets somebody in, in words.
+    #[must_use]
+    pub fn says(&self) -> &str {
+        match &*self.state {
+            "active" => "In force",
+            "used_up" => "Used up",
+            "expired" => "Over",
+            other => other,
+        }
+    }
 }
 
 /// A preview link.
@@ -111,6 +130,17 @@ pub struct Rights {
 }
 
 impl Credential {
+    /// Whether it works, in words.
+    #[must_use]
+    pub fn says(&self) -> &str {
+        match &*self.status {
+            "active" => "In force",
+            "paused" => "Paused",
+            "revoked" => "Revoked",
+            other => other,
+        }
+    }
+
     /// What to call it: by the beginning of its token, where it has no name.
     #[must_use]
     pub fn label(&self) -> &str {
