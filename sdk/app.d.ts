@@ -1,4 +1,4 @@
-// Types of `window.app`, the SDK of an app's page (docs/SDK.md). An app's own file,
+// Types of `window.app`, the SDK of an app's page (/reference/sdk.md of the site). An app's own file,
 // GET /v1/apps/:id/types.d.ts, begins with these lines and then fills Collections, Events and Roles.
 
 declare namespace Rookery {

@@ -183,6 +183,8 @@ impl Envelope {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        // Below /v1 every answer has it; what an app's own origin refuses is not to be kept either.
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         *response.body_mut() = Body::from(body);
     }
 

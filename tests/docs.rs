@@ -2,7 +2,10 @@
 
 use reqwest::Method;
 use rookery::{openapi, router};
-use rookery_domain::ErrorCode;
+use rookery_domain::{
+    ErrorCode,
+    event::{AccessEvent, EventType},
+};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, TestServer};
@@ -246,13 +249,16 @@ async fn language_models_get_the_whole_api_in_short() {
     let answer = server.get("/reference/api.md").await;
     assert_eq!(answer.header("content-type"), "text/markdown; charset=utf-8");
     let text = &answer.text;
-    // Short is what it is for: much beyond 40 KB something has to be said more briefly.
-    assert!((10_000..44_000).contains(&text.len()), "{} bytes", text.len());
+    // Short is what it is for: much beyond 70 KB something has to be said more briefly.
+    assert!((10_000..72_000).contains(&text.len()), "{} bytes", text.len());
     for (path, operation) in operations(&document) {
         let heading = text.lines().any(|line| {
             line.strip_prefix("### ").and_then(|rest| rest.split(' ').nth(1)) == Some(path)
         });
         assert!(heading, "{path}");
+        let about = operation["description"].as_str().unwrap().rsplit_once("Who: ").unwrap().0;
+        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&about), "{path}: {about}");
         let summary = operation["summary"].as_str().unwrap_or_default().trim_end_matches('.');
         assert!(!summary.is_empty() && text.contains(summary), "{path}: {summary}");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -287,6 +293,38 @@ async fn language_models_get_the_whole_api_in_short() {
     for place in ["/llms.txt", "/docs"] {
         assert!(server.get(place).await.text.contains("/reference/api.md"), "{place}");
     }
+}
+
+#[tokio::test]
+async fn every_type_of_event_is_listed() {
+    let server = TestServer::start().await;
+    let document = server.get("/v1/openapi.json").await.expect(200);
+    let record = document["components"]["schemas"]["EventRecord"]["description"].as_str().unwrap();
+    let short = server.get("/reference/api.md").await.text;
+    let of_access = AccessEvent::ALL.iter().map(|event| event.as_str());
+    for name in EventType::NAMES.iter().copied().chain(of_access).chain(["event.<type>"]) {
+        let named = format!("`{name}`");
+        assert!(record.contains(&named) && short.contains(&named), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_needs_to_come_in_is_said_where_it_reads() {
+    let server = TestServer::start().await;
+    let short = server.get("/reference/api.md").await.text;
+    for named in ["service_participant", "/s/grant/", "/s/preview/", "/s/share/"] {
+        assert!(short.contains(&format!("`{named}`")), "{named}");
+    }
+    assert!(short.contains("/authorize?app=") && short.contains("`x-service-cli-version: 1.4.0`"));
+    // A path that nobody has leads to those that there are, and no document to one that is not served.
+    for path in ["/openapi.json", "/v1", "/reference", "/reference/api"] {
+        let hint = server.get(path).await.error(ErrorCode::NotFound)["hint"].to_string();
+        for document in ["/llms.txt", "/v1/openapi.json"] {
+            assert!(hint.contains(document), "{path}: {hint}");
+        }
+    }
+    let types = include_str!("../sdk/app.d.ts");
+    assert!(types.contains("/reference/sdk.md") && !types.contains("docs/SDK.md"));
 }
 
 /// The code between backquotes behind `mark` in a text, unwrapped.

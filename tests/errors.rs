@@ -86,7 +86,7 @@ async fn every_code_that_can_be_answered_is_answered_in_a_whole_envelope() {
     said.extend(provoked::of_limits().await);
     said.extend(provoked::of_probes().await);
     for (code, answer) in &said {
-        answer.error(*code);
+        answer.error_of_its_own(*code);
     }
     for code in ErrorCode::ALL {
         let answered = said.iter().any(|(said, _)| said == code);

@@ -156,6 +156,8 @@ fn bounds_are_those_of_the_rules() {
         ("LinkRequest.email", "maxLength", json!(email::ADDRESS_BYTES_MAX)),
         ("DeployBody.html", "minLength", json!(1)),
         ("DeployForm.html", "minLength", json!(1)),
+        ("RedeployBody.html", "minLength", json!(1)),
+        ("RedeployForm.html", "minLength", json!(1)),
     ] {
         let (schema, member) = path.split_once('.').expect("a member");
         let schema = &document["components"]["schemas"][schema]["properties"][member];
@@ -207,11 +209,19 @@ fn a_schema_takes_what_the_server_takes() {
         ("NewCredentialBody", credential(Value::Null, json!(["c"])), true),
         ("NewCredentialBody", credential(json!("following"), Value::Null), true),
         ("NewCredentialBody", credential(json!("following"), json!([])), true),
-        ("NewCredentialBody", credential(json!("explicit"), json!([])), false),
-        ("NewCredentialBody", credential(Value::Null, json!([])), false),
-        ("NewCredentialBody", credential(Value::Null, Value::Null), false),
+        ("ProfilePatch", json!({"name": ""}), true),
+        ("ProfilePatch", json!({"name": " "}), true),
+        ("ProfilePatch", json!({"name": " a "}), true),
+        ("ProfilePatch", json!({"name": null}), true),
+        ("ProfilePatch", json!({"name": "a\u{7}b"}), false),
+        ("DeployBody", json!({"html": "x", "slug": "abc", "input_data": {}}), true),
+        ("DeployBody", json!({"html": "x", "force": true}), false),
+        ("RedeployBody", json!({"html": "x", "force": true}), true),
+        ("RedeployBody", json!({"html": "x", "slug": "abc"}), false),
+        ("RedeployBody", json!({"html": "x", "input_data": {}}), false),
+        ("RedeployBody", json!({"html": "x", "org_id": null}), false),
     ];
-    let names = ["Register", "DeviceRequest", "Rename", "OrgNameBody", "ProfilePatch"];
+    let names = ["Register", "DeviceRequest", "Rename", "OrgNameBody"];
     for (schema, body, fits) in bodies.into_iter().chain(names.into_iter().flat_map(named)) {
         let mut whole = schemas[schema].clone();
         whole["components"] = json!({"schemas": schemas});
@@ -225,6 +235,39 @@ fn a_schema_takes_what_the_server_takes() {
             }
         }
     }
+}
+
+/// Generators of clients turn conditions among the members of an object into types of nothing.
+#[test]
+fn a_body_of_optional_members_is_one_plain_object() {
+    let document = document();
+    let credential = &document["components"]["schemas"]["NewCredentialBody"];
+    assert_eq!(credential["type"], "object");
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        assert!(credential[keyword].is_null(), "{credential}");
+    }
+}
+
+#[test]
+fn every_read_with_a_tag_lists_its_conditions() {
+    let document = document();
+    let mut seen = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (verb, operation) in item.as_object().expect("a path") {
+            let listed = operation["parameters"].as_array().into_iter().flatten();
+            let headers: Vec<_> = listed.filter(|one| one["in"] == "header").collect();
+            let of = |name: &str| headers.iter().find(|one| one["name"] == name);
+            let is_tagged = operation["responses"]["304"].is_object();
+            assert_eq!(of("If-None-Match").is_some(), is_tagged, "{verb} {path}");
+            if let Some(condition) = of("If-Match") {
+                assert_eq!(condition["schema"]["minLength"], 1, "{verb} {path}");
+                seen += 1;
+            } else {
+                assert!(!is_tagged, "{verb} {path}");
+            }
+        }
+    }
+    assert!(seen > 25, "only {seen} operations");
 }
 
 #[test]

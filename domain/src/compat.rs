@@ -18,6 +18,9 @@ use crate::{
     manifest::{Collection, Manifest, Permissions, SchemaSource, covers_host},
 };
 
+/// How many rows that fail a new schema are told of one by one.
+pub const EXAMPLES_MAX: usize = 5;
+
 /// Facts about live rows that the gate asks for.
 pub trait LiveRows {
     /// Live rows of a collection of the old manifest.
@@ -25,8 +28,28 @@ pub trait LiveRows {
     /// These, and those that an earlier deploy set aside: they come back under the lists that are in
     /// force then.
     fn kept(&self, collection: &str) -> u64;
-    /// How many of them do not validate against `schema`. Asked only when the schema changed.
-    fn failing(&self, collection: &str, schema: &SchemaSource) -> u64;
+    /// Those of them that do not validate against `schema`. Asked only when the schema changed.
+    fn failing(&self, collection: &str, schema: &SchemaSource) -> Failing;
+}
+
+/// Live rows that do not validate against a new schema.
+#[derive(Debug, Clone, Default)]
+pub struct Failing {
+    /// How many there are.
+    pub rows: u64,
+    /// Up to [`EXAMPLES_MAX`] of them.
+    pub examples: Vec<Example>,
+}
+
+/// A row that fails its new schema, and the first reason why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    /// The row's key.
+    pub key: Box<str>,
+    /// JSON pointer into its data; empty for the data itself.
+    pub path: String,
+    /// What is wrong there. It quotes nothing of the data.
+    pub message: String,
 }
 
 /// One reason why a redeploy needs `force`.
@@ -44,6 +67,9 @@ pub struct Break {
     /// Rows that it concerns: the live ones of the collection, or those that fail its new schema. What
     /// is disclosed includes the rows that are set aside.
     pub rows_affected: u64,
+    /// Some of those that fail a new schema.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
 }
 
 /// The kinds of break.
@@ -75,6 +101,7 @@ pub fn breaks(old: &Manifest, new: &Manifest, rows: &impl LiveRows) -> Vec<Break
                 path: format!("/collections/{name}"),
                 message: format!("collection {name:?} is removed"),
                 rows_affected: rows.count(name),
+                examples: Vec::new(),
             }),
             Some(after) => collection(before, after, rows, &mut breaks),
         }
@@ -122,14 +149,16 @@ fn collection(
         path: format!("/collections/{name}/{member}"),
         message,
         rows_affected,
+        examples: Vec::new(),
     };
     if let Some(schema) = &after.schema
         && before.schema.as_ref().is_none_or(|old| old.hash != schema.hash)
     {
         let failing = rows.failing(name, schema);
-        if failing > 0 {
-            let message = format!("{failing} live rows of {name:?} fail its new schema");
-            breaks.push(found(BreakKind::SchemaTightened, "schema", message, failing));
+        if failing.rows > 0 {
+            let message = format!("{} live rows of {name:?} fail its new schema", failing.rows);
+            let found = found(BreakKind::SchemaTightened, "schema", message, failing.rows);
+            breaks.push(Break { examples: failing.examples, ..found });
         }
     }
     if after.append_only && !before.append_only {
@@ -201,6 +230,7 @@ fn whole_app(old: &Manifest, new: &Manifest, breaks: &mut Vec<Break>) {
             path,
             message,
             rows_affected: 0,
+            examples: Vec::new(),
         });
     };
     for (index, capability) in new.capabilities.iter().enumerate() {

@@ -34,52 +34,88 @@ pub enum EventType {
     AppWoken,
     /// A custom event the manifest declares, by its declared name.
     Custom(Box<str>),
-    /// `member.*` and `grant.*`, by full name.
+    /// `member.*` and `grant.*`, by full name: one of [`AccessEvent`].
     Access(Box<str>),
 }
 
-impl EventType {
-    /// The name on the wire and in storage.
-    #[must_use]
-    pub fn name(&self) -> std::borrow::Cow<'static, str> {
-        match self {
-            Self::RowCreated => "row.created".into(),
-            Self::RowUpdated => "row.updated".into(),
-            Self::RowDeleted => "row.deleted".into(),
-            Self::RowRestored => "row.restored".into(),
-            Self::RowPurged => "row.purged".into(),
-            Self::RowHidden => "row.hidden".into(),
-            Self::AppDeployed => "app.deployed".into(),
-            Self::AppUpdated => "app.updated".into(),
-            Self::AppDeleted => "app.deleted".into(),
-            Self::AppRestored => "app.restored".into(),
-            Self::AppWoken => "app.woken".into(),
-            Self::Custom(name) => format!("event.{name}").into(),
-            Self::Access(name) => name.to_string().into(),
-        }
-    }
+/// Gives each type of event but the families the name on the wire and in storage.
+macro_rules! names {
+    ($($kind:ident = $name:literal;)*) => {
+        impl EventType {
+            /// The names of the types that the rules themselves have, families left out.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-    /// The type with this stored name, if it is one.
+            /// The name on the wire and in storage.
+            #[must_use]
+            pub fn name(&self) -> std::borrow::Cow<'static, str> {
+                match self {
+                    $(Self::$kind => $name.into(),)*
+                    Self::Custom(name) => format!("event.{name}").into(),
+                    Self::Access(name) => name.to_string().into(),
+                }
+            }
+
+            /// The type with this stored name, if it is one.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                Some(match name {
+                    $($name => Self::$kind,)*
+                    _ => match name.split_once('.') {
+                        Some(("event", rest)) => Self::Custom(rest.into()),
+                        Some(("member" | "grant", _)) => Self::Access(name.into()),
+                        _ => return None,
+                    },
+                })
+            }
+        }
+    };
+}
+
+names! {
+    RowCreated = "row.created";
+    RowUpdated = "row.updated";
+    RowDeleted = "row.deleted";
+    RowRestored = "row.restored";
+    RowPurged = "row.purged";
+    RowHidden = "row.hidden";
+    AppDeployed = "app.deployed";
+    AppUpdated = "app.updated";
+    AppDeleted = "app.deleted";
+    AppRestored = "app.restored";
+    AppWoken = "app.woken";
+}
+
+/// What happens to members and grant links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessEvent {
+    /// Somebody became a member.
+    MemberAdded,
+    /// A member's role changed.
+    MemberUpdated,
+    /// Somebody is no member any more.
+    MemberRemoved,
+    /// A grant link was made.
+    GrantCreated,
+    /// Somebody came in by one.
+    GrantRedeemed,
+    /// One was revoked.
+    GrantRevoked,
+}
+
+crate::all::all_of!(AccessEvent: MemberAdded MemberUpdated MemberRemoved GrantCreated GrantRedeemed GrantRevoked);
+
+impl AccessEvent {
+    /// The name of its type.
     #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "row.created" => Self::RowCreated,
-            "row.updated" => Self::RowUpdated,
-            "row.deleted" => Self::RowDeleted,
-            "row.restored" => Self::RowRestored,
-            "row.purged" => Self::RowPurged,
-            "row.hidden" => Self::RowHidden,
-            "app.deployed" => Self::AppDeployed,
-            "app.updated" => Self::AppUpdated,
-            "app.deleted" => Self::AppDeleted,
-            "app.restored" => Self::AppRestored,
-            "app.woken" => Self::AppWoken,
-            _ => match name.split_once('.') {
-                Some(("event", rest)) => Self::Custom(rest.into()),
-                Some(("member" | "grant", _)) => Self::Access(name.into()),
-                _ => return None,
-            },
-        })
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MemberAdded => "member.added",
+            Self::MemberUpdated => "member.updated",
+            Self::MemberRemoved => "member.removed",
+            Self::GrantCreated => "grant.created",
+            Self::GrantRedeemed => "grant.redeemed",
+            Self::GrantRevoked => "grant.revoked",
+        }
     }
 }
 

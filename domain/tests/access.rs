@@ -207,6 +207,7 @@ fn a_refusal_names_the_subjects_consulted() {
         let error = error.expect_err("refused");
         assert_eq!(error.code, code);
         assert_eq!(error.required.as_deref().expect("required"), required);
+        assert_eq!(error.message.contains("is empty"), required.is_empty());
     }
     assert_eq!(code(access.trash()), ErrorCode::Forbidden);
     assert_eq!(code(access.purge(foreign)), ErrorCode::PurgeForbidden);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rookery_domain::{
     ErrorCode,
     access::Subject,
-    compat::{self, BreakKind, LiveRows, is_implied},
+    compat::{self, BreakKind, Example, Failing, LiveRows, is_implied},
     manifest::{Manifest, SchemaSource},
     schema::CompiledSchema,
 };
@@ -32,11 +32,19 @@ impl LiveRows for Rows {
         self.count(collection) + self.set_aside
     }
 
-    fn failing(&self, collection: &str, schema: &SchemaSource) -> u64 {
+    fn failing(&self, collection: &str, schema: &SchemaSource) -> Failing {
         self.asked.set(self.asked.get() + 1);
         let schema = CompiledSchema::compile(schema).expect("an admitted schema");
         let rows = self.data.get(collection).into_iter().flatten();
-        rows.filter(|row| schema.validate(row).is_err()).count() as u64
+        let reasons =
+            rows.enumerate().filter_map(|(at, row)| Some((at, schema.validate(row).err()?)));
+        let examples = reasons.map(|(at, reasons)| Example {
+            key: format!("note-{at}").into(),
+            path: reasons[0].path.clone(),
+            message: reasons[0].message.clone(),
+        });
+        let examples: Vec<_> = examples.collect();
+        Failing { rows: examples.len() as u64, examples }
     }
 }
 
@@ -100,6 +108,11 @@ fn a_schema_is_tightened_when_live_rows_fail_it() {
     assert_eq!(max_length(2), one(BreakKind::SchemaTightened, path, 1));
     assert_eq!(max_length(1), one(BreakKind::SchemaTightened, path, 2));
     assert_eq!(max_length(9), []);
+    let mut short = base();
+    short["$defs"]["Note"]["properties"]["text"]["maxLength"] = json!(2);
+    let found = compat::breaks(&admitted(&base()), &admitted(&short), &three_notes());
+    let [Example { key, path: at, .. }] = &found[0].examples[..] else { panic!("{found:?}") };
+    assert_eq!((&**key, &**at), ("note-2", "/text"));
     let closed = breaks(|m| m["$defs"]["Note"]["additionalProperties"] = json!(false));
     assert_eq!(closed, one(BreakKind::SchemaTightened, path, 1));
     // Narrower, but every live row fits.

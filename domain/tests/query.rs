@@ -98,6 +98,9 @@ fn a_bad_filter_is_told_what_is_wrong_with_it() {
         ("[]".to_owned(), "expected an object"),
         (r#"{"a":1,"a":2}"#.to_owned(), "occurs twice"),
         (r#"{"n":{"gtee":3}}"#.to_owned(), "`n`: unknown operator `gtee`"),
+        (r#"{"$or":[]}"#.to_owned(), "`$or` is written `or`"),
+        (r#"{"$not":{"n":3}}"#.to_owned(), "`$not` is written `not`"),
+        (r#"{"n":{"$gt":3}}"#.to_owned(), "`$gt` is written `gt`"),
         (r#"{"n":{}}"#.to_owned(), "`n`: expected a value or an operator"),
         (r#"{"n":[1]}"#.to_owned(), "`n`: use `in`"),
         (r#"{"n":{"in":3}}"#.to_owned(), "`in` takes an array"),
@@ -153,6 +156,39 @@ fn mixed_values_have_one_order_and_ties_go_by_key() {
     assert_eq!(sorted("", &rows), "Aabcdefgh");
     let nested = [("a", json!({"o": {"n": 2}})), ("b", json!({"o": {"n": 1}}))];
     assert_eq!(sorted("o.n", &nested), "ba");
+}
+
+#[test]
+fn a_sort_that_is_spelt_as_elsewhere_is_told_how_it_is_here() {
+    let of = |schema: Value| {
+        let mut manifest = json!({"collections": {"c": crate::manifest::collection("schema",
+            json!({"$ref": "#/$defs/Row"}))}});
+        manifest["$defs"] = json!({"Row": schema});
+        crate::manifest::admitted(&manifest).collections["c"].clone()
+    };
+    let plain = of(json!({"properties": {"n": {"type": "number"}}}));
+    for (sort, meant) in [
+        ("n desc", "n"),
+        ("-n ASC", "n"),
+        ("+n", "n"),
+        (" n", "n"),
+        ("--n", "n"),
+        ("n-", "n"),
+        ("key,a.b desc", "a.b"),
+    ] {
+        let query = RowQuery::parse(None, Some(sort)).expect(sort);
+        let error = query.check_sort(&plain).expect_err(sort);
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
+        let right = format!("write `{meant}` to ascend, `-{meant}` to descend");
+        assert!(error.message.ends_with(&right), "{sort}: {}", error.message);
+    }
+    let odd = of(json!({"properties": {"n desc": true}}));
+    for (sort, collection) in
+        [("n desc", &odd), ("-n,key", &plain), ("a b", &plain), ("description", &plain)]
+    {
+        let query = RowQuery::parse(None, Some(sort)).expect(sort);
+        assert_eq!(query.check_sort(collection), Ok(()), "{sort}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The API in one short Markdown document, for whoever reads it with a language model: each
-//! operation with who may ask, what it takes and what it answers, then the types and the conventions.
-//! It is written straight from the OpenAPI document, of which nothing is copied.
+//! operation with who may ask, what is to be known of it, what it takes and what it answers, then the
+//! types and the conventions. It is written straight from the OpenAPI document, of which nothing is copied.
 
 use std::{
     collections::BTreeSet,
@@ -68,10 +68,14 @@ impl<'a> Compact<'a> {
 
     fn operation(&mut self, method: &str, path: &str, operation: &'a Operation) {
         let description = operation.description.as_deref().unwrap_or_default();
-        let who = description.rsplit_once(WHO).map_or("", |(_, who)| who.trim());
+        let (about, who) = description.rsplit_once(WHO).unwrap_or((description, ""));
+        let who = who.trim();
         let summary = operation.summary.as_deref().unwrap_or_default();
         let stop = if summary.ends_with(['.', '?']) { "" } else { "." };
         self.line(format_args!("\n### {method} {path}\n{summary}{stop} For: {who}"));
+        if !about.trim().is_empty() {
+            self.line(on_one_line(about));
+        }
         for (place, name) in [(ParameterIn::Query, "query"), (ParameterIn::Header, "headers")] {
             let parameters = operation.parameters.iter().flatten();
             let parameters = parameters.filter_map(|parameter| match parameter {
@@ -150,7 +154,8 @@ impl<'a> Compact<'a> {
             let schemas = document.components.iter().map(|components| &components.schemas);
             let schema = schemas.filter_map(|schemas| schemas.get(name)).next();
             let shape = schema.map(|schema| self.ty(schema)).unwrap_or_default();
-            self.line(format_args!("- `{name}` = `{shape}`"));
+            let about = schema.map(further).unwrap_or_default();
+            self.line(format_args!("- `{name}` = `{shape}`{about}"));
         }
     }
 
@@ -247,6 +252,18 @@ impl<'a> Compact<'a> {
             SchemaType::AnyValue => "any".to_owned(),
         }
     }
+}
+
+/// A description as one line: what its paragraphs say goes on.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the description of a type says beyond its first paragraph, which the name says too.
+fn further(schema: &RefOr<Schema>) -> String {
+    let RefOr::T(Schema::Object(object)) = schema else { return String::new() };
+    let text = object.description.as_deref().and_then(|text| text.split_once("\n\n"));
+    text.map_or_else(String::new, |(_, more)| format!(". {}", on_one_line(more)))
 }
 
 /// Whether a member is there for those who have used it before.

@@ -1,10 +1,10 @@
-//! The headers of answers. What carries which follows from what an operation is: whether it may answer
+//! The headers of answers, and the conditions of requests. What carries which follows from what an operation is: whether it may answer
 //! 304, makes a row, takes `Idempotency-Key`, or fails with what is worth another try.
 
 use rookery_domain::ErrorCode;
 use utoipa::openapi::{
     ComponentsBuilder, Content, Header, HeaderBuilder, ObjectBuilder, Ref, RefOr, Response, Type,
-    path::{Operation, ParameterIn},
+    path::{Operation, ParameterBuilder, ParameterIn},
 };
 
 const REQUEST_ID: &str = "X-Request-Id";
@@ -14,6 +14,8 @@ const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
 const ETAG: &str = "ETag";
 const LOCATION: &str = "Location";
 const REPLAYED: &str = "Idempotent-Replayed";
+const IF_MATCH: &str = "If-Match";
+const IF_NONE_MATCH: &str = "If-None-Match";
 const ROW_EXISTED: &str = "Row-Existed";
 /// The schema of one row, whose answer has an entity tag.
 const ROW: &str = "RowRecord";
@@ -33,7 +35,14 @@ pub(super) fn api_components(components: ComponentsBuilder) -> ComponentsBuilder
     let text = |what| header(Type::String, what);
     components
         .header(ETAG, text("The entity tag; a row's tells its version and when it was written."))
-        .header(LOCATION, text("Where what was made is, or where to go on."))
+        .header(
+            LOCATION,
+            text(
+                "Where what was made is, or where to go on. An address that takes no `GET` \
+                 (`method_not_allowed`) is that of its other verbs: a list, or the answer itself, \
+                 tells what is there.",
+            ),
+        )
         .header(REPLAYED, text("`true` on an answer that was given before."))
         .header(ROW_EXISTED, text("`true` where the key was taken: the row that was there."))
 }
@@ -55,8 +64,39 @@ pub(super) fn of_errors(codes: &[ErrorCode]) -> Vec<&'static str> {
     names
 }
 
-/// Says on the answers of an operation what each carries.
+/// The conditions of a read that has an entity tag, and what they hold.
+const CONDITIONS: [(&str, &str); 2] = [
+    (IF_NONE_MATCH, "An `ETag` that you have: 304 where it is still that."),
+    (IF_MATCH, "An `ETag` that you have: `conflict` where it is another by now."),
+];
+
+/// Adds the conditions that every read with an entity tag honours. `If-Match` is never empty.
+fn add_conditions(operation: &mut Operation) {
+    let parameters = operation.parameters.get_or_insert_default();
+    if operation.responses.responses.contains_key("304") {
+        parameters.extend(CONDITIONS.map(|(name, what)| {
+            let parameter = ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Header)
+                .description(Some(what))
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+            parameter.build().into()
+        }));
+    }
+    for parameter in parameters {
+        if let RefOr::T(parameter) = parameter
+            && parameter.parameter_in == ParameterIn::Header
+            && parameter.name == IF_MATCH
+        {
+            let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+            parameter.schema = Some(text.into());
+        }
+    }
+}
+
+/// Says on the answers of an operation what each carries, and which conditions it takes.
 pub(super) fn complete(operation: &mut Operation) {
+    add_conditions(operation);
     let replays = operation.parameters.iter().flatten().any(|parameter| {
         matches!(parameter, RefOr::T(one)
             if one.parameter_in == ParameterIn::Header && one.name == "Idempotency-Key")

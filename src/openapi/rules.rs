@@ -19,26 +19,31 @@ const PATTERNS: &[(&str, &str, &str)] = &[
     ("DeviceRequest", "name", agent_name::PATTERN),
     ("Rename", "name", agent_name::PATTERN),
     ("OrgNameBody", "name", agent_name::PATTERN),
-    ("ProfilePatch", "name", agent_name::PATTERN),
     ("NewCredentialBody", "name", credentials::NAME_PATTERN),
 ];
+
+/// Schema, member, and the pattern that its text has to match unless it is blank, which clears it.
+const CLEARED_BY_BLANK: &[(&str, &str, &str)] = &[("ProfilePatch", "name", agent_name::PATTERN)];
 
 /// Writes the rules into the schemas.
 pub(crate) fn write(document: &mut OpenApi) {
     for (schema, one, other) in EXCLUSIVE {
         rule(document, schema, "not", json!({"required": [one, other]}));
     }
-    let following = json!({"required": ["mode"], "properties": {"mode": {"const": "following"}}});
-    let named =
-        json!({"required": ["collections"], "properties": {"collections": {"minItems": 1}}});
-    rule(document, "NewCredentialBody", "anyOf", json!([following, named]));
     for (schema, member, pattern) in PATTERNS {
-        let object = object(document, schema);
-        if let Some(RefOr::T(Schema::Object(text))) =
-            object.and_then(|object| object.properties.get_mut(*member))
-        {
-            text.pattern = Some((*pattern).to_owned());
-        }
+        set_pattern(document, schema, member, (*pattern).to_owned());
+    }
+    for (schema, member, pattern) in CLEARED_BY_BLANK {
+        set_pattern(document, schema, member, format!("^\\s*$|{pattern}"));
+    }
+}
+
+fn set_pattern(document: &mut OpenApi, schema: &str, member: &str, pattern: String) {
+    let object = object(document, schema);
+    if let Some(RefOr::T(Schema::Object(text))) =
+        object.and_then(|object| object.properties.get_mut(member))
+    {
+        text.pattern = Some(pattern);
     }
 }
 

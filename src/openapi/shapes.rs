@@ -87,6 +87,19 @@ pub(crate) struct BreakRecord {
     message: String,
     /// Live rows that it concerns: those of the collection, or those that fail its new schema.
     rows_affected: u64,
+    /// Some of those that fail a new schema, up to five.
+    examples: Option<Vec<UnfitRowRecord>>,
+}
+
+/// A row that fails a new schema, and the first reason why.
+#[derive(ToSchema)]
+pub(crate) struct UnfitRowRecord {
+    /// The row's key.
+    key: String,
+    /// JSON pointer into its data; empty for the data itself.
+    path: String,
+    /// What is wrong there.
+    message: String,
 }
 
 /// One operation on one collection that is open to strangers.

@@ -66,7 +66,7 @@ test('its owner signs in, its page knows them, and other pages learn nothing', a
   const read = (credentials) => other.evaluate(([url, how]) => fetch(url, { credentials: how })
     .then((answer) => answer.text(), () => 'refused'), [APP_URL, credentials]);
   assert.equal(await read('include'), 'refused');
-  assert.match(await read('omit'), /This app is private/);
+  assert.match(await read('omit'), /"this app is private"/);
   const [opened] = await Promise.all([context.waitForEvent('page'), other.evaluate((url) => {
     window.beside = window.open(url);
   }, APP_URL)]);

@@ -29,7 +29,8 @@ async fn a_token_is_redeemed_once_for_a_session_of_the_owner() {
     let participant = text(&session, "token");
     site.row("safe", "k").await;
     site.see(&participant, "/s/collections/safe/k").await.expect(200);
-    redeem(&site, &token).await.error(ErrorCode::GrantInvalid);
+    let spent = redeem(&site, &token).await.error_of_its_own(ErrorCode::GrantInvalid);
+    assert!(spent["hint"].to_string().contains("test-session-tokens"), "{spent}");
     site.see(&participant, "/s/session").await.expect(200);
 }
 
@@ -38,14 +39,14 @@ async fn a_token_ends_after_ten_minutes_and_is_of_one_app() {
     let world = World::start().await;
     let (site, other) = (world.site("private").await, world.site("private").await);
     let (late, foreign) = (mint(&site).await, mint(&site).await);
-    redeem(&other, &foreign).await.error(ErrorCode::GrantInvalid);
+    redeem(&other, &foreign).await.error_of_its_own(ErrorCode::GrantInvalid);
     // It was not spent there.
     redeem(&site, &foreign).await.expect(201);
     world.pass_seconds(600);
-    redeem(&site, &late).await.error(ErrorCode::GrantInvalid);
+    redeem(&site, &late).await.error_of_its_own(ErrorCode::GrantInvalid);
     let forged = forged(&late);
     for wrong in ["nonsense", &forged, &world.agent.key] {
-        redeem(&site, wrong).await.error(ErrorCode::GrantInvalid);
+        redeem(&site, wrong).await.error_of_its_own(ErrorCode::GrantInvalid);
     }
 }
 
@@ -101,7 +102,7 @@ async fn what_an_agent_made_is_good_while_its_key_is() {
     order(&world, "pause").await;
     site.see(&agents, "/s/collections/safe").await.error(ErrorCode::ParticipantTokenInvalid);
     assert_eq!(answers(&humans).await, 200);
-    redeem(&site, &waiting).await.error(ErrorCode::GrantInvalid);
+    redeem(&site, &waiting).await.error_of_its_own(ErrorCode::GrantInvalid);
     order(&world, "resume").await;
     assert_eq!(answers(&agents).await, 200);
     redeem(&site, &waiting).await.expect(201);
@@ -115,7 +116,7 @@ async fn what_an_agent_made_is_good_while_its_key_is() {
     };
     let (poll, ()) = tokio::join!(site.see(&agents, &wait), revoked);
     poll.error(ErrorCode::ParticipantTokenInvalid);
-    redeem(&site, &later).await.error(ErrorCode::GrantInvalid);
+    redeem(&site, &later).await.error_of_its_own(ErrorCode::GrantInvalid);
     assert_eq!(answers(&agents).await, 401);
     assert_eq!(answers(&humans).await, 200);
 }

@@ -126,10 +126,9 @@ async fn a_path_of_the_apps_own_router_is_its_document_and_a_missing_file_is_not
     // What has an address of its own is not chosen.
     assert_eq!(site.get("/css/site.css").await.headers.get_all("vary").iter().count(), 1);
     for missing in ["/items/7", "/nothing.css", "/../etc/passwd", "/css%2Fsite.css", "/%00"] {
-        let answer = site.get(missing).await;
-        assert_eq!(answer.status, 404, "{missing}");
-        assert!(answer.text.contains("Nothing is here"), "{missing}");
+        site.get(missing).await.error_of_its_own(ErrorCode::NotFound);
     }
+    assert!(site.open("/nothing.css", "").await.text.contains("Nothing is here"));
     // Browsers ask for it by themselves.
     let icon = site.get("/favicon.ico").await;
     assert_eq!((icon.status, &*icon.text), (204, ""));
@@ -166,6 +165,29 @@ async fn no_app_a_deleted_one_and_a_closed_one_say_so() {
     assert!(page.text.contains("closed"));
     let session = site.by(&guest, Method::GET, "/s/session");
     Answer::of(session).await.error(ErrorCode::AppClosed);
+}
+
+#[tokio::test]
+async fn a_program_is_told_in_the_envelope_why_it_gets_no_page() {
+    let world = World::start().await;
+    let site = with_assets(&world).await;
+    let nowhere = Site { server: &world.server, app: site.app.clone(), slug: "no-such".into() };
+    nowhere.get("/").await.error(ErrorCode::AppNotFound);
+    // A file that a page misses is no page either.
+    let image = site.request(Method::GET, "/nope.png").header("accept", "text/html");
+    let image = Answer::of(image.header("sec-fetch-mode", "no-cors")).await;
+    image.error_of_its_own(ErrorCode::NotFound);
+    assert!(image.headers.get_all("vary").iter().any(|names| *names == "accept, sec-fetch-mode"));
+    assert_eq!(image.header("cache-control"), "no-store");
+    let token = site.set_visibility(Visibility::Link).await.expect("a token");
+    site.get("/").await.error(ErrorCode::Unauthorized);
+    let dead = site.get(&format!("/s/share/{}x", &token[..12])).await;
+    let hint = dead.error_of_its_own(ErrorCode::Unauthorized)["hint"].to_string();
+    assert!(hint.contains("share_url") && !hint.contains("Bearer"), "{hint}");
+    site.set_visibility(Visibility::Private).await;
+    site.get("/css/site.css").await.error(ErrorCode::Unauthorized);
+    site.as_owner(AppOp::Delete).await;
+    site.get("/").await.error(ErrorCode::SoftDeleted);
 }
 
 #[tokio::test]

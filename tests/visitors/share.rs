@@ -31,7 +31,7 @@ async fn the_link_in_force_lets_in_and_any_other_does_not() {
     let forged = forged(&token);
     for wrong in ["nonsense", forged.as_str(), &token[..12]] {
         let refused = site.get(&format!("/s/share/{wrong}")).await;
-        refused.error(ErrorCode::Unauthorized);
+        refused.error_of_its_own(ErrorCode::Unauthorized);
         assert!(!refused.headers.contains_key("set-cookie"));
         let page = site.open(&format!("/s/share/{wrong}"), "").await;
         assert_eq!(page.status, 401);
@@ -55,7 +55,7 @@ async fn leaving_link_and_coming_back_ends_the_link_and_every_visit_by_it() {
 
     let new = site.set_visibility(Visibility::Link).await.expect("a token");
     assert_ne!(old, new);
-    site.get(&format!("/s/share/{old}")).await.error(ErrorCode::Unauthorized);
+    site.get(&format!("/s/share/{old}")).await.error_of_its_own(ErrorCode::Unauthorized);
     let stale = site.get_with("/s/session", &cookie).await;
     stale.error(ErrorCode::ParticipantTokenInvalid);
     assert_eq!(site.open("/", &cookie).await.status, 401);

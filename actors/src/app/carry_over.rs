@@ -7,7 +7,11 @@ use std::{
 };
 
 use rookery_domain::{
-    Error, ErrorCode, Result, manifest::SchemaSource, row::Row, schema::CompiledSchema,
+    Error, ErrorCode, Result,
+    compat::{EXAMPLES_MAX, Example, Failing},
+    manifest::{CrowdedOut, SchemaSource},
+    row::Row,
+    schema::{CompiledSchema, SchemaViolation},
 };
 use serde_json::{Value, json};
 
@@ -32,11 +36,35 @@ pub(super) struct CarriedOver {
     pub(super) reattach: Vec<(Arc<str>, Arc<Row>)>,
     /// Rows that fit and stay detached, because others hold their unique values: how many, by
     /// collection.
-    pub(super) crowded_out: BTreeMap<Arc<str>, u64>,
+    pub(super) crowded_out: BTreeMap<Arc<str>, CrowdedOut>,
 }
 
 /// For each collection whose schema changes, the rows that do not fit the new one.
-pub(super) type UnfitRows = BTreeMap<Arc<str>, HashSet<Digest>>;
+pub(super) type UnfitRows = BTreeMap<Arc<str>, Unfit>;
+
+/// The rows of a collection that do not fit its new schema.
+#[derive(Default)]
+pub(super) struct Unfit {
+    keys: HashSet<Digest>,
+    examples: Vec<Example>,
+}
+
+impl Unfit {
+    /// The same, as the compatibility gate asks for them.
+    pub(super) fn failing(&self) -> Failing {
+        Failing { rows: self.keys.len() as u64, examples: self.examples.clone() }
+    }
+
+    fn add(&mut self, row: &Row, violations: Vec<SchemaViolation>) {
+        self.keys.insert(Digest::of(row.key()));
+        if self.examples.len() < EXAMPLES_MAX
+            && let Some(first) = violations.into_iter().next()
+        {
+            let SchemaViolation { path, message, .. } = first;
+            self.examples.push(Example { key: row.key().into(), path, message });
+        }
+    }
+}
 
 /// Holds the live rows against the schemas that change.
 ///
@@ -52,14 +80,14 @@ pub(super) fn unfit_rows(root: &Root, plan: &DeployPlan, limit: Limit) -> Result
         if hash(&old.decl.schema) == hash(&decl.schema) {
             continue;
         }
-        let mut keys = HashSet::new();
+        let mut found = Unfit::default();
         for row in old.rows.iter() {
             limit.check()?;
-            if !fits(schema, row) {
-                keys.insert(Digest::of(row.key()));
+            if let Err(violations) = check(schema, row) {
+                found.add(row, violations);
             }
         }
-        unfit.insert(name.clone(), keys);
+        unfit.insert(name.clone(), found);
     }
     Ok(unfit)
 }
@@ -84,8 +112,10 @@ pub(super) fn carry_over(
         let old = root.shelf(name);
         let schema = plan.schemas.get(name);
         let mut rows = old.map(|old| old.rows.clone()).unwrap_or_default();
-        if let (Some(old), Some(unfit)) = (old, unfit.get(name).filter(|keys| !keys.is_empty())) {
-            for row in old.rows.iter().filter(|row| unfit.contains(&Digest::of(row.key()))) {
+        if let (Some(old), Some(unfit)) =
+            (old, unfit.get(name).filter(|unfit| !unfit.keys.is_empty()))
+        {
+            for row in old.rows.iter().filter(|row| unfit.keys.contains(&Digest::of(row.key()))) {
                 rows.remove(row.key());
                 carried.detach.push((name.clone(), row.clone()));
             }
@@ -97,12 +127,12 @@ pub(super) fn carry_over(
         let mut back = Vec::new();
         for row in plan.detached.get(name).into_iter().flatten() {
             limit.check()?;
-            let fits = schema.is_none_or(|schema| fits(schema, row));
+            let fits = schema.is_none_or(|schema| check(schema, row).is_ok());
             if !fits || !is_detached(name, row) {
                 continue;
             }
             if !unique::enter(&decl.unique, &mut index, row) {
-                *carried.crowded_out.entry(name.clone()).or_default() += 1;
+                carried.crowded_out.entry(name.clone()).or_default().add(row.key());
                 continue;
             }
             back.push(next_version(row));
@@ -120,8 +150,10 @@ pub(super) fn next_version(row: &Row) -> Arc<Row> {
     Arc::new(Row { version: row.version + 1, ..row.clone() })
 }
 
-fn fits(schema: &CompiledSchema, row: &Row) -> bool {
-    serde_json::from_str::<Value>(row.data()).is_ok_and(|value| schema.validate(&value).is_ok())
+fn check(schema: &CompiledSchema, row: &Row) -> Result<(), Vec<SchemaViolation>> {
+    // Stored data was checked when it was written; a poison row never gets here, and fits nothing.
+    let value = serde_json::from_str(row.data()).unwrap_or(Value::Null);
+    schema.validate(&value)
 }
 
 /// What is told of rows that share a value of a field that is to be unique.

@@ -5,14 +5,11 @@
 //! newest rows, in the actor or, for a dry run, on a published root. Nothing is changed before
 //! everything is known to fit.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Result,
-    compat::{self, Break, LiveRows},
+    compat::{self, Break, Failing, LiveRows},
     event::{EventType, RowChange},
     manifest::{self, Collection, Manifest, SchemaSource, Visibility, Warning},
     row::Row,
@@ -27,7 +24,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     aside::Limit,
-    carry_over::{CarriedOver, UnfitRows, carry_over, next_version, unfit_rows},
+    carry_over::{CarriedOver, Unfit, UnfitRows, carry_over, next_version, unfit_rows},
     decide::Decision,
     private::TombKind,
     root::{Root, Shelf, Withheld},
@@ -111,8 +108,8 @@ impl LiveRows for RowsToday<'_> {
             + self.root.withheld(collection).detached
     }
 
-    fn failing(&self, collection: &str, _: &SchemaSource) -> u64 {
-        self.unfit.get(collection).map_or(0, HashSet::len) as u64
+    fn failing(&self, collection: &str, _: &SchemaSource) -> Failing {
+        self.unfit.get(collection).map(Unfit::failing).unwrap_or_default()
     }
 }
 

@@ -213,7 +213,7 @@ impl AppHandle {
     ///
     /// # Errors
     /// `collection_not_found`, `credential_scope_forbidden`, `collection_read_forbidden`;
-    /// `invalid_request` for a cursor that does not belong here.
+    /// `invalid_request` for a cursor that does not belong here, and for a sort that looks misspelt.
     pub async fn rows(
         &self,
         caller: &Caller,
@@ -248,6 +248,7 @@ impl AppHandle {
     ) -> Result<RowPage> {
         let shelf = view.shelf(collection)?;
         let scope = Access::new(&view.standing, &shelf.decl).list()?;
+        query.rows.check_sort(&shelf.decl)?;
         let binding = PageBinding {
             app: self.id(),
             collection,

@@ -77,7 +77,7 @@ fn item_error(error: &Error, docs_url: String) -> Value {
         "code": code.as_str(),
         "status": code.status(),
         "message": error.message,
-        "hint": code.hint(),
+        "hint": error.hint.unwrap_or_else(|| code.hint()),
         "retryable": code.retryable(),
         "docs_url": docs_url,
     });

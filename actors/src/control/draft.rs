@@ -157,6 +157,12 @@ fn compile(
             declared.as_str()
         )));
     }
+    let mut warnings = manifest::warnings(&value, &manifest);
+    if let (Some(asked), Some(kept), true) = (asked, manifest.visibility, carried)
+        && asked != kept
+    {
+        warnings.push(Warning::visibility_apart(asked, kept));
+    }
     let mut schemas = BTreeMap::new();
     for (name, decl) in &manifest.collections {
         if let Some(source) = &decl.schema {
@@ -171,7 +177,7 @@ fn compile(
     Ok(Draft {
         visibility: asked.or(declared),
         timezone: None,
-        warnings: manifest::warnings(&value, &manifest),
+        warnings,
         manifest: Arc::new(manifest),
         manifest_text: text,
         schemas,

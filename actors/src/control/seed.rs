@@ -13,7 +13,7 @@ use rookery_domain::{
     manifest::{Collection, Manifest},
     row::{Row, RowText},
     row_key,
-    schema::CompiledSchema,
+    schema::{CompiledSchema, SchemaViolation, VIOLATIONS_MAX},
     unique::UniqueKey,
 };
 use rookery_storage::{
@@ -54,11 +54,13 @@ impl Control {
             .map(|name| draft.manifest.collection(name))
             .collect::<Result<_>>()?;
         let lists = || collections.iter().zip(request.input_data.values());
+        let mut misfits = Misfits::default();
         for (decl, rows) in lists() {
             if let Some(schema) = draft.schemas.get(&decl.name) {
-                check_schema(&decl.name, rows, schema)?;
+                misfits.look_at(&decl.name, rows, schema);
             }
         }
+        misfits.refuse()?;
         for (decl, rows) in lists() {
             check_unique(decl, rows)?;
         }
@@ -115,20 +117,38 @@ fn keys(
     input.iter().map(keys_of).collect()
 }
 
-/// # Errors
-/// `input_schema_violation`.
-fn check_schema(name: &str, rows: &[SeedRow], schema: &CompiledSchema) -> Result<()> {
-    for (index, seed) in rows.iter().enumerate() {
-        schema.validate(seed.data.value()).map_err(|mut violations| {
-            for violation in &mut violations {
-                violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
+/// What does not fit in first rows, up to [`VIOLATIONS_MAX`] of all of them.
+#[derive(Default)]
+struct Misfits {
+    /// What to say of the first row that has some.
+    first: Option<String>,
+    violations: Vec<SchemaViolation>,
+}
+
+impl Misfits {
+    fn look_at(&mut self, name: &str, rows: &[SeedRow], schema: &CompiledSchema) {
+        for (index, seed) in rows.iter().enumerate() {
+            let left = VIOLATIONS_MAX - self.violations.len();
+            if left == 0 {
+                return;
             }
-            let at = place(name, index);
-            let what = format!("`{at}` does not fit the schema of `{name}`");
-            violated(ErrorCode::InputSchemaViolation, &what, &violations)
-        })?;
+            let Err(violations) = schema.validate(seed.data.value()) else { continue };
+            self.first.get_or_insert_with(|| {
+                format!("`{}` does not fit the schema of `{name}`", place(name, index))
+            });
+            self.violations.extend(violations.into_iter().take(left).map(|mut violation| {
+                violation.path.insert_str(0, &format!("/input_data/{name}/{index}/data"));
+                violation
+            }));
+        }
     }
-    Ok(())
+
+    /// # Errors
+    /// `input_schema_violation`.
+    fn refuse(self) -> Result<()> {
+        let Some(what) = self.first else { return Ok(()) };
+        Err(violated(ErrorCode::InputSchemaViolation, &what, &self.violations))
+    }
 }
 
 /// # Errors

@@ -23,6 +23,9 @@ use super::{Arrival, Directory, Visit, core::Core};
 const GRANT_TTL_S: i64 = 60;
 /// Seconds that a test-session token is good for: time to start a client.
 const TEST_SESSION_TTL_S: i64 = 600;
+/// What to do about a test-session token that is good no more.
+const TEST_SESSION_HINT: &str = "Get another with POST /v1/apps/:id/test-session-tokens: one is good once, in its \
+     own app, and for ten minutes.";
 
 impl Directory {
     /// Seconds that a test-session token is good for.
@@ -115,7 +118,13 @@ impl Directory {
         grant: &str,
         share: Option<[u8; 16]>,
     ) -> Result<Visit> {
-        let refused = || Error::new(ErrorCode::GrantInvalid, "this sign-in is no longer good");
+        let refused = move || {
+            let refused = Error::new(ErrorCode::GrantInvalid, "this sign-in is no longer good");
+            match kind {
+                SecretKind::TestSession => refused.with_hint(TEST_SESSION_HINT),
+                _ => refused,
+            }
+        };
         let grant = Secret::parse(kind, grant).ok_or_else(refused)?;
         self.mutate(async move |core: Arc<Core>| {
             // A paused agent's grant is refused, not spent: it is good again once the agent is.

@@ -220,6 +220,13 @@ impl<'a> Access<'a> {
     #[cold]
     fn refusal(&self, code: ErrorCode, verb: &str, list: &SubjectList) -> Error {
         let name = &self.collection.name;
+        if list.is_empty() {
+            let message = format!(
+                "nobody may {verb} rows of `{name}`: the list that governs it is empty, so it admits \
+                 not even the owner"
+            );
+            return Error::new(code, message).with_required(Vec::new());
+        }
         let message = match code {
             ErrorCode::AuthorNotAllowed => {
                 format!("only its author may {verb} this row of `{name}`")

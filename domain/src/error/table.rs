@@ -91,7 +91,7 @@ error_table! {
         "Declare each of camera, microphone and geolocation at most once.";
     CliUpgradeRequired = "cli_upgrade_required", 426, false,
         "The command-line client is older than this service accepts.",
-        "Upgrade the client to details.min_version or later; a caller that is no such client leaves the version header out.";
+        "Upgrade the client to details.min_version or later; a caller that is no such client leaves the header x-service-cli-version out.";
     CollectionCountForbidden = "collection_count_forbidden", 403, false,
         "None of the subjects in the collection's `countRead` list holds for the caller.",
         "Use a caller that holds one of the subjects in required, or let the manifest name more under countRead.";
@@ -223,7 +223,7 @@ error_table! {
         "Use an agent whose owner's verified address is in the operators' list.";
     NotFound = "not_found", 404, false,
         "There is nothing here.",
-        "Check the path and the ids in it, or ask for a new code or link; what is spent or expired is answered in the same way.";
+        "Check the ids in the path, or ask for a new code or link: what is spent or expired is answered in the same way. Every path there is stands in /v1/openapi.json, and /llms.txt leads to the other documents.";
     NotImplemented = "not_implemented", 501, false,
         "This service does not offer that, or is not set up for it.",
         "Ask the operator; trying again changes nothing.";

@@ -47,7 +47,7 @@ pub use model::*;
 pub use rules::Rules;
 pub use violations::VIOLATIONS_MAX;
 use violations::Violations;
-pub use warnings::{Warning, crowded_out, warnings};
+pub use warnings::{CrowdedOut, Warning, crowded_out, warnings};
 
 /// What the rules need to know from outside the manifest.
 #[derive(Debug, Clone, Copy, Default)]

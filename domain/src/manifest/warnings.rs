@@ -9,12 +9,14 @@ use std::{
 use serde_json::Value;
 
 use super::{Manifest, Visibility, violations::at};
-use crate::schema;
+use crate::{schema, text::quoted};
 
 /// What is said of a rule whose feature does not exist yet.
 const NOT_ACTIVE: &str = "not active yet";
 /// Files that are gone and named one by one.
 const FILES_NAMED_MAX: usize = 5;
+/// Rows that stay detached and are named one by one.
+const KEYS_NAMED_MAX: usize = 5;
 
 /// Something that a deploy accepts and that may not do what was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +63,27 @@ impl Warning {
         Some(Self::new("/assets", message))
     }
 
+    /// A request that brings no manifest makes an app `asked`, where the one in force makes it
+    /// `declared`.
+    #[must_use]
+    pub fn visibility_apart(asked: Visibility, declared: Visibility) -> Self {
+        let (asked, declared) = (asked.as_str(), declared.as_str());
+        let message = format!(
+            "the app is `{asked}` by this request, and the manifest in force declares `{declared}`: \
+             a deploy that sends that manifest again makes the app `{declared}` again"
+        );
+        Self::new("/visibility", message)
+    }
+
     /// Rows of `collection` fit again and stay detached.
     #[must_use]
-    pub fn crowded_out(collection: &str, rows: u64) -> Self {
-        let message =
-            format!("rows that stay detached because others hold their unique values: {rows}");
+    pub fn crowded_out(collection: &str, crowded: &CrowdedOut) -> Self {
+        let CrowdedOut { rows, keys } = crowded;
+        let named = keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", ");
+        let more = if *rows > keys.len() as u64 { ", …" } else { "" };
+        let message = format!(
+            "rows that stay detached because others hold their unique values: {rows} ({named}{more})"
+        );
         Self::new(at(&at("/collections", collection), "unique"), message)
     }
 }
@@ -80,9 +98,10 @@ pub fn warnings(value: &Value, manifest: &Manifest) -> Vec<Warning> {
     let used: BTreeSet<&Arc<str>> = of_rows.chain(of_events).map(|source| &source.name).collect();
     for (name, definition) in value.get("$defs").and_then(Value::as_object).into_iter().flatten() {
         let path = at("/$defs", name);
-        if used.contains(&Arc::from(name.as_str())) && schema::excludes_objects(definition) {
-            let message = "data is always an object, so nothing fits this schema";
-            warnings.push(Warning::new(format!("{path}/type"), message));
+        if used.contains(&Arc::from(name.as_str()))
+            && let Some((keyword, message)) = schema::excludes_objects(definition)
+        {
+            warnings.push(Warning::new(format!("{path}/{keyword}"), message));
         }
         let doubts = schema::doubts(definition);
         for doubt in doubts.list {
@@ -97,7 +116,25 @@ pub fn warnings(value: &Value, manifest: &Manifest) -> Vec<Warning> {
     warnings
 }
 
+/// Rows of a collection that fit again and stay detached, because others hold their unique values.
+#[derive(Debug, Clone, Default)]
+pub struct CrowdedOut {
+    rows: u64,
+    /// Up to [`KEYS_NAMED_MAX`] of them.
+    keys: Vec<Box<str>>,
+}
+
+impl CrowdedOut {
+    /// Counts the row at `key`.
+    pub fn add(&mut self, key: &str) {
+        self.rows += 1;
+        if self.keys.len() < KEYS_NAMED_MAX {
+            self.keys.push(key.into());
+        }
+    }
+}
+
 /// Those about rows that stay detached, by collection.
-pub fn crowded_out(rows: &BTreeMap<Arc<str>, u64>) -> impl Iterator<Item = Warning> + '_ {
-    rows.iter().map(|(collection, rows)| Warning::crowded_out(collection, *rows))
+pub fn crowded_out(rows: &BTreeMap<Arc<str>, CrowdedOut>) -> impl Iterator<Item = Warning> + '_ {
+    rows.iter().map(|(collection, crowded)| Warning::crowded_out(collection, crowded))
 }

@@ -13,6 +13,10 @@ use super::{
 };
 use crate::{Error, Result, Timestamp, json};
 
+const COMBINATORS: [&str; 3] = ["and", "or", "not"];
+const OPERATORS: [&str; 10] =
+    ["eq", "ne", "gt", "gte", "lt", "lte", "in", "contains", "prefix", "exists"];
+
 /// A compiled filter.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -122,6 +126,7 @@ impl Compiler<'_> {
         match value {
             Value::Object(tests) => self.tests(name, &field, tests, all),
             Value::Array(_) => {
+                check_dollar(name)?;
                 Err(invalid(format!("`{name}`: use `in` or `eq` to compare with an array")))
             }
             scalar => {
@@ -176,12 +181,24 @@ impl Compiler<'_> {
             "contains" => Test::Contains(value.clone()),
             "prefix" => Test::Prefix(value.as_str().ok_or_else(|| takes("a string"))?.to_owned()),
             _ => {
+                check_dollar(name)?;
+                check_dollar(operator)?;
                 return Err(invalid(format!(
-                    "`{name}`: unknown operator `{operator}`; there are eq, ne, gt, gte, lt, lte, \
-                     in, contains, prefix, exists"
+                    "`{name}`: unknown operator `{operator}`; there are {}",
+                    OPERATORS.join(", ")
                 )));
             }
         })
+    }
+}
+
+/// Combinators and operators have no `$` here: a name that has one is told how it is written.
+fn check_dollar(name: &str) -> Result<()> {
+    match name.strip_prefix('$') {
+        Some(word) if COMBINATORS.contains(&word) || OPERATORS.contains(&word) => {
+            Err(invalid(format!("`{name}` is written `{word}`, without `$`")))
+        }
+        _ => Ok(()),
     }
 }
 

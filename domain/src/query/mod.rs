@@ -15,7 +15,9 @@ pub use cursor::{FeedCursor, PageBinding, PageCursor};
 pub use page::{ListCursor, PageLimit};
 pub use sort::SortKey;
 
-use crate::{Result, row::Row};
+use serde_json::Value;
+
+use crate::{Result, manifest::Collection, row::Row};
 use field::{Projection, View};
 use filter::Filter;
 use sort::Sort;
@@ -64,6 +66,19 @@ impl RowQuery {
         };
         let sort = Sort::parse(sort.unwrap_or_default(), &mut projection)?;
         Ok(Self { filter, sort, projection })
+    }
+
+    /// Refuses a sort that looks misspelt, such as `n desc`, for rows of `collection`.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the field and how it is written.
+    pub fn check_sort(&self, collection: &Collection) -> Result<()> {
+        self.sort.check_spelling(|name| {
+            // Looked at for a name that hardly any schema has.
+            let schema = collection.schema.as_ref();
+            let schema = schema.and_then(|source| serde_json::from_str::<Value>(&source.text).ok());
+            schema.is_some_and(|schema| schema["properties"].get(name).is_some())
+        })
     }
 
     /// Whether `row` is asked for.

@@ -9,7 +9,7 @@ use super::{
     field::{Field, Projection, SystemField, View},
     value::{Ref, compare_numbers},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, text::quoted};
 
 /// A compiled sort.
 #[derive(Debug, Clone)]
@@ -42,7 +42,22 @@ impl Sort {
         let sort = Self::parse(name, &mut Projection::default());
         let fields = sort.as_ref().map(|sort| &sort.fields[..]);
         let Ok([(Field::Data { rest, .. }, false)]) = fields else { return false };
-        rest.is_empty() && !name.is_empty()
+        rest.is_empty() && !name.is_empty() && misspelt(name).is_none()
+    }
+
+    /// Refuses a field that looks like an order as others write it, unless rows have it: the schema
+    /// `declares` a member of just this name.
+    pub(super) fn check_spelling(&self, declares: impl Fn(&str) -> bool) -> Result<()> {
+        for part in self.text.split(',') {
+            let path = part.strip_prefix('-').unwrap_or(part);
+            if let Some(meant) = misspelt(path).filter(|_| !declares(path)) {
+                return Err(Error::invalid(format!(
+                    "`sort`: no field is called {}; write `{meant}` to ascend, `-{meant}` to descend",
+                    quoted(path)
+                )));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn text(&self) -> &str {
@@ -75,6 +90,17 @@ impl Sort {
         }
         a.key.cmp(&b.key)
     }
+}
+
+/// The field that is meant by a path with an order in it: `n desc`, `+n`, `--n`, ` n`.
+fn misspelt(path: &str) -> Option<&str> {
+    let is_sign = |c: char| c.is_whitespace() || matches!(c, '+' | '-');
+    let meant = path.trim_matches(is_sign);
+    let word = meant
+        .rsplit_once(' ')
+        .filter(|(_, word)| ["asc", "desc"].iter().any(|known| word.eq_ignore_ascii_case(known)));
+    let meant = word.map_or(meant, |(field, _)| field.trim_matches(is_sign));
+    (meant != path && !meant.is_empty()).then_some(meant)
 }
 
 /// A row's place in an order: the values it is sorted by, and its key.

@@ -3,10 +3,15 @@
 
 use serde_json::Value;
 
+use crate::text::quoted;
+
 use super::{
     inspect::{Fault, Faults, escaped},
     keywords::{self, Holds},
 };
+
+/// What is said of a schema that only others than objects fit.
+const NO_OBJECT: &str = "data is always an object, so nothing fits this schema";
 
 /// The unknown keywords of a schema that [`inspect`](super::inspect()) has admitted. Names that begin
 /// with `x-` are the author's own.
@@ -47,12 +52,33 @@ fn walk(schema: &Value, pointer: &str, found: &mut Faults) {
     }
 }
 
-/// Whether `schema` names types and `object` is not among them.
+/// The keyword by which a schema keeps every object out, and what it does there.
 #[must_use]
-pub fn excludes_objects(schema: &Value) -> bool {
+pub fn excludes_objects(schema: &Value) -> Option<(&'static str, String)> {
+    let of_objects = |kinds: &[Value]| kinds.iter().any(|kind| kind == "object");
     match schema.get("type") {
-        Some(Value::String(kind)) => kind != "object",
-        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind != "object"),
-        _ => false,
+        Some(Value::String(kind)) if kind != "object" => return Some(("type", NO_OBJECT.into())),
+        Some(Value::Array(kinds)) if !of_objects(kinds) => return Some(("type", NO_OBJECT.into())),
+        _ => {}
     }
+    match schema.get("enum") {
+        Some(Value::Array(values)) if !values.iter().any(Value::is_object) => {
+            return Some(("enum", NO_OBJECT.into()));
+        }
+        _ => {}
+    }
+    if schema.get("const").is_some_and(|value| !value.is_object()) {
+        return Some(("const", NO_OBJECT.into()));
+    }
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+        && schema.get("patternProperties").is_none();
+    let admits = |name: &str| schema.get("properties").is_some_and(|all| all.get(name).is_some());
+    let mut needed = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str);
+    let missing = needed.find(|name| is_closed && !admits(name))?;
+    let message = format!(
+        "{} is required, and neither under `properties` nor admitted beside them, so nothing fits this \
+         schema",
+        quoted(missing)
+    );
+    Some(("required", message))
 }

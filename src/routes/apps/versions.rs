@@ -23,7 +23,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    bundle::{Deploy, DeployBody, DeployForm, DeployQuery, deploy_errors},
+    bundle::{Deploy, DeployQuery, RedeployBody, RedeployForm, deploy_errors},
     record::{self, AppRecordBody, OwnerBody, WarningBody},
     rehearsal::Rehearsal,
 };
@@ -85,8 +85,8 @@ impl DeployedVersion {
     post, path = "/v1/apps/{id}/versions", tag = "Apps",
     params(("id" = String, Path, description = "The app's id or slug"), DeployQuery, IdempotencyKey),
     request_body(content(
-        (DeployBody = "application/json"),
-        (DeployForm = "multipart/form-data"),
+        (RedeployBody = "application/json"),
+        (RedeployForm = "multipart/form-data"),
         (inline(FileBytes) = "application/zip"),
     )),
     responses(

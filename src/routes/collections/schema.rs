@@ -148,14 +148,28 @@ pub(crate) struct FeedRecord {
 }
 
 /// One event as the caller may see it now.
+///
+/// The types, and the `data` of each: `row.created`, `row.updated` and `row.restored` the row's content, if it is there still;
+/// `row.deleted`, `row.purged` and `row.hidden` (the row left your sight) none.
+/// `app.deployed` `{version}`.
+/// `app.updated` one of `{visibility, timezone, org_id}` (the settings as they are now),
+/// `{share_link: "rotated"}`, `{unrestricted}`, `{migration_mode}`, `{retention: {collection}}`,
+/// `{owner, org_id, unrestricted?}` (the app has another owner) and `{status: "closed"}`.
+/// `app.deleted`, `app.restored` and `app.woken` none.
+/// `member.added` and `member.updated` `{human_id, custom_role}`, `member.removed` `{human_id}`.
+/// `grant.created`, `grant.redeemed` and `grant.revoked` `{grant_id, role}`.
+/// `event.<type>`, of a type that the manifest declares, what its sender sent.
+///
+/// A row's events reach whoever may read it, `app.deployed` everybody, other `app.*` the owner, members and
+/// the owner's agents, `member.*` and `grant.*` the owner and the owner's agents, `event.*` those, members
+/// and the sender.
 #[derive(ToSchema)]
 pub(crate) struct EventRecord {
     /// Rises by 1 with every event of the app.
     seq: u64,
     /// Where to go on behind it.
     cursor: String,
-    /// `row.created`, `row.updated`, `row.deleted`, `row.restored`, `row.purged`, `row.hidden`,
-    /// `app.*`, `member.*`, `grant.*`, `event.*`.
+    /// What happened: one of the types that are listed above.
     r#type: String,
     /// RFC 3339, UTC.
     #[schema(format = DateTime)]

@@ -40,7 +40,7 @@ use crate::{
 pub const ERRORS: &[ErrorCode] =
     &[ErrorCode::CollectionNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 
-/// A service credential to be made.
+/// A service credential to be made. Unless `mode` is `following`, `collections` names at least one.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewCredentialBody {

@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use rookery_domain::{Error, Result, app::AppRecord, manifest::Visibility};
 use rookery_storage::versions::AssetInfo;
 
-pub use refusal::{Outsider, Refusal, authorize_address, status_page};
+pub use refusal::{Outsider, Refusal, authorize_address, refuse, status_page};
 pub use source::{PageCache, ReadyPages};
 
 use crate::{
@@ -92,7 +92,7 @@ pub async fn page(
     }
     match find(&state, &context, &method, &uri, &headers).await {
         Ok(response) => response,
-        Err(refusal) => status_page(&state, &context, &uri, refusal),
+        Err(refusal) => refuse(&state, &context, &uri, &headers, refusal),
     }
 }
 

@@ -1,9 +1,10 @@
-//! Why an app's page is not shown, and the status page that says so.
+//! Why an app's page is not shown: a status page says so to a browser that loads one, the error envelope
+//! to a program.
 
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use http::Uri;
+use http::{HeaderMap, Uri};
 use rookery_actors::{AppHandle, SlotState, directory::ParticipantKind};
 use rookery_domain::{
     Error, ErrorCode, app::AppStatus, manifest::Visibility, redirect::ReturnPath, secret::Secret,
@@ -23,6 +24,10 @@ use crate::{
 /// A visitor who has to wait longer for an app to wake gets a page that comes again by itself.
 const WAKE_PATIENCE: Duration = Duration::from_secs(3);
 
+/// What to do about a share link that lets nobody in.
+const DEAD_SHARE_LINK_HINT: &str = "Ask whoever gave you the link for the one in force: the app's owner finds \
+     it as share_url in GET /v1/apps/:id.";
+
 /// Why a page is not shown.
 #[derive(Debug)]
 pub enum Refusal {
@@ -41,13 +46,13 @@ pub enum Refusal {
     /// The app opens by its share link, and this visitor came without the one in force.
     NeedsLink(Outsider),
     /// A sign-in that leads here no longer works.
-    SpentGrant,
+    SpentGrant(Error),
     /// A sign-in that leads here from elsewhere is another account's than the visitor's.
     AnotherAccount,
     /// A sign-in that leads here from elsewhere did not begin in this browser.
     UnaskedSignIn,
     /// A link that somebody was given does not let in.
-    DeadLink,
+    DeadLink(Error),
     /// A share link is not the one in force.
     DeadShareLink,
     /// Something failed.
@@ -76,20 +81,43 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error.code {
             ErrorCode::AppNotFound => Self::NoApp,
-            ErrorCode::GrantInvalid => Self::DeadLink,
+            ErrorCode::SoftDeleted => Self::Deleted,
+            ErrorCode::AppClosed => Self::Closed,
+            ErrorCode::GrantInvalid => Self::DeadLink(error),
             _ => Self::Failed(error),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        let unauthorized = |message| Self::new(ErrorCode::Unauthorized, message);
+        match refusal {
+            Refusal::NothingHere => {
+                let hint = "Check the path against those of the assets that were deployed; the app's document is at /.";
+                Self::new(ErrorCode::NotFound, "the app has nothing at this path").with_hint(hint)
+            }
+            Refusal::NoApp => Self::app_not_found(),
+            Refusal::Deleted => Self::new(ErrorCode::SoftDeleted, "this app is in the trash"),
+            Refusal::Closed => Self::new(ErrorCode::AppClosed, "this app is closed"),
+            Refusal::Waking => Self::unavailable("the app is being woken"),
+            Refusal::Private(_) => unauthorized("this app is private"),
+            Refusal::NeedsLink(_) => {
+                unauthorized("this app is open to whoever comes by its share link")
+            }
+            Refusal::AnotherAccount | Refusal::UnaskedSignIn => {
+                Self::new(ErrorCode::Forbidden, "whoever signs in here is asked first, on a page")
+            }
+            Refusal::DeadShareLink => unauthorized("this share link is not the one in force")
+                .with_hint(DEAD_SHARE_LINK_HINT),
+            Refusal::SpentGrant(error) | Refusal::DeadLink(error) | Refusal::Failed(error) => error,
         }
     }
 }
 
 /// Only a live app has pages.
 pub(super) fn check_state(status: AppStatus) -> Result<(), Refusal> {
-    match status {
-        AppStatus::Live => Ok(()),
-        AppStatus::Deleted => Err(Refusal::Deleted),
-        AppStatus::Closed => Err(Refusal::Closed),
-        AppStatus::Purging => Err(Refusal::NoApp),
-    }
+    Ok(status.check_live()?)
 }
 
 /// Whether the app is open to this visitor. A token that is no longer good is none: whoever looks
@@ -123,7 +151,21 @@ fn is_coming(app: &AppHandle) -> bool {
     matches!(app.state(), SlotState::Waking | SlotState::BackingOff(_))
 }
 
-/// The status page of a refusal.
+/// Answers a request that is refused: a browser that loads a page gets one, a program the envelope.
+pub fn refuse(
+    state: &AppState,
+    context: &RequestContext,
+    uri: &Uri,
+    headers: &HeaderMap,
+    refusal: Refusal,
+) -> Response {
+    if accept::is_navigation(headers) {
+        return status_page(state, context, uri, refusal);
+    }
+    ApiError::from(Error::from(refusal)).into_response()
+}
+
+/// The status page of a refusal, for a browser.
 pub fn status_page(
     state: &AppState,
     context: &RequestContext,
@@ -150,8 +192,8 @@ pub fn status_page(
         }
         Refusal::AnotherAccount => StatusPage::another_account(shell, go_on()),
         Refusal::UnaskedSignIn => StatusPage::unasked_sign_in(shell, go_on()),
-        Refusal::SpentGrant => StatusPage::spent_link(shell, sign_in()),
-        Refusal::DeadLink => StatusPage::dead_link(shell),
+        Refusal::SpentGrant(_) => StatusPage::spent_link(shell, sign_in()),
+        Refusal::DeadLink(_) => StatusPage::dead_link(shell),
         Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),
         Refusal::Failed(error) if error.code == ErrorCode::Unavailable => {
             StatusPage::unavailable(shell, request_id())

@@ -11,7 +11,6 @@ use super::{replaced, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
-        accept::is_navigation,
         auth::visitor::{Arriving, Following},
         client::RequestContext,
         csrf,
@@ -19,7 +18,7 @@ use crate::{
         params::StrictQuery,
         sign_in_cookie,
     },
-    routes::page::{Refusal, status_page},
+    routes::page::{Refusal, refuse, status_page},
     state::AppState,
 };
 
@@ -83,8 +82,8 @@ pub async fn callback(
     };
     let visit = match redeemed {
         Ok(visit) => visit,
-        Err(error) if error.code == ErrorCode::GrantInvalid && is_navigation(&headers) => {
-            return Ok(status_page(&state, &context, &uri, Refusal::SpentGrant));
+        Err(error) if error.code == ErrorCode::GrantInvalid => {
+            return Ok(refuse(&state, &context, &uri, &headers, Refusal::SpentGrant(error)));
         }
         Err(error) => return Err(error.into()),
     };

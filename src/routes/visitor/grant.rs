@@ -7,12 +7,13 @@ use axum::{
 use http::{HeaderMap, Uri};
 use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{
+    Error,
     access::Tier,
     grants,
     secret::{Secret, SecretKind},
 };
 
-use super::{came_in, see_other, shown};
+use super::{came_in, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -20,6 +21,7 @@ use crate::{
         client::RequestContext,
         looking::{Looking, is_link_preview, untouched},
     },
+    routes::page::refuse,
     state::AppState,
 };
 
@@ -38,7 +40,7 @@ pub async fn grant(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error| shown(&state, &context, &uri, &headers, error);
+    let show = |error: Error| Ok(refuse(&state, &context, &uri, &headers, error.into()));
     let record = arriving.app.record();
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);

@@ -16,16 +16,13 @@ pub mod share;
 pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, header};
 use rookery_actors::directory::{Arrival, ParticipantKind, Visit};
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{Error, Result};
 
 use crate::{
     error::ApiResult,
-    http::{
-        accept::is_navigation, auth::visitor::Arriving, client::RequestContext, participant_cookie,
-    },
-    routes::page::{Refusal, status_page},
+    http::{auth::visitor::Arriving, participant_cookie},
     state::AppState,
 };
 
@@ -88,23 +85,4 @@ fn welcome(
     let slug = &arriving.app.record().slug;
     participant_cookie::set(response.headers_mut(), visit, slug, state);
     Ok(response)
-}
-
-/// A refusal: to a browser as a page.
-fn shown(
-    state: &AppState,
-    context: &RequestContext,
-    uri: &Uri,
-    headers: &HeaderMap,
-    error: Error,
-) -> ApiResult<Response> {
-    if !is_navigation(headers) {
-        return Err(error.into());
-    }
-    let refusal = match error.code {
-        ErrorCode::SoftDeleted => Refusal::Deleted,
-        ErrorCode::AppClosed => Refusal::Closed,
-        _ => Refusal::from(error),
-    };
-    Ok(status_page(state, context, uri, refusal))
 }

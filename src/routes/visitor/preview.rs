@@ -15,7 +15,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{come_in, see_other, shown};
+use super::{come_in, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -23,6 +23,7 @@ use crate::{
         client::RequestContext,
         looking::{Looking, untouched},
     },
+    routes::page::refuse,
     state::AppState,
 };
 
@@ -41,7 +42,7 @@ pub async fn preview(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error| shown(&state, &context, &uri, &headers, error);
+    let show = |error: Error| Ok(refuse(&state, &context, &uri, &headers, error.into()));
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
         return show(error);
     }

@@ -7,23 +7,21 @@ use axum::{
 use http::{HeaderMap, Uri};
 use rookery_actors::directory::{Arrival, Participant, ParticipantKind};
 use rookery_domain::{
-    Error, ErrorCode,
     access::Tier,
     app::AppRecord,
     manifest::Visibility,
     secret::{Secret, SecretHash, SecretKind},
 };
 
-use super::{come_in, see_other, shown, welcome};
+use super::{come_in, see_other, welcome};
 use crate::{
     error::ApiResult,
     http::{
-        accept::is_navigation,
         auth::visitor::{Arriving, Following},
         client::RequestContext,
         looking::{Looking, untouched},
     },
-    routes::page::{Outsider, Refusal, status_page},
+    routes::page::{Outsider, Refusal, refuse},
     state::AppState,
 };
 
@@ -43,7 +41,7 @@ pub async fn share(
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
-        return shown(&state, &context, &uri, &headers, error);
+        return Ok(refuse(&state, &context, &uri, &headers, error.into()));
     }
     let record = arriving.app.record();
     let link = in_force(&record, &token);
@@ -53,11 +51,7 @@ pub async fn share(
         Visibility::Link | Visibility::Public => None,
     };
     if let Some(refusal) = refusal {
-        if is_navigation(&headers) {
-            return Ok(status_page(&state, &context, &uri, refusal));
-        }
-        let message = "this share link is not the one in force";
-        return Err(Error::new(ErrorCode::Unauthorized, message).into());
+        return Ok(refuse(&state, &context, &uri, &headers, refusal));
     }
     if looking {
         return Ok(untouched());

@@ -65,9 +65,10 @@ impl Applied {
         Ok(Self { newest, known, is_complete })
     }
 
-    /// Does the rest, with a line before and after it where there is anything to do.
+    /// Does the rest, with a line before and after it where there are tables to be changed.
     async fn tell(&self, work: impl Future<Output = Result<()>>) -> Result<()> {
-        if self.is_complete {
+        // That a new database gets its tables is no news.
+        if self.is_complete || self.newest == 0 {
             return work.await;
         }
         info!("migrating the database, from {} to {}", self.newest, self.known);

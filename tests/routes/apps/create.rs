@@ -184,6 +184,13 @@ async fn first_rows_are_checked_like_any_row() {
     let error = create(json!({"entries": [{"data": {"email": 7}}]})).await;
     let error = error.error(ErrorCode::InputSchemaViolation);
     assert_eq!(error["details"]["violations"][0]["path"], "/input_data/entries/0/data/email");
+    // Of all rows at once, up to a bound.
+    let rows: Vec<_> = (0..30).map(|n| json!({"data": {"email": n}})).collect();
+    let error = create(json!({"entries": rows})).await.error(ErrorCode::InputSchemaViolation);
+    assert!(error["message"].as_str().unwrap().starts_with("`input_data.entries[0]`"), "{error}");
+    let told = error["details"]["violations"].as_array().unwrap();
+    assert_eq!(told.len(), 20);
+    assert_eq!(told[19]["path"], "/input_data/entries/19/data/email");
     let missing = create(json!({"nowhere": []})).await;
     missing.error(ErrorCode::CollectionNotFound);
     let twins = json!({"entries": [{"data": {"email": "A@x"}}, {"data": {"email": " a@X "}}]});

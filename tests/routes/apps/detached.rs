@@ -169,5 +169,5 @@ async fn of_two_rows_with_one_unique_value_the_one_that_was_served_last_comes_ba
     assert_eq!(again["collections"][0]["detached"], 1, "the other one is kept: {again}");
     let warning = &again["warnings"][0];
     assert_eq!(warning["path"], "/collections/notes/unique", "{again}");
-    assert!(warning["message"].as_str().unwrap().ends_with("values: 1"), "{warning}");
+    assert!(warning["message"].as_str().unwrap().ends_with("values: 1 (\"a-first\")"), "{warning}");
 }

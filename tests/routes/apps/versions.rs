@@ -182,6 +182,14 @@ async fn every_kind_of_break_is_named_and_needs_force() {
         assert_eq!(broken["kind"], kind, "{error}");
         assert_eq!(broken["path"], path, "{error}");
         assert_eq!(broken["rows_affected"], rows, "{error}");
+        let examples = broken["examples"].as_array().into_iter().flatten();
+        let examples: Vec<_> = examples.map(|row| (&row["key"], &row["path"])).collect();
+        match kind {
+            "schema_tightened" => {
+                assert_eq!(examples, [(&json!("k2"), &json!("/n")), (&json!("k3"), &json!("/n"))]);
+            }
+            _ => assert!(examples.is_empty(), "{error}"),
+        }
         assert!(!error.to_string().contains("secret"), "a target's path is nobody's business");
         let would =
             versioned(&server, &owner, &app, "?dry_run=true", body.clone()).await.expect(200);

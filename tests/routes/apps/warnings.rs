@@ -46,6 +46,13 @@ async fn a_manifest_that_undoes_what_the_owner_set_says_so() {
     assert_eq!(redeployed(&server, &owner, &app, body).await, json!([]));
     server.send(Method::PATCH, &owner, &app.path(""), &public).await.expect(200);
     assert_eq!(redeployed(&server, &owner, &app, json!({})).await, json!([]));
+    // A request that departs from the manifest that it leaves out is told what that one will do.
+    let warnings = redeployed(&server, &owner, &app, public).await;
+    assert_eq!(paths(&warnings), ["/visibility"]);
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(message.ends_with("makes the app `private` again"), "{message}");
+    let private = json!({"visibility": "private"});
+    assert_eq!(redeployed(&server, &owner, &app, private).await, json!([]));
 }
 
 #[tokio::test]
@@ -117,17 +124,27 @@ async fn a_schema_that_no_row_fits_is_told() {
     let owner = server.owner("ann").await;
     let mut manifest = guestbook();
     manifest["collections"]["entries"]["schema"] = json!({"$ref": "#/$defs/Entry"});
-    let kinds = [
-        (json!("string"), true),
-        (json!(["array", "null"]), true),
-        (json!(["object", "null"]), false),
-        (json!("object"), false),
+    let closed = |name: &str| json!({"properties": {"a": true}, "required": [name], "additionalProperties": false});
+    let mut open = closed("b");
+    open["patternProperties"] = json!({"^b": true});
+    let schemas = [
+        (json!({"type": "string"}), Some("type")),
+        (json!({"type": ["array", "null"]}), Some("type")),
+        (json!({"type": ["object", "null"]}), None),
+        (json!({"type": "object"}), None),
+        (json!({"enum": ["a", 1]}), Some("enum")),
+        (json!({"enum": ["a", {}]}), None),
+        (json!({"const": null}), Some("const")),
+        (json!({"const": {}}), None),
+        (closed("a"), None),
+        (closed("b"), Some("required")),
+        (open, None),
     ];
-    for (kind, told) in kinds {
-        manifest["$defs"] = json!({"Entry": {"type": kind}, "Unused": {"type": "string"}});
+    for (schema, told) in schemas {
+        manifest["$defs"] = json!({"Entry": schema, "Unused": {"type": "string"}});
         let app = server.deploy(&owner, json!({"manifest": manifest})).await;
-        let expected: &[&str] = if told { &["/$defs/Entry/type"] } else { &[] };
-        assert_eq!(paths(&app.record["warnings"]), expected, "{kind}");
+        let expected: Vec<_> = told.iter().map(|word| format!("/$defs/Entry/{word}")).collect();
+        assert_eq!(paths(&app.record["warnings"]), expected, "{schema}");
     }
 }
 

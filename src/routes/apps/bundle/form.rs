@@ -8,53 +8,9 @@ use axum::{
 use bytes::Bytes;
 use http::header;
 use rookery_domain::{Error, Result};
-use std::collections::BTreeMap;
-use utoipa::ToSchema;
 
-use super::{Raw, RawAsset, SeedBody, json};
-use crate::{
-    openapi::{
-        ids,
-        shapes::{AnyObject, FileBytes},
-    },
-    routes::apps::record::VisibilityBody,
-    state::AppState,
-};
-
-/// An app to deploy, part by part. A part of another name is refused.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "describes the parts, which are read one by one")]
-pub(in crate::routes::apps) struct DeployForm {
-    /// The document, as a file or as text.
-    #[schema(min_length = 1)]
-    html: String,
-    /// What the app declares, as a file or as text. Left out of a redeploy, it carries over.
-    #[schema(required = false)]
-    manifest: AnyObject,
-    /// The files beside the document: one part for each, whose filename is its path below the
-    /// app's address. They replace the whole list; left out, it carries over.
-    #[schema(required = false)]
-    assets: Vec<FileBytes>,
-    /// The slug; for a new app that is not `link` only. Drawn when left out. That of a purged app is free
-    /// to the account that owned it last, and taken to every other.
-    #[schema(required = false)]
-    slug: String,
-    /// Who reaches the page: `private` unless the manifest says otherwise.
-    #[schema(required = false)]
-    visibility: VisibilityBody,
-    /// An IANA name; `UTC` when left out.
-    #[schema(required = false)]
-    timezone: String,
-    /// The organization that a new app will belong to; the account must be an admin of it.
-    #[schema(required = false, value_type = ids::OrgId)]
-    org_id: String,
-    /// The first rows of a new app, by collection.
-    #[schema(required = false)]
-    input_data: BTreeMap<String, Vec<SeedBody>>,
-    /// For a redeploy: go on in spite of breaks.
-    #[schema(required = false)]
-    force: bool,
-}
+use super::{Raw, RawAsset, json};
+use crate::state::AppState;
 
 /// Parts beside the files that a form may have.
 const OTHER_PARTS_MAX: usize = 16;

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::{InputData, Raw, RawAsset};
 use crate::{
     http::strict::{AsObject, optional_word},
-    openapi::{ids, shapes::AnyObject},
+    openapi::shapes::AnyObject,
     routes::apps::record::VisibilityBody,
 };
 
@@ -24,34 +24,19 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An app to deploy.
-#[derive(Deserialize, ToSchema)]
+/// A deploy, of a new app or over one that is there (`schema` says which members belong to which).
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DeployBody {
-    /// The document.
-    #[schema(min_length = 1)]
+struct Body {
     html: String,
-    /// What the app declares. Left out of a redeploy, it carries over.
-    #[schema(value_type = Option<AnyObject>)]
     manifest: Option<Box<RawValue>>,
-    /// The files beside the document. A list replaces the whole list; left out, they carry over.
-    #[schema(value_type = Option<Vec<AssetBody>>)]
     assets: Option<Vec<AsObject<AssetBody>>>,
-    /// The slug; for a new app that is not `link` only. Drawn when left out. That of a purged app is free
-    /// to the account that owned it last, and taken to every other.
     slug: Option<String>,
-    /// Who reaches the page: `private` unless the manifest says otherwise.
     #[serde(default, deserialize_with = "optional_word")]
     visibility: Option<VisibilityBody>,
-    /// An IANA name; `UTC` when left out.
     timezone: Option<String>,
-    /// The organization that a new app will belong to; the account must be an admin of it.
-    #[schema(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
-    /// The first rows of a new app, by collection.
-    #[schema(value_type = Option<BTreeMap<String, Vec<SeedBody>>>)]
     input_data: Option<BTreeMap<String, Vec<AsObject<SeedBody>>>>,
-    /// For a redeploy: go on in spite of breaks.
     force: Option<bool>,
 }
 
@@ -82,7 +67,7 @@ pub struct SeedBody {
 
 /// Reads a JSON body.
 pub(super) fn read(bytes: &[u8]) -> Result<Raw> {
-    let body: DeployBody = crate::http::body::parse(bytes)?;
+    let body: Body = crate::http::body::parse(bytes)?;
     let decode = |AsObject(file): AsObject<AssetBody>| file.decode();
     let assets = body.assets.map(|files| files.into_iter().map(decode).collect());
     Ok(Raw {

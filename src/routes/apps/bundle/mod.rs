@@ -7,6 +7,7 @@ mod archive;
 mod errors;
 mod form;
 mod json;
+mod schema;
 
 use std::{
     borrow::Cow,
@@ -15,12 +16,13 @@ use std::{
 
 use axum::extract::{FromRequest, Request};
 pub(super) use errors::deploy_errors;
-pub(super) use form::DeployForm;
 use http::header;
-pub use json::{AssetBody, DeployBody, SeedBody};
+pub use json::{AssetBody, SeedBody};
 use rookery_actors::control::{Bundle, Hold, SeedRow};
 use rookery_domain::{Error, Result, id::OrgId, manifest::Visibility, text::quoted};
 use rookery_storage::versions::{Asset, VersionAsset};
+pub use schema::{DeployBody, RedeployBody};
+pub(super) use schema::{DeployForm, RedeployForm};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use utoipa::IntoParams;

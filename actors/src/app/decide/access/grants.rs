@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    event::AccessEvent,
     grants::{self, GRANT_TTL_S_MAX, GRANTS_PER_APP_MAX, Grant, GrantState},
     id::GrantId,
 };
@@ -42,7 +43,7 @@ impl Decision<'_> {
             revoked_at: None,
         });
         self.put_grant(&grant);
-        self.tell("grant.created", &json!({"grant_id": id, "role": grant.role}));
+        self.tell(AccessEvent::GrantCreated, &json!({"grant_id": id, "role": grant.role}));
         Ok(grant)
     }
 
@@ -61,7 +62,7 @@ impl Decision<'_> {
             root.access.grant_by_token(token).filter(active).ok_or_else(grants::not_good)?;
         let grant = Arc::new(Grant { uses: grant.uses.saturating_add(1), ..Grant::clone(grant) });
         self.put_grant(&grant);
-        self.tell("grant.redeemed", &json!({"grant_id": grant.id, "role": grant.role}));
+        self.tell(AccessEvent::GrantRedeemed, &json!({"grant_id": grant.id, "role": grant.role}));
         Ok(Reply::Access(AccessReply::Grant(grant)))
     }
 
@@ -70,7 +71,7 @@ impl Decision<'_> {
         self.tables_mut().remove_grant(id);
         let revoked = Grant { revoked_at: Some(self.now), ..Grant::clone(&grant) };
         self.write_access(AccessWrite::Grant(Arc::new(revoked)));
-        self.tell("grant.revoked", &json!({"grant_id": id, "role": grant.role}));
+        self.tell(AccessEvent::GrantRevoked, &json!({"grant_id": id, "role": grant.role}));
         Ok(AccessReply::Gone)
     }
 

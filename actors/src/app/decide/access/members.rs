@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Error, ErrorCode, Result,
+    event::AccessEvent,
     id::HumanId,
     members::{MEMBERS_PER_APP_MAX, Member},
 };
@@ -39,7 +40,7 @@ impl Decision<'_> {
         self.working.root.check_room_for_member()?;
         let created_at = self.working.next_time(self.now);
         let member = Arc::new(Member { human, custom_role, created_at });
-        self.put_member(&member, "member.added");
+        self.put_member(&member, AccessEvent::MemberAdded);
         Ok(member)
     }
 
@@ -57,7 +58,7 @@ impl Decision<'_> {
             return Ok(before);
         }
         let member = Arc::new(Member { custom_role, ..Member::clone(&before) });
-        self.put_member(&member, "member.updated");
+        self.put_member(&member, AccessEvent::MemberUpdated);
         Ok(member)
     }
 
@@ -73,7 +74,7 @@ impl Decision<'_> {
         let human = member.human;
         self.tables_mut().remove_member(human);
         self.write_access(AccessWrite::Member { member, removed_at: Some(self.now) });
-        self.tell("member.removed", &json!({"human_id": human}));
+        self.tell(AccessEvent::MemberRemoved, &json!({"human_id": human}));
     }
 
     /// The owner is no member: it has every right that a member can have.
@@ -84,7 +85,7 @@ impl Decision<'_> {
         Ok(())
     }
 
-    fn put_member(&mut self, member: &Arc<Member>, kind: &str) {
+    fn put_member(&mut self, member: &Arc<Member>, kind: AccessEvent) {
         self.tables_mut().put_member(member.clone());
         self.write_access(AccessWrite::Member { member: member.clone(), removed_at: None });
         let Member { human, custom_role, .. } = &**member;

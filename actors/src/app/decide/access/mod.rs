@@ -10,7 +10,10 @@ mod previews;
 
 use std::sync::Arc;
 
-use rookery_domain::{Error, ErrorCode, Result, event::EventType};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    event::{AccessEvent, EventType},
+};
 use rookery_storage::commit::AccessWrite;
 use serde_json::Value;
 
@@ -65,9 +68,13 @@ impl Decision<'_> {
         self.working.open.access.push(write);
     }
 
-    fn tell(&mut self, kind: &str, data: &Value) {
+    fn tell(&mut self, kind: AccessEvent, data: &Value) {
         let stamp = self.stamp();
-        self.working.emit(EventType::Access(kind.into()), stamp, Some(data.to_string().into()));
+        self.working.emit(
+            EventType::Access(kind.as_str().into()),
+            stamp,
+            Some(data.to_string().into()),
+        );
     }
 
     fn check_role(&self, member: &str, role: &str) -> Result<()> {
