@@ -65,8 +65,7 @@ async fn an_app_that_todays_rules_would_refuse_lives_on_and_can_be_mended() {
     let refused = app
         .apply(house.caller.clone(), broken)
         .await
-        .err()
-        .expect("nothing fits a schema that does not compile");
+        .expect_err("nothing fits a schema that does not compile");
     assert_eq!(refused.code, ErrorCode::RowSchemaViolation);
     // A manifest is judged when it is sent, and not when it is carried over.
     let sent = control.deploy(&app, redeploy(&house, Some(OLD))).await.unwrap_err();
