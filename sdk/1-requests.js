@@ -40,7 +40,7 @@ class AppError extends Error {
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: 'The server did not answer in time. A write may have happened.',
+  hint: 'There was no answer in time. A write may have happened.',
 });
 
 const backoff = (attempt) =>
@@ -106,7 +106,7 @@ const address = (path, query) => {
 // What a page asks for and nobody could send.
 const unsendable = (message) => new AppError({
   code: 'invalid_request', message,
-  hint: 'Nothing was sent: the page has to call it differently. See /reference/sdk.',
+  hint: 'Nothing was sent: call it differently. See /reference/sdk.',
 });
 
 // The options of a call. One that it does not know is a mistake: left out in silence, a misspelt

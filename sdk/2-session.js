@@ -119,7 +119,7 @@ const asParticipant = async (send) => {
     if (!isStale(error)) throw error;
     // Another session would be forgotten in the same way.
     if (error.status === 401 && !token && !navigator.cookieEnabled) {
-      throw Object.assign(error, { code: 'no_cookies', message: 'the browser keeps no cookies of this page' });
+      throw Object.assign(error, { code: 'no_cookies', message: 'the browser keeps no cookies' });
     }
     await participant(used);
     return send();

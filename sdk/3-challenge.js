@@ -14,7 +14,7 @@ const solverText = async () => {
 
 const unsolvable = (message) => new AppError({
   code: 'challenge_unsolvable', message,
-  hint: 'Something in this browser blocks the challenge. Try another browser.',
+  hint: 'Something in this browser blocks the challenge. Try another.',
 });
 
 const solve = async ({ algorithm, challenge, salt, signature, maxnumber, maxNumber = 1e6 }) => {

@@ -72,10 +72,9 @@ const follow = async (signal) => {
       if (signal.aborted) return;
       const failure = error instanceof AppError ? error : networkError(String(error));
       // A server with a new key knows no cursor of before; one that it has just given, it knows.
-      const unknown = failure.code === 'invalid_request' && cursor !== renewed;
-      if (failure.code === 'resync_required' || unknown) {
+      if (failure.code === 'resync_required' || (failure.code === 'invalid_request' && cursor !== renewed)) {
         await resync(signal);
-        if (unknown) renewed = cursor;
+        renewed = cursor;
         continue;
       }
       // A session that ended under a living stream is replaced when the stream is opened again.

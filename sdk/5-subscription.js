@@ -26,7 +26,7 @@ const readAll = async (collection, isWanted, attempts = ATTEMPTS_MAX) => {
   if (page.next_cursor && isWanted()) {
     throw new AppError({
       code: 'too_many_rows', message: `${collection} has more than ${ROWS_MAX} rows`,
-      hint: 'Read a larger collection with list().',
+      hint: 'Read it with list().',
     });
   }
   return { rows, from: page.feed_cursor };

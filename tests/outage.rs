@@ -161,7 +161,7 @@ async fn an_account_that_waits_keeps_nobody_elses_connections() {
     let server = TestServer::builder().on(database).start().await;
     let (ann, bob) = (server.owner("ann").await, server.owner("bob").await);
     let database = server.database().expect("PostgreSQL");
-    let held = database.hold("select 1 from humans where email like 'ann%' for update").await;
+    let held = database.hold_account("ann@example.org").await;
     // More than the server has connections.
     let deploys = future::join_all((0..40).map(|_| server.deploy(&ann, json!({}))));
     let others = async {

@@ -179,14 +179,18 @@ impl Database {
         url.replacen("rookery@", &format!("{role}@"), 1)
     }
 
-    /// Holds what `sql` locks, until it is dropped.
+    /// Holds the row of this address's account, until it is dropped.
     ///
     /// # Panics
     /// When the cluster refuses.
-    pub async fn hold(&self, sql: &'static str) -> Held {
+    pub async fn hold_account(&self, email: &str) -> Held {
         let mut connection = PgConnection::connect(&self.url).await.expect("the cluster answers");
         connection.execute("begin").await.expect("the cluster obeys");
-        connection.execute(sql).await.expect("the cluster obeys");
+        let held = sqlx::query("select 1 from humans where email = $1 for update")
+            .bind(email)
+            .fetch_all(&mut connection)
+            .await;
+        assert_eq!(held.expect("the cluster obeys").len(), 1, "{email}");
         Held { _connection: connection }
     }
 

@@ -70,7 +70,7 @@ test('a hostile app reaches neither the site nor another app', async () => {
   await page.getByRole('heading', { name: 'For my eyes' }).waitFor();
   const cookies = await context.cookies();
   assert.deepEqual(cookies.map((cookie) => cookie.name).sort(),
-    ['service_participant', 'service_session', 'service_sign_in'], 'signed in to both');
+    ['service_participant', 'service_probe', 'service_session', 'service_sign_in'], 'signed in to both');
   assert.ok(cookies.every((cookie) => cookie.httpOnly && cookie.sameSite === 'Lax'));
 
   await page.goto(HOSTILE_URL);

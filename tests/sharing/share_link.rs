@@ -19,7 +19,7 @@ async fn another_link_opens_the_app_and_the_old_one_shows_everybody_out() {
     assert_ne!(old, new);
     assert_eq!(site.get("").await.expect(200)["share_url"], rotated["share_url"]);
     site.see(&visitor, "/s/session").await.error(ErrorCode::ParticipantTokenInvalid);
-    site.open(&old).await.error(ErrorCode::Unauthorized);
+    site.open(&old).await.error_of_its_own(ErrorCode::Unauthorized);
     site.see(&token_of(&site.open(&new).await), "/s/session").await.expect(200);
     let bare = Answer::of(site.request(Method::POST, "/share-link/rotate")).await;
     assert_ne!(bare.expect(200)["share_url"], rotated["share_url"]);
