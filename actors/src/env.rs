@@ -14,7 +14,8 @@ use tokio::{
 };
 
 use crate::{
-    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgAdmins, store::AppStore,
+    accounts::Accounts, app::warnings::Warnings, meters::Collector, observe::Observer,
+    orgs::OrgAdmins, store::AppStore,
 };
 
 /// Settings of the runtime. Units are in the names.
@@ -116,6 +117,8 @@ pub(crate) struct Env {
     pub(crate) trash_places: Semaphore,
     /// Places for deploys that hold detached rows.
     pub(crate) detached_places: Arc<Semaphore>,
+    /// Lines of commits that come to nothing.
+    pub(crate) warnings: Warnings,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// What apps were used for and is not rolled up yet.

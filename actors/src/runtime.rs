@@ -10,7 +10,7 @@ use tracing::warn;
 
 use crate::{
     accounts::Accounts,
-    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES},
+    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES, warnings::Warnings},
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
@@ -155,6 +155,7 @@ pub(crate) async fn start_apps(
     let tree = Tree::start(observer.clone(), clock.clone(), options.threads.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
     let env = Arc::new(Env {
+        warnings: Warnings::default(),
         options,
         limits,
         clock,

@@ -80,8 +80,7 @@ async fn an_app_that_todays_rules_would_refuse_lives_on_and_can_be_mended() {
 async fn a_page_is_deployed_over_a_manifest_that_would_be_refused() {
     let house = House::open(Faults::default()).await;
     let old: AppRecord = record(house.owner);
-    let manifest = OLD.replace("no type", "object");
-    house.store(old.clone(), &manifest, house.rows(1, RowState::Live)).await;
+    house.store(old.clone(), OLD, house.rows(1, RowState::Live)).await;
     let app = house.runtime.apps().by_id(old.id).await.unwrap();
     let control = house.runtime.control();
     control.deploy(&app, redeploy(&house, None)).await.expect("the manifest is carried over");

@@ -6,11 +6,12 @@
 
 use std::{
     net::IpAddr,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
 use http::{HeaderValue, Method, StatusCode};
+use rookery_actors::observe::lines::Lines;
 use rookery_domain::{ErrorCode, trace::TraceId};
 
 /// Decides which requests get a line.
@@ -23,26 +24,6 @@ pub struct RequestLog {
     /// Of what was too much to take: whoever sends it can send more of it.
     untaken: Lines,
     skipped: AtomicU32,
-}
-
-/// The lines of the present second.
-#[derive(Debug, Default)]
-struct Lines {
-    second: AtomicU64,
-    written: AtomicU32,
-}
-
-impl Lines {
-    /// Takes one of `most` in this `second`; false when there is none.
-    fn take(&self, second: u64, most: u32) -> bool {
-        // Read before writing: nearly every request finds the second unchanged.
-        if self.second.load(Ordering::Relaxed) != second
-            && self.second.swap(second, Ordering::Relaxed) != second
-        {
-            self.written.store(0, Ordering::Relaxed);
-        }
-        self.written.fetch_add(1, Ordering::Relaxed) < most
-    }
 }
 
 /// What a line tells.
@@ -98,8 +79,8 @@ impl RequestLog {
         if !is_warning && !tracing::enabled!(target: "rookery::request", tracing::Level::INFO) {
             return false;
         }
-        let second = now.saturating_duration_since(self.start).as_secs();
-        let wanted = lines.take(second, self.lines_per_second_max);
+        let uptime = now.saturating_duration_since(self.start);
+        let wanted = lines.take(uptime, self.lines_per_second_max);
         if !wanted {
             self.skipped.fetch_add(1, Ordering::Relaxed);
         }

@@ -102,9 +102,10 @@ fn heads_know_the_counts_of_what_is_there() {
         app(1, "full", "{}", &[old, manifest]),
         app(2, "empty", "{}", &[manifest]),
         app(3, "bare", "{}", &["{}"]),
+        app(4, "damaged", "{}", &["no manifest"]),
     ]
     .concat();
-    for app in 1..=3 {
+    for app in 1..=4 {
         let _ = write!(
             fill,
             "insert into app_head (app_id, epoch, last_seq) values (blob'{app:02x}', 0, 0);"
@@ -125,7 +126,7 @@ fn heads_know_the_counts_of_what_is_there() {
         let found: Vec<String> = found.iter().map(|text| text.replace(' ', "")).collect();
         let full = r#"[["B_2",0,0,0],["a",2,1,0],["b",0,0,1],["away",0,1,0],["gone",0,0,1]]"#;
         let empty = r#"[["B_2",0,0,0],["a",0,0,0],["b",0,0,0]]"#;
-        assert_eq!(found, [full, empty, "[]"]);
+        assert_eq!(found, [full, empty, "[]", "[]"], "and a damaged one stops nothing");
     }
 }
 

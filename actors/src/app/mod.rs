@@ -27,5 +27,5 @@ pub(crate) mod standing;
 pub(crate) mod tail;
 pub(crate) mod trash;
 mod unique;
-mod warnings;
+pub(crate) mod warnings;
 mod working;

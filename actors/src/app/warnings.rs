@@ -1,36 +1,32 @@
 //! Warnings of what a failing database makes every commit of every app end with: so many a second, and
 //! the next line tells how many were left out.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
-use parking_lot::Mutex;
-use tokio::time::Instant;
+use crate::observe::lines::Lines;
 
 /// Lines in a second, of all apps together.
 const LINES_MAX: u32 = 10;
 
-static WARNINGS: Mutex<Warnings> = Mutex::new(Warnings { since: None, written: 0, skipped: 0 });
-
-struct Warnings {
-    /// When the present second began.
-    since: Option<Instant>,
-    written: u32,
-    skipped: u64,
+/// Those of all apps.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    lines: Lines,
+    skipped: AtomicU32,
 }
 
-/// Whether there is room for another line; it tells how many have been left out before it, where
-/// any were.
-pub(super) fn take(now: Instant) -> Option<Option<u64>> {
-    let mut warnings = WARNINGS.lock();
-    if warnings.since.is_none_or(|since| now.duration_since(since) >= Duration::from_secs(1)) {
-        warnings.since = Some(now);
-        warnings.written = 0;
+impl Warnings {
+    /// Whether there is room for another line; it tells how many have been left out before it, where
+    /// any were.
+    pub(super) fn take(&self, uptime: Duration) -> Option<Option<u32>> {
+        if !self.lines.take(uptime, LINES_MAX) {
+            self.skipped.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let skipped = self.skipped.swap(0, Ordering::Relaxed);
+        Some((skipped > 0).then_some(skipped))
     }
-    if warnings.written == LINES_MAX {
-        warnings.skipped += 1;
-        return None;
-    }
-    warnings.written += 1;
-    let skipped = std::mem::take(&mut warnings.skipped);
-    Some((skipped > 0).then_some(skipped))
 }

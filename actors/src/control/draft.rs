@@ -163,15 +163,19 @@ fn compile(
     {
         warnings.push(Warning::visibility_apart(asked, kept));
     }
+    let compiled = |source| match carried {
+        true => env.schemas.in_force(source),
+        false => env.schemas.get(source),
+    };
     let mut schemas = BTreeMap::new();
     for (name, decl) in &manifest.collections {
         if let Some(source) = &decl.schema {
-            schemas.insert(name.clone(), env.schemas.get(source)?);
+            schemas.insert(name.clone(), compiled(source)?);
         }
     }
     let mut events = BTreeMap::new();
     for (kind, decl) in &manifest.events {
-        let schema = decl.schema.as_ref().map(|source| env.schemas.get(source)).transpose()?;
+        let schema = decl.schema.as_ref().map(compiled).transpose()?;
         events.insert(kind.clone(), schema);
     }
     Ok(Draft {

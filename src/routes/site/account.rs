@@ -187,14 +187,13 @@ async fn view(
 ) -> ApiResult<Response> {
     let trail = Trail::of(desk, "sessions");
     let sessions = trail.path("/v1/self/sessions", ITEMS_MAX);
-    let (profile, sessions, push, shared_apps) = tokio::try_join!(
+    let (profile, mut sessions, push, shared_apps) = tokio::try_join!(
         desk.api.get::<Profile>("/v1/self/profile"),
         desk.api.get::<List<Session>>(&sessions),
         desk.api.get::<PushKey>("/v1/self/push-subscription/vapid-public-key"),
         apps_in_orgs(desk),
     )?;
     let frame = desk.frame(Section::Account).with(notice);
-    let mut sessions = sessions;
     sessions.items.sort_by_key(|session| !session.current);
     let page = AccountPage {
         frame,

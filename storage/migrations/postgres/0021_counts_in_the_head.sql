@@ -2,6 +2,15 @@
 -- at none of its rows. `[[name, live, in the trash, detached], ...]`: the collections that the
 -- manifest in force declares, then removed ones that still have rows. Pairs with
 -- migrations/sqlite/0021_counts_in_the_head.sql.
+create function declared_names(manifest text) returns setof text language plpgsql as $$
+begin
+    -- Text of this database holds no NUL, so nothing that spells one is read.
+    return query select json_object_keys(
+        replace(manifest, chr(92) || 'u0000', chr(92) || 'u0001')::json -> 'collections');
+exception when others then
+    -- One that is damaged is its app's trouble alone.
+    return;
+end $$;
 alter table app_head add column collections text not null default '[]';
 with counted as (
     select app_id, collection as name, count(case when state = 0 then 1 end) as live,
@@ -9,10 +18,7 @@ with counted as (
            count(case when state = 3 then 1 end) as detached
     from rows where state <> 2 group by app_id, collection
 ), declared as (
-    -- Text of this database holds no NUL, so nothing that spells one is read.
-    select a.id as app_id,
-           json_object_keys(replace(v.manifest, chr(92) || 'u0000', chr(92) || 'u0001')::json
-                            -> 'collections') as name
+    select a.id as app_id, declared_names(v.manifest) as name
     from apps a join versions v on v.app_id = a.id and v.number = a.version
 ), listed as (
     select d.app_id, d.name, coalesce(c.live, 0) as live, coalesce(c.trashed, 0) as trashed,
@@ -29,3 +35,4 @@ from (select app_id,
                       order by removed, name collate "C")::text as collections
       from listed group by app_id) as found
 where found.app_id = app_head.app_id;
+drop function declared_names(text);

@@ -11,7 +11,8 @@ with counted as materialized (
 ), declared as materialized (
     select a.id as app_id, one.key as name
     from apps a join versions v on v.app_id = a.id and v.number = a.version,
-         json_each(v.manifest, '$.collections') as one
+         json_each(case when json_valid(v.manifest) then v.manifest else '{}' end, '$.collections')
+             as one
 ), listed as (
     select d.app_id, d.name, coalesce(c.live, 0) as live, coalesce(c.trashed, 0) as trashed,
            coalesce(c.detached, 0) as detached, 0 as removed
