@@ -1,8 +1,15 @@
 //! What operators see of the runtime: every message counted once, apps by state, the hottest
 //! apps, crashes one by one; and what operators may do to an app.
 
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::{Context, Wake, Waker},
+};
+
 use rookery_actors::{
-    SlotState,
+    Apps, SlotState,
     observe::{
         counters::{MessageKind, MessageOutcome},
         histogram::{BOUNDS_US, Histogram},
@@ -47,6 +54,40 @@ fn every_message_is_counted_once_by_kind_and_outcome() {
         assert_eq!(totals.all.resident_rows, 2);
         let shards: u64 = totals.shards.iter().map(|shard| shard.message_count()).sum();
         assert_eq!(shards, 6);
+    });
+}
+
+/// Wakes `task`, and notes how many messages were queued then.
+struct Spy {
+    apps: Apps,
+    queued: Mutex<Option<u64>>,
+    task: Waker,
+}
+
+impl Wake for Spy {
+    fn wake(self: Arc<Self>) {
+        *self.queued.lock().unwrap() = Some(self.apps.totals().all.queued);
+        self.task.wake_by_ref();
+    }
+}
+
+#[test]
+fn whoever_hears_its_answer_is_queued_no_more() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        app.root().await.unwrap();
+        let mut asked = pin!(bench.create(&app, "a"));
+        let mut spy: Option<Arc<Spy>> = None;
+        let answer = poll_fn(|context| {
+            let spy = spy.get_or_insert_with(|| {
+                let (apps, task) = (bench.rig.apps.clone(), context.waker().clone());
+                Arc::new(Spy { apps, queued: Mutex::default(), task })
+            });
+            asked.as_mut().poll(&mut Context::from_waker(&spy.clone().into()))
+        });
+        answer.await.unwrap();
+        assert_eq!(*spy.unwrap().queued.lock().unwrap(), Some(0));
     });
 }
 

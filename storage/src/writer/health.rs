@@ -88,7 +88,6 @@ pub struct WriterHealth {
 #[derive(Default)]
 pub(super) struct Counters {
     restarts: AtomicU64,
-    batches: AtomicU64,
     groups: AtomicU64,
     rows: AtomicU64,
     events: AtomicU64,
@@ -129,7 +128,6 @@ impl Counters {
         let bucket = BATCH_BUCKETS_ROWS.partition_point(|bound| *bound < rows);
         self.batch_sizes[bucket].fetch_add(1, Relaxed);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.batches.fetch_add(1, Relaxed);
         self.last_commit_us.store(micros, Relaxed);
         self.commit_us_sum.fetch_add(micros, Relaxed);
         let bucket = COMMIT_BUCKETS_US.partition_point(|bound| *bound < micros);
@@ -173,6 +171,7 @@ impl Counters {
         let out_of_space = self.out_of_space.load(Relaxed) || was_full;
         let stuck = load.since > STUCK_AFTER;
         let runs = lanes.iter().all(|lane| *lane == LaneStatus::Running);
+        let batch_sizes = std::array::from_fn(|i| self.batch_sizes[i].load(Relaxed));
         WriterHealth {
             ok: runs && !out_of_space && !unreachable && !stuck,
             broken,
@@ -184,7 +183,7 @@ impl Counters {
             restarts: self.restarts.load(Relaxed),
             queued: load.waiting,
             in_flight: load.in_flight,
-            batches: self.batches.load(Relaxed),
+            batches: batch_sizes.iter().sum(),
             groups: self.groups.load(Relaxed),
             rows: self.rows.load(Relaxed),
             events: self.events.load(Relaxed),
@@ -194,7 +193,7 @@ impl Counters {
             last_commit_us: self.last_commit_us.load(Relaxed),
             commit_times: std::array::from_fn(|i| self.commit_times[i].load(Relaxed)),
             commit_us_sum: self.commit_us_sum.load(Relaxed),
-            batch_sizes: std::array::from_fn(|i| self.batch_sizes[i].load(Relaxed)),
+            batch_sizes,
             batch_rows_sum: self.batch_rows_sum.load(Relaxed),
             checkpoints: self.checkpoints.load(Relaxed),
             wal_bytes,

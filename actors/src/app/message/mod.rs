@@ -136,7 +136,7 @@ impl Request {
         let ask = self.ask.take()?;
         let port = ReplyPort {
             port: self.port.take(),
-            _permits: self.permits.take(),
+            permits: self.permits.take(),
             progress: Progress::Deciding,
         };
         Some((ask, port))
@@ -163,7 +163,7 @@ enum Progress {
 /// Answers one request, exactly once: also when it is dropped.
 pub(crate) struct ReplyPort {
     port: Option<oneshot::Sender<Answer>>,
-    _permits: Option<Permits>,
+    permits: Option<Permits>,
     progress: Progress,
 }
 
@@ -180,7 +180,13 @@ impl ReplyPort {
 
     /// Answers.
     pub(crate) fn send(mut self, answer: Result<Reply>) {
+        self.settle(answer);
+    }
+
+    /// Gives the place back, then answers: what is answered counts nowhere as queued.
+    fn settle(&mut self, answer: Result<Reply>) {
         if let Some(port) = self.port.take() {
+            self.permits = None;
             // Whoever asked may have left; what was decided stands all the same.
             let _ = port.send(Answer::Done(answer));
         }
@@ -189,15 +195,16 @@ impl ReplyPort {
 
 impl Drop for ReplyPort {
     fn drop(&mut self) {
-        if let Some(port) = self.port.take() {
-            let error = match self.progress {
-                Progress::Deciding => Error::internal().caused_by("deciding this panicked"),
-                Progress::Open => Error::unavailable("the app restarted before this was applied"),
-                Progress::Sealed => {
-                    Error::unknown_outcome().caused_by("how its commit ended is unknown")
-                }
-            };
-            let _ = port.send(Answer::Done(Err(error)));
+        if self.port.is_none() {
+            return;
         }
+        let error = match self.progress {
+            Progress::Deciding => Error::internal().caused_by("deciding this panicked"),
+            Progress::Open => Error::unavailable("the app restarted before this was applied"),
+            Progress::Sealed => {
+                Error::unknown_outcome().caused_by("how its commit ended is unknown")
+            }
+        };
+        self.settle(Err(error));
     }
 }
