@@ -63,7 +63,7 @@ impl Name {
 
 /// Where a host name leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Destination {
     /// The app.
     pub app: AppId,
     /// The name that serves it; another one than was asked for is to be redirected to. As long as
@@ -110,11 +110,11 @@ impl Domains {
 
     /// Where `host`, in lower case and without a port, leads.
     #[must_use]
-    pub fn at(&self, host: &str) -> Option<Place> {
+    pub fn at(&self, host: &str) -> Option<Destination> {
         let table = self.0.table.read();
         let app = *table.by_name.get(host)?;
         let serving = table.serving(app).unwrap_or(host).into();
-        Some(Place { app, serving })
+        Some(Destination { app, serving })
     }
 
     /// The proven domains of an app, the oldest first, those that do not work yet included.

@@ -45,9 +45,9 @@ enum Route {
 }
 
 /// A place for one letter among those that wait to be sent.
-pub struct MailPlace(Place);
+pub struct MailPlace(Reserved);
 
-enum Place {
+enum Reserved {
     Queue(OwnedPermit<(Email, Letter)>),
     Mailbox(Arc<Mailbox>),
 }
@@ -56,8 +56,8 @@ impl MailPlace {
     /// Sends a letter, off the request.
     pub fn send(self, to: &Email, letter: Letter) {
         match self.0 {
-            Place::Queue(place) => drop(place.send((to.clone(), letter))),
-            Place::Mailbox(mailbox) => mailbox.put(to, letter),
+            Reserved::Queue(place) => drop(place.send((to.clone(), letter))),
+            Reserved::Mailbox(mailbox) => mailbox.put(to, letter),
         }
     }
 }
@@ -138,8 +138,8 @@ impl Mailer {
     pub fn reserve(&self) -> Result<MailPlace> {
         let full = |_| Error::unavailable("too much mail waits to be sent");
         Ok(MailPlace(match &self.route {
-            Route::Smtp(smtp) => Place::Queue(smtp.reserve().map_err(full)?),
-            Route::Mailbox(mailbox) => Place::Mailbox(Arc::clone(mailbox)),
+            Route::Smtp(smtp) => Reserved::Queue(smtp.reserve().map_err(full)?),
+            Route::Mailbox(mailbox) => Reserved::Mailbox(Arc::clone(mailbox)),
         }))
     }
 

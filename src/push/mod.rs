@@ -1,11 +1,11 @@
 //! Web push (RFC 8030): telling a human's browsers something, also while no page of the site is
 //! open. `subscription` is what a browser asked for, `vapid` who we are to its push service,
-//! `notice` what is said, `send` the queue.
+//! `message` what is said, `send` the queue.
 //!
 //! A push is a hint: nobody waits for it, it may come late or not at all, and what it tells of is
 //! on the site too.
 
-pub mod notice;
+pub mod message;
 mod send;
 pub mod subscription;
 mod vapid;
@@ -15,7 +15,7 @@ use rookery_storage::Db;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use notice::Notice;
+pub use message::PushMessage;
 pub use subscription::Subscription;
 
 use crate::{
@@ -26,13 +26,13 @@ use crate::{
 use send::Sender;
 use vapid::Vapid;
 
-/// Notices that may wait.
+/// Messages that may wait.
 const QUEUED_MAX: usize = 1_000;
 
 /// Tells browsers, as cheap to clone as a few pointers.
 #[derive(Clone)]
 pub struct Push {
-    queue: mpsc::Sender<(Addressee, Notice)>,
+    queue: mpsc::Sender<(Addressee, PushMessage)>,
     gate: Gate,
     public_key: String,
 }
@@ -91,8 +91,8 @@ impl Push {
     }
 
     /// Tells somebody something, off the request. When too much waits already, it is not told.
-    pub fn tell(&self, who: Addressee, notice: Notice) {
-        if self.queue.try_send((who, notice)).is_err() {
+    pub fn tell(&self, who: Addressee, message: PushMessage) {
+        if self.queue.try_send((who, message)).is_err() {
             tracing::warn!("a push was dropped: too many wait, or the server is stopping");
         }
     }

@@ -1,4 +1,4 @@
-//! The queue to push services: a few notices to each human at a time, a few connections at a time, a
+//! The queue to push services: a few messages to each human at a time, a few connections at a time, a
 //! few tries each. A push service that takes its time holds up its own human, and nobody else. A
 //! subscription that its service does not know any more is deleted.
 
@@ -19,14 +19,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Addressee, Notice, Subscription, vapid::Vapid};
+use super::{Addressee, PushMessage, Subscription, vapid::Vapid};
 use crate::outbound::gate::Gate;
 
-/// Notices that are on their way at a time, those that wait for another try included.
+/// Messages that are on their way at a time, those that wait for another try included.
 const UNDER_WAY_MAX: usize = 512;
-/// Notices of them that are to one human.
+/// Messages of them that are to one human.
 const UNDER_WAY_TO_ONE_MAX: usize = 4;
-/// Notices that wait behind those.
+/// Messages that wait behind those.
 const BEHIND_MAX: usize = 16;
 /// Messages that are being posted at a time.
 const POSTING_MAX: usize = 16;
@@ -66,7 +66,7 @@ impl Sender {
     /// Works until `drain` is cancelled; what is under way then is not sent.
     pub(super) async fn run(
         self,
-        mut queue: mpsc::Receiver<(Addressee, Notice)>,
+        mut queue: mpsc::Receiver<(Addressee, PushMessage)>,
         drain: CancellationToken,
     ) {
         let mut under_way = UnderWay {
@@ -84,19 +84,19 @@ impl Sender {
                     under_way.end(ended.map_or_else(|error| error.id(), |(id, ())| id));
                 }
                 next = queue.recv(), if under_way.tasks.len() < UNDER_WAY_MAX => {
-                    let Some((who, notice)) = next else { return };
-                    under_way.begin(who, notice);
+                    let Some((who, message)) = next else { return };
+                    under_way.begin(who, message);
                 }
             }
         }
     }
 
-    async fn tell(&self, who: &Addressee, notice: &Notice, posting: &Posting) {
+    async fn tell(&self, who: &Addressee, message: &PushMessage, posting: &Posting) {
         let found = match self.subscriptions(who).await {
             Ok(found) => found,
             Err(error) => return tracing::warn!(%error, "a push was not sent"),
         };
-        let message = notice.message(&self.site);
+        let message = message.to_json(&self.site);
         join_all(found.iter().map(|it| self.deliver(it, &message, posting))).await;
     }
 
@@ -192,7 +192,7 @@ struct Posting {
     own: Arc<Semaphore>,
 }
 
-/// The notices that are on their way, and those that wait behind them.
+/// The messages that are on their way, and those that wait behind them.
 struct UnderWay {
     sender: Arc<Sender>,
     posting: Arc<Semaphore>,
@@ -204,13 +204,13 @@ struct UnderWay {
 /// What one human is being told.
 struct Line {
     under_way: usize,
-    behind: VecDeque<Notice>,
+    behind: VecDeque<PushMessage>,
     posting: Posting,
 }
 
 impl UnderWay {
-    /// Sends a notice, at once or after others to the same human.
-    fn begin(&mut self, who: Addressee, notice: Notice) {
+    /// Sends a message, at once or after others to the same human.
+    fn begin(&mut self, who: Addressee, message: PushMessage) {
         let line = self.lines.entry(who.clone()).or_insert_with(|| Line {
             under_way: 0,
             behind: VecDeque::new(),
@@ -220,7 +220,7 @@ impl UnderWay {
             },
         });
         if line.behind.len() < BEHIND_MAX {
-            line.behind.push_back(notice);
+            line.behind.push_back(message);
             self.go_on(who);
         } else {
             tracing::warn!("a push was dropped: too many wait to be told to the same human");
@@ -236,13 +236,13 @@ impl UnderWay {
         self.go_on(who);
     }
 
-    /// Sends the next notice to `who`, if there is one and it has its turn.
+    /// Sends the next message to `who`, if there is one and it has its turn.
     fn go_on(&mut self, who: Addressee) {
         let Some(line) = self.lines.get_mut(&who) else { return };
         if line.under_way == UNDER_WAY_TO_ONE_MAX {
             return;
         }
-        let Some(notice) = line.behind.pop_front() else {
+        let Some(message) = line.behind.pop_front() else {
             if line.under_way == 0 {
                 self.lines.remove(&who);
             }
@@ -250,7 +250,7 @@ impl UnderWay {
         };
         line.under_way += 1;
         let (sender, posting, to) = (Arc::clone(&self.sender), line.posting.clone(), who.clone());
-        let task = async move { sender.tell(&to, &notice, &posting).await };
+        let task = async move { sender.tell(&to, &message, &posting).await };
         self.to.insert(self.tasks.spawn(task).id(), who);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn principal_from(bytes: &[u8]) -> Read<Principal> {
 }
 
 /// The columns of a result row by position, the same for every driver. Values are borrowed.
-pub(crate) trait Columns {
+pub(crate) trait ReadColumns {
     /// A BIGINT.
     fn int_opt(&self, at: usize) -> Read<Option<i64>>;
     /// A TEXT.
@@ -84,7 +84,7 @@ fn missing(at: usize) -> Unreadable {
     format!("column {at} is null")
 }
 
-impl Columns for rusqlite::Row<'_> {
+impl ReadColumns for rusqlite::Row<'_> {
     fn int_opt(&self, at: usize) -> Read<Option<i64>> {
         let value = self.get_ref(at).map_err(|error| error.to_string())?;
         value.as_i64_or_null().map_err(|error| error.to_string())
@@ -103,7 +103,7 @@ impl Columns for rusqlite::Row<'_> {
 
 macro_rules! columns_of_sqlx {
     ($($row:ty),+) => {$(
-        impl Columns for $row {
+        impl ReadColumns for $row {
             fn int_opt(&self, at: usize) -> Read<Option<i64>> {
                 get(self, at)
             }
@@ -138,7 +138,7 @@ macro_rules! row_columns {
 pub(crate) use row_columns;
 
 /// The row whose columns start at `at`; null data reads as empty.
-pub(crate) fn row(columns: &impl Columns, at: usize) -> Read<Row> {
+pub(crate) fn row(columns: &impl ReadColumns, at: usize) -> Read<Row> {
     Ok(Row {
         text: RowText::new(columns.text(at)?, columns.text_opt(at + 2)?.unwrap_or_default()),
         version: columns.number(at + 1)?,
@@ -171,7 +171,7 @@ macro_rules! event_columns {
 pub(crate) use event_columns;
 
 /// The event in these columns. A row whose content was scrubbed or never stored has empty `data`.
-pub(crate) fn event(columns: &impl Columns) -> Read<Event> {
+pub(crate) fn event(columns: &impl ReadColumns) -> Read<Event> {
     let change = match columns.text_opt(5)? {
         Some(collection) => Some(RowChange {
             collection: Arc::from(collection),

@@ -11,7 +11,7 @@ use rookery_domain::{
 use uuid::Uuid;
 
 use crate::{
-    codec::{Columns, Read, record},
+    codec::{Read, ReadColumns, record},
     db::{Db, args, newest_first},
     decode,
     error::{Result, StorageError},
@@ -32,14 +32,14 @@ pub struct ListedCredential {
 record!(Listed, ListedCredential, listed);
 
 /// What a list has of a credential: the columns of [`credential`], and the end of a token.
-fn listed(columns: &impl Columns) -> Read<ListedCredential> {
+fn listed(columns: &impl ReadColumns) -> Read<ListedCredential> {
     let previous_ends_at = columns.time_opt(8)?;
     Ok(ListedCredential { credential: credential(columns)?, previous_ends_at })
 }
 
 /// The credential in the columns `id, name, prefix, rights, status, created_by, created_at,
 /// updated_at`, without its tokens.
-pub(crate) fn credential(columns: &impl Columns) -> Read<Credential> {
+pub(crate) fn credential(columns: &impl ReadColumns) -> Read<Credential> {
     let id = Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
     let rights: Rights = serde_json::from_str(columns.text(3)?).map_err(|e| e.to_string())?;
     Ok(Credential {
@@ -57,7 +57,7 @@ pub(crate) fn credential(columns: &impl Columns) -> Read<Credential> {
 }
 
 /// The token in four columns from `at`: `hash, prefix, created_at, expires_at`.
-pub(crate) fn token(columns: &impl Columns, at: usize) -> Read<CredentialToken> {
+pub(crate) fn token(columns: &impl ReadColumns, at: usize) -> Read<CredentialToken> {
     Ok(CredentialToken {
         hash: columns.bytes(at)?.try_into().map_err(|_| "a hash of the wrong length")?,
         prefix: Arc::from(columns.text(at + 1)?),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rookery_domain::{Timestamp, event::Event, id::AppId};
 
 use crate::{
-    codec::{self, Columns, Read, event_columns, record},
+    codec::{self, Read, ReadColumns, event_columns, record},
     db::{Db, Tx, args},
     decode,
     error::{Result, StorageError},
@@ -24,7 +24,7 @@ pub const PRUNE_CHUNK: u32 = 50;
 record!(EventRecord, (u64, Read<Event>), numbered);
 
 /// The event, and its number also when it cannot be read.
-fn numbered(columns: &impl Columns) -> Read<(u64, Read<Event>)> {
+fn numbered(columns: &impl ReadColumns) -> Read<(u64, Read<Event>)> {
     Ok((columns.number(0)?, codec::event(columns)))
 }
 

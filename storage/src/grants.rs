@@ -10,7 +10,7 @@ use rookery_domain::{
 use uuid::Uuid;
 
 use crate::{
-    codec::{Columns, Read, record},
+    codec::{Read, ReadColumns, record},
     db::{Db, args, newest_first},
     error::{Result, StorageError},
 };
@@ -22,7 +22,7 @@ record!(Listed, Grant, grant);
 
 /// The grant in the columns `id, hash, role, max_uses, uses, expires_at, created_by, created_at,
 /// revoked_at`.
-pub(crate) fn grant(columns: &impl Columns) -> Read<Grant> {
+pub(crate) fn grant(columns: &impl ReadColumns) -> Read<Grant> {
     let id = Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
     let max_uses = columns.int_opt(3)?.map(u32::try_from).transpose();
     Ok(Grant {

@@ -11,7 +11,7 @@ use rookery_domain::{
 use uuid::Uuid;
 
 use crate::{
-    codec::{Columns, Read, record},
+    codec::{Read, ReadColumns, record},
     db::{Db, args},
     decode,
     error::{Result, StorageError},
@@ -23,7 +23,7 @@ pub type MemberPosition = (Timestamp, HumanId);
 record!(Listed, Member, member);
 
 /// The member in the columns `human, custom_role, created_at`.
-pub(crate) fn member(columns: &impl Columns) -> Read<Member> {
+pub(crate) fn member(columns: &impl ReadColumns) -> Read<Member> {
     let human = Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
     Ok(Member {
         human: HumanId::from_uuid(human),

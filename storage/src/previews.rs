@@ -8,7 +8,7 @@ use rookery_domain::{
 use uuid::Uuid;
 
 use crate::{
-    codec::{Columns, Read, record},
+    codec::{Read, ReadColumns, record},
     db::{Db, args, newest_first},
     error::{Result, StorageError},
 };
@@ -19,7 +19,7 @@ pub type PreviewPosition = (Timestamp, PreviewId);
 record!(Listed, Preview, preview);
 
 /// The preview in the columns `id, hash, expires_at, created_by, created_at, revoked_at`.
-pub(crate) fn preview(columns: &impl Columns) -> Read<Preview> {
+pub(crate) fn preview(columns: &impl ReadColumns) -> Read<Preview> {
     let id = Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
     Ok(Preview {
         id: PreviewId::from_uuid(id),

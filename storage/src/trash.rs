@@ -6,7 +6,7 @@
 use rookery_domain::{Timestamp, id::AppId, row::Row};
 
 use crate::{
-    codec::{self, Columns, Read, record, row_columns},
+    codec::{self, Read, ReadColumns, record, row_columns},
     db::{Db, args},
     decode,
     error::{Result, StorageError},
@@ -54,12 +54,12 @@ record!(ListedRecord, (TrashCursor, Read<TrashedRow>), listed);
 record!(KeptRecord, Kept, kept);
 record!(DueRecord, (u64, DueRow), due);
 
-fn trashed(columns: &impl Columns) -> Read<TrashedRow> {
+fn trashed(columns: &impl ReadColumns) -> Read<TrashedRow> {
     Ok(TrashedRow { row: codec::row(columns, 1)?, deleted_at: columns.time(0)? })
 }
 
 /// The row, and its place also when it cannot be read.
-fn listed(columns: &impl Columns) -> Read<(TrashCursor, Read<TrashedRow>)> {
+fn listed(columns: &impl ReadColumns) -> Read<(TrashCursor, Read<TrashedRow>)> {
     let place = TrashCursor { deleted_at: columns.time(0)?, key: columns.text(1)?.into() };
     Ok((place, trashed(columns)))
 }
@@ -147,7 +147,7 @@ pub struct Kept {
     pub row: Row,
 }
 
-fn kept(columns: &impl Columns) -> Read<Kept> {
+fn kept(columns: &impl ReadColumns) -> Read<Kept> {
     Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::row(columns, 1)? })
 }
 
@@ -190,7 +190,7 @@ pub struct DueRow {
 }
 
 /// The row, and how many bytes its content has.
-fn due(columns: &impl Columns) -> Read<(u64, DueRow)> {
+fn due(columns: &impl ReadColumns) -> Read<(u64, DueRow)> {
     let app = uuid::Uuid::from_slice(columns.bytes(0)?).map_err(|error| error.to_string())?;
     let row = DueRow {
         app: AppId::from_uuid(app),

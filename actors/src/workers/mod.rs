@@ -174,7 +174,7 @@ enum Work {
 struct Worker;
 
 #[derive(Clone)]
-struct Place {
+struct WorkerState {
     kind: WorkerKind,
     context: Arc<Context>,
     status: Arc<Mutex<WorkerStatus>>,
@@ -182,39 +182,39 @@ struct Place {
 
 impl Actor for Worker {
     type Msg = Work;
-    type State = Place;
-    type Arguments = Place;
+    type State = WorkerState;
+    type Arguments = WorkerState;
 
     async fn pre_start(
         &self,
         myself: ActorRef<Work>,
-        place: Place,
-    ) -> Result<Place, ActorProcessingErr> {
-        let first = place.kind.first_after(place.context.env());
+        state: WorkerState,
+    ) -> Result<WorkerState, ActorProcessingErr> {
+        let first = state.kind.first_after(state.context.env());
         myself.send_after(first, || Work::Tick);
-        Ok(place)
+        Ok(state)
     }
 
     async fn handle(
         &self,
         myself: ActorRef<Work>,
         work: Work,
-        place: &mut Place,
+        state: &mut WorkerState,
     ) -> Result<(), ActorProcessingErr> {
         match work {
             Work::Tick => {
                 // A failure is in the status and the log; the next round tries again.
-                let more = place.round().await.is_ok_and(|round| round.more);
+                let more = state.round().await.is_ok_and(|round| round.more);
                 // Counted from the end of this round, so that rounds never pile up.
-                let next = place.kind.next_after(more, place.context.env());
+                let next = state.kind.next_after(more, state.context.env());
                 myself.send_after(next, || Work::Tick);
             }
             Work::Now(done) => {
-                if place.kind == WorkerKind::FeedRetention {
-                    place.context.positions.lock().feeds.wake();
+                if state.kind == WorkerKind::FeedRetention {
+                    state.context.positions.lock().feeds.wake();
                 }
                 // Whoever asked may have left.
-                let _ = done.send(place.round().await.map(|round| round.done));
+                let _ = done.send(state.round().await.map(|round| round.done));
             }
             #[cfg(feature = "faults")]
             Work::Panic => panic!("injected"),
@@ -223,7 +223,7 @@ impl Actor for Worker {
     }
 }
 
-impl Place {
+impl WorkerState {
     async fn round(&self) -> Result<Round> {
         let outcome = self.context.round(self.kind).await;
         if let Err(error) = &outcome {
@@ -240,7 +240,7 @@ impl Place {
 }
 
 /// The running workers.
-pub struct Workers(Vec<(Place, ArcSwap<ActorRef<Work>>)>);
+pub struct Workers(Vec<(WorkerState, ArcSwap<ActorRef<Work>>)>);
 
 impl Workers {
     /// Starts all of them under `root`.
@@ -261,9 +261,9 @@ impl Workers {
                 last_error: None,
             };
             let status = Arc::new(Mutex::new(status));
-            let place = Place { kind, context: context.clone(), status };
-            let actor = spawn(&place, root).await?;
-            workers.push((place, ArcSwap::from_pointee(actor)));
+            let state = WorkerState { kind, context: context.clone(), status };
+            let actor = spawn(&state, root).await?;
+            workers.push((state, ArcSwap::from_pointee(actor)));
         }
         Ok(Self(workers))
     }
@@ -271,18 +271,18 @@ impl Workers {
     /// Puts a new worker in the place of the one that was `dead`.
     pub(crate) async fn replace(&self, dead: ActorId, root: &ActorCell) {
         let is_dead =
-            |(_, actor): &&(Place, ArcSwap<ActorRef<Work>>)| actor.load().get_id() == dead;
-        let Some((place, actor)) = self.0.iter().find(is_dead) else { return };
-        if place.context.is_stopping() {
+            |(_, actor): &&(WorkerState, ArcSwap<ActorRef<Work>>)| actor.load().get_id() == dead;
+        let Some((state, actor)) = self.0.iter().find(is_dead) else { return };
+        if state.context.is_stopping() {
             return;
         }
-        match spawn(place, root).await {
+        match spawn(state, root).await {
             Ok(new) => {
                 actor.store(Arc::new(new));
-                place.status.lock().restarts += 1;
-                info!(worker = ?place.kind, "restarted");
+                state.status.lock().restarts += 1;
+                info!(worker = ?state.kind, "restarted");
             }
-            Err(error) => error!(worker = ?place.kind, %error, "a worker could not be replaced"),
+            Err(error) => error!(worker = ?state.kind, %error, "a worker could not be replaced"),
         }
     }
 
@@ -302,13 +302,14 @@ impl Workers {
     /// What an operator sees of them.
     #[must_use]
     pub fn observe(&self) -> Vec<WorkerStatus> {
-        self.0.iter().map(|(place, _)| place.status.lock().clone()).collect()
+        self.0.iter().map(|(state, _)| state.status.lock().clone()).collect()
     }
 
     /// Which worker this actor is.
     pub(crate) fn kind_of(&self, actor: ActorId) -> Option<WorkerKind> {
-        let is = |(_, place): &&(Place, ArcSwap<ActorRef<Work>>)| place.load().get_id() == actor;
-        self.0.iter().find(is).map(|(place, _)| place.kind)
+        let is =
+            |(_, state): &&(WorkerState, ArcSwap<ActorRef<Work>>)| state.load().get_id() == actor;
+        self.0.iter().find(is).map(|(state, _)| state.kind)
     }
 
     /// Makes a worker panic.
@@ -324,7 +325,7 @@ impl Workers {
     }
 }
 
-async fn spawn(place: &Place, root: &ActorCell) -> Result<ActorRef<Work>, SpawnErr> {
-    let (actor, _) = Actor::spawn_linked(None, Worker, place.clone(), root.clone()).await?;
+async fn spawn(state: &WorkerState, root: &ActorCell) -> Result<ActorRef<Work>, SpawnErr> {
+    let (actor, _) = Actor::spawn_linked(None, Worker, state.clone(), root.clone()).await?;
     Ok(actor)
 }

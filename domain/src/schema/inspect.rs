@@ -81,7 +81,7 @@ pub fn inspect(schema: &Value, row_bytes_max: usize) -> Result<Vec<Pattern>, Vec
 pub(crate) fn survey(schema: &Value, row_bytes_max: usize) -> (Vec<Pattern>, Faults) {
     let mut walk =
         Walk { row_bytes_max, patterns: Vec::new(), count: 0, faults: Faults::default() };
-    walk.schema(schema, Place { pointer: "", depth: 0, unevaluated: 0 });
+    walk.schema(schema, Location { pointer: "", depth: 0, unevaluated: 0 });
     if walk.count > PATTERNS_MAX {
         let has = walk.count;
         walk.fault("", format!("has {has} patterns, at most {PATTERNS_MAX} are allowed"));
@@ -115,16 +115,16 @@ pub fn admits_date(schema: &Value, field: &str) -> bool {
 }
 
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Location<'a> {
     pointer: &'a str,
     depth: usize,
-    /// Unevaluated keywords that make this place run again.
+    /// Unevaluated keywords that make this location run again.
     unevaluated: usize,
 }
 
-/// The place `pointer`, one level below `place`.
-const fn below<'a>(place: &Place<'_>, pointer: &'a str) -> Place<'a> {
-    Place { pointer, depth: place.depth + 1, unevaluated: place.unevaluated }
+/// The location `pointer`, one level below `location`.
+const fn below<'a>(location: &Location<'_>, pointer: &'a str) -> Location<'a> {
+    Location { pointer, depth: location.depth + 1, unevaluated: location.unevaluated }
 }
 
 struct Walk {
@@ -140,92 +140,96 @@ impl Walk {
         self.faults.push(Fault { pointer: pointer.into(), message: message.into() });
     }
 
-    fn schema(&mut self, schema: &Value, place: Place<'_>) {
+    fn schema(&mut self, schema: &Value, location: Location<'_>) {
         let Value::Object(members) = schema else { return };
-        if place.depth > SCHEMA_DEPTH_MAX {
-            return self
-                .fault(place.pointer, format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"));
+        if location.depth > SCHEMA_DEPTH_MAX {
+            return self.fault(
+                location.pointer,
+                format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"),
+            );
         }
         let own = unevaluated_keywords(members);
-        if own > 0 && place.unevaluated + own > UNEVALUATED_NESTING_MAX {
+        if own > 0 && location.unevaluated + own > UNEVALUATED_NESTING_MAX {
             return self.fault(
-                place.pointer,
+                location.pointer,
                 format!("nests more than {UNEVALUATED_NESTING_MAX} unevaluated keywords"),
             );
         }
         for (keyword, value) in members {
-            let pointer = format!("{}/{}", place.pointer, escaped(keyword));
+            let pointer = format!("{}/{}", location.pointer, escaped(keyword));
             let again = if RUNS_AGAIN.contains(&keyword.as_str()) { own } else { 0 };
-            let unevaluated = place.unevaluated + again;
-            let below = Place { pointer: &pointer, depth: place.depth + 1, unevaluated };
+            let unevaluated = location.unevaluated + again;
+            let below = Location { pointer: &pointer, depth: location.depth + 1, unevaluated };
             self.keyword(keyword, value, below);
         }
     }
 
-    fn keyword(&mut self, keyword: &str, value: &Value, place: Place<'_>) {
+    fn keyword(&mut self, keyword: &str, value: &Value, location: Location<'_>) {
         match keyword {
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
-                self.fault(place.pointer, "references are not resolved: inline the schema");
+                self.fault(location.pointer, "references are not resolved: inline the schema");
             }
             "$schema" if value.as_str().map(|uri| uri.trim_end_matches('#')) != Some(DIALECT) => {
-                self.fault(place.pointer, format!("the dialect is {DIALECT:?} and no other"));
+                self.fault(location.pointer, format!("the dialect is {DIALECT:?} and no other"));
             }
             "pattern" => {
                 if let Value::String(pattern) = value {
-                    self.pattern(pattern, place.pointer);
+                    self.pattern(pattern, location.pointer);
                 }
             }
-            "maxLength" => self.max_length(value, place.pointer),
-            _ => self.held(keyword, value, place),
+            "maxLength" => self.max_length(value, location.pointer),
+            _ => self.held(keyword, value, location),
         }
     }
 
     /// Walks what a keyword holds.
-    fn held(&mut self, keyword: &str, value: &Value, place: Place<'_>) {
+    fn held(&mut self, keyword: &str, value: &Value, location: Location<'_>) {
         match (keywords::holds(keyword), value) {
             (Some(Holds::Named), Value::Object(named)) => {
                 for (name, schema) in named {
-                    let pointer = format!("{}/{}", place.pointer, escaped(name));
+                    let pointer = format!("{}/{}", location.pointer, escaped(name));
                     if keyword == "patternProperties" {
                         self.pattern(name, &pointer);
                     }
-                    self.schema(schema, below(&place, &pointer));
+                    self.schema(schema, below(&location, &pointer));
                 }
             }
-            (Some(Holds::Schema), schema) => self.schema(schema, place),
+            (Some(Holds::Schema), schema) => self.schema(schema, location),
             (Some(Holds::Listed), Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    let pointer = format!("{}/{index}", place.pointer);
-                    self.schema(schema, below(&place, &pointer));
+                    let pointer = format!("{}/{index}", location.pointer);
+                    self.schema(schema, below(&location, &pointer));
                 }
             }
             (Some(Holds::Named | Holds::Listed | Holds::AnyData), _) => {}
-            (Some(Holds::Value) | None, value) => self.unknown(value, place),
+            (Some(Holds::Value) | None, value) => self.unknown(value, location),
         }
     }
 
     /// An unknown keyword means nothing to JSON Schema, but an author who puts a reference into it
     /// believes that it does.
-    fn unknown(&mut self, value: &Value, place: Place<'_>) {
-        if place.depth > SCHEMA_DEPTH_MAX {
-            return self
-                .fault(place.pointer, format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"));
+    fn unknown(&mut self, value: &Value, location: Location<'_>) {
+        if location.depth > SCHEMA_DEPTH_MAX {
+            return self.fault(
+                location.pointer,
+                format!("is nested deeper than {SCHEMA_DEPTH_MAX} levels"),
+            );
         }
         match value {
             Value::Object(map) => {
                 for (name, member) in map {
-                    let pointer = format!("{}/{}", place.pointer, escaped(name));
+                    let pointer = format!("{}/{}", location.pointer, escaped(name));
                     if matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") {
-                        self.keyword(name, member, below(&place, &pointer));
+                        self.keyword(name, member, below(&location, &pointer));
                     } else {
-                        self.unknown(member, below(&place, &pointer));
+                        self.unknown(member, below(&location, &pointer));
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    let pointer = format!("{}/{index}", place.pointer);
-                    self.unknown(item, below(&place, &pointer));
+                    let pointer = format!("{}/{index}", location.pointer);
+                    self.unknown(item, below(&location, &pointer));
                 }
             }
             _ => {}

@@ -25,7 +25,7 @@ use crate::{
         reply::Created,
     },
     mail::{Letter, sender},
-    push::{Addressee, Notice},
+    push::{Addressee, PushMessage},
     routes::sharing::Making,
     state::{AppState, State as Shared},
 };
@@ -112,8 +112,8 @@ fn tell(
 ) -> Result<()> {
     let by = sender(state.rooms.directory.human(by.unwrap_or(app.owner))?.as_deref());
     if invited.has_account {
-        let notice = Notice::shared(&app.slug, &by);
-        state.push.tell(Addressee::Human(invited.human.id), notice);
+        let message = PushMessage::shared(&app.slug, &by);
+        state.push.tell(Addressee::Human(invited.human.id), message);
         return Ok(());
     }
     if !state.mailer.admits_notice(email) {

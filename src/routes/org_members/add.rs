@@ -16,7 +16,7 @@ use crate::{
         reply::Created,
         strict::optional_word,
     },
-    push::{Addressee, Notice},
+    push::{Addressee, PushMessage},
     routes::orgs::record::OrgRoleBody,
     state::AppState,
 };
@@ -67,7 +67,7 @@ pub async fn add(
         let added = directory.add_org_member(org, account, email, role, keep).await?;
         // Who added may have left meanwhile; the member is there all the same.
         if let Ok(joined) = directory.org(account, org) {
-            push.tell(Addressee::Human(added.member.human), Notice::joined(&joined.org.name));
+            push.tell(Addressee::Human(added.member.human), PushMessage::joined(&joined.org.name));
         }
         Ok(added)
     };

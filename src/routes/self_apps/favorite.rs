@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
-use rookery_storage::shelf;
+use rookery_storage::self_apps;
 
 use crate::{
     error::ApiResult,
@@ -31,7 +31,7 @@ pub async fn add_favorite(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
-    let marked = shelf::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await;
+    let marked = self_apps::add_favorite(&state.rooms.db, caller.human, caller.app.id(), now).await;
     marked.map_err(Error::from)?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -47,7 +47,7 @@ pub async fn remove_favorite(
     State(state): State<AppState>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    let removed = shelf::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
+    let removed = self_apps::remove_favorite(&state.rooms.db, caller.human, caller.app.id()).await;
     removed.map_err(Error::from)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,7 +10,7 @@ use rookery_storage::apps::AppsOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::record::{OwnApp, Shelf};
+use super::record::{OwnApp, OwnApps};
 use crate::{
     error::ApiResult,
     http::{
@@ -30,7 +30,7 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::Forbidden];
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct OwnApps {
+pub struct OwnAppsParams {
     /// The apps of this organization instead of the human's own; for its admins.
     #[param(value_type = Option<ids::OrgId>)]
     org_id: Option<OrgId>,
@@ -48,13 +48,13 @@ pub struct OwnApps {
 /// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's
 /// apps for its admins.
 #[utoipa::path(
-    get, path = "/v1/self/apps", tag = "Account", params(OwnApps),
+    get, path = "/v1/self/apps", tag = "Account", params(OwnAppsParams),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),
 )]
 pub async fn list_own_apps(
     caller: HumanSession,
     State(state): State<AppState>,
-    StrictQuery(OwnApps { org_id, limit, cursor }): StrictQuery<OwnApps>,
+    StrictQuery(OwnAppsParams { org_id, limit, cursor }): StrictQuery<OwnAppsParams>,
 ) -> ApiResult<Page<OwnApp>> {
     let query = Paging::new(limit, cursor);
     if let Some(org) = org_id {
@@ -86,11 +86,11 @@ pub(super) async fn page(
         let record = listed.app.record();
         page.cursor((record.created_at, record.id.uuid()))
     });
-    let shelf = Shelf::open(state, caller.human).await?;
+    let own_apps = OwnApps::open(state, caller.human).await?;
     let mut items = Vec::with_capacity(apps.len());
     for listed in apps {
         let (app, detail) = listed.detail();
-        items.extend(shelf.show(&app, detail, None).await?);
+        items.extend(own_apps.show(&app, detail, None).await?);
     }
     Ok(Page { items, next_cursor })
 }

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use rookery_domain::{Error, ErrorCode, app::AppStatus, id::AppId};
-use rookery_storage::shelf;
+use rookery_storage::self_apps;
 
-use super::record::{OwnApp, Shelf};
+use super::record::{OwnApp, OwnApps};
 use crate::{
     error::ApiResult,
     http::{auth::permission::HumanSession, paging::Paging, params::StrictQuery, reply::Page},
@@ -28,8 +28,8 @@ pub async fn list_recent_apps(
 ) -> ApiResult<Page<OwnApp>> {
     let page = query.of("/v1/self/apps/recent", caller.human.uuid(), &state)?;
     let after = page.after(AppId::from_uuid);
-    let views = shelf::views(&state.rooms.db, caller.human).await.map_err(Error::from)?;
-    let shelf = Shelf::open(&state, caller.human).await?;
+    let views = self_apps::views(&state.rooms.db, caller.human).await.map_err(Error::from)?;
+    let own_apps = OwnApps::open(&state, caller.human).await?;
     let (mut items, mut last) = (Vec::new(), None);
     for (id, at) in views {
         if after.is_some_and(|after| (at, id) >= after) {
@@ -50,7 +50,7 @@ pub async fn list_recent_apps(
             Err(error) if error.code == ErrorCode::AppNotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        let Some(item) = shelf.show(&app, detail, Some(at)).await? else { continue };
+        let Some(item) = own_apps.show(&app, detail, Some(at)).await? else { continue };
         if items.len() == page.limit {
             // There is more to see.
             return Ok(Page { items, next_cursor: last.map(|place| page.cursor(place)) });

@@ -7,7 +7,7 @@ use rookery_domain::{
     Error, Result, Timestamp,
     id::{AppId, HumanId},
 };
-use rookery_storage::shelf;
+use rookery_storage::self_apps;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -61,19 +61,19 @@ pub async fn role(state: &AppState, app: &AppHandle, human: HumanId) -> Result<O
 }
 
 /// Shows apps to one human.
-pub struct Shelf<'a> {
+pub struct OwnApps<'a> {
     state: &'a AppState,
     human: HumanId,
     favorites: HashSet<AppId>,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> OwnApps<'a> {
     /// For `human`.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
     pub async fn open(state: &'a AppState, human: HumanId) -> Result<Self> {
-        let favorites = shelf::favorites(&state.rooms.db, human).await.map_err(Error::from)?;
+        let favorites = self_apps::favorites(&state.rooms.db, human).await.map_err(Error::from)?;
         Ok(Self { state, human, favorites })
     }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_domain::{Error, ErrorCode};
-use rookery_storage::shelf;
+use rookery_storage::self_apps;
 
 use crate::{
     error::ApiResult,
@@ -29,7 +29,7 @@ pub async fn view(
     _body: OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
     let now = state.clock.now();
-    let recorded = shelf::view(&state.rooms.db, caller.human, caller.app.id(), now).await;
+    let recorded = self_apps::view(&state.rooms.db, caller.human, caller.app.id(), now).await;
     recorded.map_err(Error::from)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -16,7 +16,7 @@ use crate::{
         reply::Created,
     },
     mail::{Letter, sender},
-    push::{Addressee, Notice},
+    push::{Addressee, PushMessage},
     routes::told::{self, Deed},
     state::AppState,
 };
@@ -84,7 +84,7 @@ pub async fn create(
             place.send(&email, letter);
         }
         told::tell(&shared, app.record().owner, by, &slug, Deed::Offered { to: &email });
-        shared.push.tell(Addressee::Holder(email), Notice::offered(&slug, &by_name));
+        shared.push.tell(Addressee::Holder(email), PushMessage::offered(&slug, &by_name));
         Ok(offer)
     };
     Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await

@@ -5,100 +5,28 @@ pub mod create;
 mod head;
 mod list;
 pub mod purge;
-
-use std::sync::Arc;
+pub(crate) mod record;
 
 use rookery_domain::{
-    Timestamp,
-    app::{AppRecord, AppStatus},
+    app::AppRecord,
     id::{AppId, HumanId},
     limits::AppsMax,
-    manifest::Visibility,
 };
-use sqlx::FromRow;
 
 use crate::{
     db::{Db, args},
     decode,
-    error::{Result, StorageError},
+    error::Result,
 };
 
 pub use head::{AppHead, CollectionCounts, KeptCounts, head};
 pub use list::{AppFilter, AppsOf, Listed, list};
-
-/// A row of `apps`.
-#[derive(FromRow)]
-pub(crate) struct Columns {
-    pub(crate) id: Vec<u8>,
-    pub(crate) owner: Vec<u8>,
-    pub(crate) org_id: Option<Vec<u8>>,
-    pub(crate) created_by: Option<Vec<u8>>,
-    pub(crate) slug: String,
-    pub(crate) status: i64,
-    pub(crate) visibility: i64,
-    pub(crate) timezone: String,
-    pub(crate) version: i64,
-    pub(crate) share_hash: Option<Vec<u8>>,
-    pub(crate) share_sealed: Option<String>,
-    pub(crate) migration_until: Option<i64>,
-    pub(crate) unrestricted: i64,
-    pub(crate) retention: String,
-    pub(crate) history: Vec<u8>,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
-    pub(crate) deleted_at: Option<i64>,
-    pub(crate) purge_at: Option<i64>,
-}
-
-impl Columns {
-    pub(crate) fn decode(self) -> Result<AppRecord> {
-        Ok(AppRecord {
-            id: decode::id("apps.id", &self.id)?,
-            owner: decode::id("apps.owner", &self.owner)?,
-            org: decode::id_opt("apps.org_id", self.org_id.as_deref())?,
-            created_by: decode::id_opt("apps.created_by", self.created_by.as_deref())?,
-            slug: self.slug.into(),
-            status: AppStatus::from_code(self.status)
-                .ok_or_else(|| StorageError::corrupt("apps.status", self.status))?,
-            visibility: visibility(self.visibility)?,
-            timezone: self.timezone.into(),
-            version: decode::number("apps.version", self.version)?,
-            share_hash: decode::fixed_opt("apps.share_hash", self.share_hash.as_deref())?,
-            share_sealed: self.share_sealed.map(Arc::from),
-            migration_until: self.migration_until.map(Timestamp),
-            unrestricted: self.unrestricted != 0,
-            retention: serde_json::from_str(&self.retention)
-                .map_err(|error| StorageError::corrupt("apps.retention", error))?,
-            history: decode::id("apps.history", &self.history)?,
-            created_at: Timestamp(self.created_at),
-            updated_at: Timestamp(self.updated_at),
-            deleted_at: self.deleted_at.map(Timestamp),
-            purge_at: self.purge_at.map(Timestamp),
-        })
-    }
-}
-
-pub(crate) const fn visibility_code(visibility: Visibility) -> i64 {
-    match visibility {
-        Visibility::Private => 0,
-        Visibility::Link => 1,
-        Visibility::Public => 2,
-    }
-}
-
-fn visibility(code: i64) -> Result<Visibility> {
-    match code {
-        0 => Ok(Visibility::Private),
-        1 => Ok(Visibility::Link),
-        2 => Ok(Visibility::Public),
-        _ => Err(StorageError::corrupt("apps.visibility", code)),
-    }
-}
+pub(crate) use record::{Columns, visibility_code};
 
 /// The record of the app with this id, whatever its status.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn by_id(db: &Db, id: AppId) -> Result<Option<AppRecord>> {
     db.optional("select * from apps where id = $1", args![id])
         .await?
@@ -109,7 +37,7 @@ pub async fn by_id(db: &Db, id: AppId) -> Result<Option<AppRecord>> {
 /// The record of the app with this slug, whatever its status.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn by_slug(db: &Db, slug: &str) -> Result<Option<AppRecord>> {
     db.optional("select * from apps where slug = $1", args![slug])
         .await?
@@ -139,7 +67,7 @@ pub(crate) const ROOM: &str = "select 1 where
 /// adds one asks again in its transaction.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn has_room(db: &Db, owner: HumanId, max: AppsMax) -> Result<bool> {
     let room: Option<(i32,)> = db.optional(ROOM, args![owner, max.trashed, max.kept]).await?;
     Ok(room.is_some())
@@ -152,7 +80,7 @@ pub(crate) const KEPT_SLUG: &str = "select 1 from former_slugs where slug = $1 a
 /// Whether `owner` may have an app with this slug, as far as it can be seen beforehand.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn is_slug_free(db: &Db, slug: &str, owner: HumanId) -> Result<bool> {
     let kept: Option<(i32,)> = db.optional(KEPT_SLUG, args![slug, owner]).await?;
     Ok(kept.is_none() && by_slug(db, slug).await?.is_none())
@@ -161,7 +89,7 @@ pub async fn is_slug_free(db: &Db, slug: &str, owner: HumanId) -> Result<bool> {
 /// The sums of an account as they are committed.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
     let (apps, rows, bytes): (i64, i64, i64) = db
         .one(
@@ -183,7 +111,7 @@ pub async fn account_sums(db: &Db, owner: HumanId) -> Result<AccountSums> {
 /// The data of some live rows of a collection, the newest first.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = db
         .all(
@@ -198,7 +126,7 @@ pub async fn sample(db: &Db, app: AppId, collection: &str, limit: u32) -> Result
 /// How many apps there are, those in the trash included and those being destroyed not.
 ///
 /// # Errors
-/// Any [`StorageError`].
+/// Any [`crate::StorageError`].
 pub async fn count(db: &Db) -> Result<u64> {
     let (apps,): (i64,) = db.one("select count(*) from apps where status <> 3", args![]).await?;
     decode::number("count of apps", apps)

@@ -17,7 +17,7 @@ use rookery_domain::{
 pub use keep::Keep;
 
 use crate::{
-    codec::{Columns, Read, record},
+    codec::{Read, ReadColumns, record},
     db::{Db, args},
     error::{Result, StorageError},
 };
@@ -27,7 +27,7 @@ pub const FORGET_CHUNK: u32 = 500;
 
 record!(AnswerRecord, FirstAnswer, answer);
 
-fn answer(columns: &impl Columns) -> Read<FirstAnswer> {
+fn answer(columns: &impl ReadColumns) -> Read<FirstAnswer> {
     Ok(FirstAnswer {
         body_hash: columns.bytes(0)?.try_into().map_err(|_| "a hash of the wrong length")?,
         answer: KeptAnswer {

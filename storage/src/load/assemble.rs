@@ -9,12 +9,10 @@ use rookery_domain::{
     time::{DAY_S, MICROS_PER_SECOND},
 };
 
-use super::{
-    Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRow, PoisonRow, Tombstone,
-    record::{app_columns, stored},
-};
+use super::{Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRow, PoisonRow, Tombstone};
 use crate::{
-    codec::{self, Columns, Read, event_columns},
+    apps::record::{Columns, app_columns},
+    codec::{self, Read, ReadColumns, event_columns},
     commit::{BudgetWrite, RowState, SpentChallenge, Totals},
     credentials,
     error::{Result, StorageError},
@@ -92,9 +90,9 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    pub(super) fn new(app: AppId, record: &impl Columns) -> Result<Self> {
-        let record =
-            stored(record).map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
+    pub(super) fn new(app: AppId, record: &impl ReadColumns) -> Result<Self> {
+        let columns = Columns::read(record);
+        let record = columns.map_err(|why| StorageError::corrupt("app record", why))?.decode()?;
         let head = Head { last_seq: 0, floor_seq: 0, version_floor: 0, totals: Totals::default() };
         let loaded = LoadedApp {
             record,
@@ -116,7 +114,7 @@ impl Assembly {
         self.loaded.record.version.into()
     }
 
-    pub(super) fn head(&mut self, columns: &impl Columns) -> Result<()> {
+    pub(super) fn head(&mut self, columns: &impl ReadColumns) -> Result<()> {
         let mut read = || -> Read<()> {
             self.loaded.head = Head {
                 last_seq: columns.number(0)?,
@@ -139,7 +137,7 @@ impl Assembly {
         read().map_err(|why| StorageError::corrupt("app head", why))
     }
 
-    pub(super) fn row(&mut self, columns: &impl Columns) {
+    pub(super) fn row(&mut self, columns: &impl ReadColumns) {
         if let Err(reason) = self.read_row(columns) {
             let poison = PoisonRow {
                 collection: columns.text(0).unwrap_or_default().to_owned(),
@@ -150,7 +148,7 @@ impl Assembly {
         }
     }
 
-    fn read_row(&mut self, columns: &impl Columns) -> Read<()> {
+    fn read_row(&mut self, columns: &impl ReadColumns) -> Read<()> {
         let collection = columns.text(0)?;
         if *self.collection != *collection {
             self.collection = Arc::from(collection);
@@ -171,7 +169,7 @@ impl Assembly {
         Ok(())
     }
 
-    pub(super) fn budget(&mut self, columns: &impl Columns) -> Result<()> {
+    pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
         let read = || -> Read<BudgetWrite> {
             Ok(BudgetWrite {
                 collection: Arc::from(columns.text(0)?),
@@ -185,7 +183,7 @@ impl Assembly {
         Ok(())
     }
 
-    pub(super) fn challenge(&mut self, columns: &impl Columns) -> Result<()> {
+    pub(super) fn challenge(&mut self, columns: &impl ReadColumns) -> Result<()> {
         let read = || -> Read<SpentChallenge> {
             Ok(SpentChallenge {
                 id: columns.bytes(0)?.try_into().map_err(|_| "an id of the wrong length")?,
@@ -197,23 +195,23 @@ impl Assembly {
         Ok(())
     }
 
-    pub(super) fn member(&mut self, columns: &impl Columns) {
+    pub(super) fn member(&mut self, columns: &impl ReadColumns) {
         let read = members::member(columns);
         self.loaded.access.members.extend(self.given("member", read));
     }
 
-    pub(super) fn grant(&mut self, columns: &impl Columns) {
+    pub(super) fn grant(&mut self, columns: &impl ReadColumns) {
         let read = grants::grant(columns);
         self.loaded.access.grants.extend(self.given("grant", read));
     }
 
-    pub(super) fn preview(&mut self, columns: &impl Columns) {
+    pub(super) fn preview(&mut self, columns: &impl ReadColumns) {
         let read = previews::preview(columns);
         self.loaded.access.previews.extend(self.given("preview", read));
     }
 
     /// A credential with its first token, or the next token of the credential before.
-    pub(super) fn credential(&mut self, columns: &impl Columns) {
+    pub(super) fn credential(&mut self, columns: &impl ReadColumns) {
         let read = || Ok((credentials::credential(columns)?, credentials::token(columns, 8)?));
         let Some((credential, token)) = self.given("credential", read()) else { return };
         let known = &mut self.loaded.access.credentials;
@@ -232,7 +230,7 @@ impl Assembly {
     }
 
     /// The next older event. The tail ends before one that cannot be read.
-    pub(super) fn event(&mut self, columns: &impl Columns) {
+    pub(super) fn event(&mut self, columns: &impl ReadColumns) {
         if !self.tail_is_whole {
             return;
         }

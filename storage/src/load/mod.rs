@@ -6,7 +6,6 @@
 
 mod assemble;
 mod postgres;
-mod record;
 mod sqlite;
 
 use std::sync::Arc;

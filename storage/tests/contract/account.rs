@@ -7,8 +7,8 @@ use rookery_storage::{
     humans::{self, Human},
     idempotency::Keep,
     identities::{self, Identity, NewFlow},
+    self_apps::{self, VIEWS_MAX},
     sessions::{self, OpenCodes},
-    shelf::{self, VIEWS_MAX},
 };
 
 use crate::support::{NOW, at_once, contract, hash, human, new_session};
@@ -63,15 +63,15 @@ contract! {
         let eve = human(db, "eve@example.com").await.id;
         let (one, two) = (AppId::new(), AppId::new());
         for app in [one, two, one] {
-            shelf::add_favorite(db, ada, app, NOW).await.unwrap();
+            self_apps::add_favorite(db, ada, app, NOW).await.unwrap();
         }
-        assert_eq!(shelf::favorites(db, ada).await.unwrap(), [one, two].into());
-        assert!(shelf::favorites(db, eve).await.unwrap().is_empty());
-        shelf::remove_favorite(db, eve, one).await.unwrap();
+        assert_eq!(self_apps::favorites(db, ada).await.unwrap(), [one, two].into());
+        assert!(self_apps::favorites(db, eve).await.unwrap().is_empty());
+        self_apps::remove_favorite(db, eve, one).await.unwrap();
         for _ in 0..2 {
-            shelf::remove_favorite(db, ada, two).await.unwrap();
+            self_apps::remove_favorite(db, ada, two).await.unwrap();
         }
-        assert_eq!(shelf::favorites(db, ada).await.unwrap(), [one].into());
+        assert_eq!(self_apps::favorites(db, ada).await.unwrap(), [one].into());
     }
 
     async fn the_last_views_are_remembered_newest_first_and_no_more_than_so_many(test: &TestDb) {
@@ -79,21 +79,21 @@ contract! {
         let ada = human(db, "ada@example.com").await.id;
         let apps: Vec<_> = (0..i64::from(VIEWS_MAX) + 2).map(|_| AppId::new()).collect();
         for (app, second) in apps.iter().zip(0..) {
-            shelf::view(db, ada, *app, NOW.plus_seconds(second)).await.unwrap();
+            self_apps::view(db, ada, *app, NOW.plus_seconds(second)).await.unwrap();
         }
-        let views = shelf::views(db, ada).await.unwrap();
+        let views = self_apps::views(db, ada).await.unwrap();
         let expected: Vec<_> = apps[2..].iter().rev().copied().collect();
         assert_eq!(views.iter().map(|view| view.0).collect::<Vec<_>>(), expected);
         // An older look, told late, does not make it older.
         let last = apps[apps.len() - 1];
         let late = NOW.plus_seconds(i64::from(VIEWS_MAX) - 10);
-        shelf::view(db, ada, last, late).await.unwrap();
-        assert_eq!(shelf::views(db, ada).await.unwrap(), views);
-        shelf::view(db, ada, apps[2], NOW.plus_seconds(1_000)).await.unwrap();
-        assert_eq!(shelf::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(1_000)));
+        self_apps::view(db, ada, last, late).await.unwrap();
+        assert_eq!(self_apps::views(db, ada).await.unwrap(), views);
+        self_apps::view(db, ada, apps[2], NOW.plus_seconds(1_000)).await.unwrap();
+        assert_eq!(self_apps::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(1_000)));
         // But one that was in the future, when the clock was ahead, is none.
-        shelf::view(db, ada, apps[2], NOW.plus_seconds(500)).await.unwrap();
-        assert_eq!(shelf::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(500)));
+        self_apps::view(db, ada, apps[2], NOW.plus_seconds(500)).await.unwrap();
+        assert_eq!(self_apps::views(db, ada).await.unwrap()[0], (apps[2], NOW.plus_seconds(500)));
     }
 
     async fn sessions_are_listed_newest_first_and_ended_by_their_own_human(test: &TestDb) {

@@ -12,7 +12,7 @@ use rookery_storage::{
     humans,
     idempotency::Keep,
     links::{self, NewLink},
-    sessions, shelf,
+    self_apps, sessions,
 };
 
 use crate::support::{NOW, at_once, contract, hash, human, new_app, new_session};
@@ -32,8 +32,8 @@ contract! {
         humans::set_name(db, ada, Some("Ada"), NOW).await.unwrap();
         humans::record_signup_source(db, ada, "a friend", NOW, Keep::nothing()).await.unwrap();
         let session = sessions::create(db, ada, new_session(), NOW).await.unwrap();
-        shelf::add_favorite(db, ada, AppId::new(), NOW).await.unwrap();
-        shelf::view(db, ada, AppId::new(), NOW).await.unwrap();
+        self_apps::add_favorite(db, ada, AppId::new(), NOW).await.unwrap();
+        self_apps::view(db, ada, AppId::new(), NOW).await.unwrap();
         let link = NewLink {
             hash: hash(),
             email: "ada@example.com".into(),
@@ -54,8 +54,8 @@ contract! {
         assert_eq!((kept.closed_at, left), (Some(NOW.plus_seconds(1)), Vec::new()));
         assert_eq!(humans::by_id(db, ada).await.unwrap(), Some(*kept));
         assert!(!sessions::is_open(db, session.id, ada, NOW).await.unwrap());
-        assert!(shelf::favorites(db, ada).await.unwrap().is_empty());
-        assert!(shelf::views(db, ada).await.unwrap().is_empty());
+        assert!(self_apps::favorites(db, ada).await.unwrap().is_empty());
+        assert!(self_apps::views(db, ada).await.unwrap().is_empty());
         let spent = links::sign_in(db, link.hash, HumanId::new(), new_session(), NOW).await;
         assert_eq!(spent.unwrap(), None);
         assert_ne!(human(db, "ada@example.com").await.id, ada);

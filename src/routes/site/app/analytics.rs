@@ -5,7 +5,7 @@ use axum::{extract::Path, response::Response};
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::place::{Place, Tab};
+use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     routes::site::{desk::Desk, frame::Frame, words::Count},
@@ -69,7 +69,7 @@ struct Analytics {
 #[template(path = "site/app/analytics.html")]
 struct AnalyticsPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     window: u16,
     windows: &'static [u16],
     found: Analytics,
@@ -81,9 +81,9 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, place) = Place::of_anybody(desk, id, Tab::Analytics).await?;
+    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Analytics).await?;
     let window = desk.query::<Query>()?.days();
     let found = desk.api.get(&format!("/v1/apps/{id}/analytics?days={window}")).await?;
-    let page = AnalyticsPage { frame, place, window, windows: WINDOWS, found };
+    let page = AnalyticsPage { frame, app_page, window, windows: WINDOWS, found };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
-use super::place::{Place, Tab};
+use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     routes::site::{
@@ -88,7 +88,7 @@ impl Record {
 #[template(path = "site/app/domains.html")]
 struct DomainsPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     /// Whether the service has custom domains at all.
     enabled: bool,
     domains: Vec<Domain>,
@@ -139,7 +139,7 @@ async fn view(
     notice: Option<Notice>,
     typed: &str,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Settings).await?;
     let found = desk.api.get::<Domains>(&format!("/v1/apps/{id}/domain")).await;
     let (enabled, domains) = match found {
         Ok(domains) => (true, domains),
@@ -151,7 +151,7 @@ async fn view(
     };
     let page = DomainsPage {
         frame: frame.with(notice),
-        place,
+        app_page,
         enabled,
         domains: domains.items,
         typed: typed.to_owned(),

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
 
-use super::place::{Place, Tab};
+use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
     routes::site::{desk::Desk, frame::Frame, words::percent},
@@ -14,17 +14,17 @@ use crate::{
 #[template(path = "site/app/overview.html")]
 struct OverviewPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
 }
 
 impl OverviewPage {
     fn rows_percent(&self) -> u64 {
-        let held = &self.place.app.usage;
+        let held = &self.app_page.app.usage;
         percent(held.rows.0, held.rows_limit.0)
     }
 
     fn bytes_percent(&self) -> u64 {
-        let held = &self.place.app.usage;
+        let held = &self.app_page.app.usage;
         percent(held.storage_bytes.0, held.storage_bytes_limit.0)
     }
 }
@@ -35,6 +35,6 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, place) = Place::of_anybody(desk, id, Tab::Overview).await?;
-    Ok(desk.page(StatusCode::OK, &OverviewPage { frame, place })?)
+    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Overview).await?;
+    Ok(desk.page(StatusCode::OK, &OverviewPage { frame, app_page })?)
 }

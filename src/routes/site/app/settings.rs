@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
+    app_page::{AppPage, Tab},
     data::collection_path,
-    place::{Place, Tab},
 };
 use crate::{
     error::ApiResult,
@@ -38,7 +38,7 @@ impl SettingsPage {
     /// The organizations that the app may be in: those that the human administers, and the one that it
     /// is in.
     fn choices(&self) -> Vec<(OrgId, String, bool)> {
-        let here = self.place.org.as_ref();
+        let here = self.app_page.org.as_ref();
         let others = self.orgs.iter().filter(|org| here.is_none_or(|here| here.id != org.id));
         let others = others.map(|org| (org.id, org.name.clone(), false));
         here.map(|org| (org.id, org.label(), true)).into_iter().chain(others).collect()
@@ -82,7 +82,7 @@ struct Prune {
 #[template(path = "site/app/settings.html")]
 struct SettingsPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     orgs: Vec<Org>,
     retention: Vec<Retention>,
     visibilities: &'static [(&'static str, &'static str, &'static str)],
@@ -166,10 +166,10 @@ async fn view(
     notice: Option<Notice>,
     typed: Fields,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Settings).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Settings).await?;
     let orgs: List<Org> = desk.api.get("/v1/orgs?limit=200").await?;
-    let mut retention = Vec::with_capacity(place.app.collections.len());
-    for one in &place.app.collections {
+    let mut retention = Vec::with_capacity(app_page.app.collections.len());
+    for one in &app_page.app.collections {
         // A collection that only holds detached rows has no bounds.
         let path = format!("{}/retention", collection_path(id, &one.name));
         retention.extend(desk.api.get_if_allowed::<Retention>(&path).await?);
@@ -177,7 +177,7 @@ async fn view(
     let page = SettingsPage {
         typed,
         frame: frame.with(notice),
-        place,
+        app_page,
         orgs: orgs.items.into_iter().filter(|org| org.role == "admin").collect(),
         retention,
         visibilities: VISIBILITIES,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     analytics::{Query, WINDOWS},
-    place::{Place, Tab},
+    app_page::{AppPage, Tab},
 };
 use crate::{
     error::ApiResult,
@@ -28,7 +28,7 @@ struct Usage {
 #[template(path = "site/app/usage.html")]
 struct UsagePage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     window: u16,
     windows: &'static [u16],
     totals: Flow,
@@ -42,10 +42,10 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, place) = Place::of_anybody(desk, id, Tab::Usage).await?;
+    let (frame, app_page) = AppPage::of_anybody(desk, id, Tab::Usage).await?;
     let window = desk.query::<Query>()?.days();
     let Usage { totals, series } =
         desk.api.get(&format!("/v1/apps/{id}/usage?days={window}")).await?;
-    let page = UsagePage { frame, place, window, windows: WINDOWS, totals, unit: "day", series };
+    let page = UsagePage { frame, app_page, window, windows: WINDOWS, totals, unit: "day", series };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

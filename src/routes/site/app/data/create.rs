@@ -11,7 +11,7 @@ use super::{collection_page, collection_path, record::Row, refusal, row_page, wa
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{self, Place, Tab},
+        app::app_page::{self, AppPage, Tab},
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
@@ -40,7 +40,7 @@ struct Create<'a> {
 #[template(path = "site/app/new_row.html")]
 struct NewRowPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     collection: String,
     list: String,
     /// Where the form goes.
@@ -66,7 +66,7 @@ pub async fn submit(
 }
 
 async fn create(desk: &Desk, id: &str, collection: &str, form: Form) -> ApiResult<Response> {
-    place::require_owner(desk, id).await?;
+    app_page::require_owner(desk, id).await?;
     let key = Some(form.key.as_str()).filter(|key| !key.is_empty());
     let answered = match RawValue::from_string(form.data.clone()) {
         Ok(data) => {
@@ -101,12 +101,12 @@ async fn view(
     taken: Option<String>,
     form: Form,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
     let frame = frame.with(notice);
     let way = Way::back(desk, id, collection);
     let page = NewRowPage {
         frame,
-        place,
+        app_page,
         collection: collection.to_owned(),
         list: way.list(),
         page: way.to(&format!("{}/new", collection_page(id, collection))),

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::{self, ApiError, ApiResult},
     routes::site::{
-        app::place::{Place, Tab},
+        app::app_page::{AppPage, Tab},
         desk::Desk,
         frame::Frame,
         notice::Notice,
@@ -158,7 +158,7 @@ struct Heading {
 #[template(path = "site/app/data.html")]
 struct DataPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     collection: String,
     /// The page without a query.
     page: String,
@@ -211,14 +211,14 @@ pub async fn first(desk: Desk, Path(id): Path<String>) -> Response {
 #[template(path = "site/app/no_data.html")]
 struct NoDataPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
 }
 
 async fn to_first(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
-    match place.app.collections.iter().find(|one| !one.undeclared) {
-        Some(first) => Ok(see_other(&collection_page(&place.app.id.to_string(), &first.name))?),
-        None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, place })?),
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+    match app_page.app.collections.iter().find(|one| !one.undeclared) {
+        Some(first) => Ok(see_other(&collection_page(&app_page.app.id.to_string(), &first.name))?),
+        None => Ok(desk.page(StatusCode::OK, &NoDataPage { frame, app_page })?),
     }
 }
 
@@ -228,8 +228,8 @@ pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 }
 
 async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
-    let app = place.app.id.to_string();
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
+    let app = app_page.app.id.to_string();
     let query: Query = desk.query()?;
     let trail = Trail::of(desk, ONLY);
     let listed = match query.path(&app, &collection, &trail) {
@@ -264,7 +264,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         version: row.version,
         updated_at: row.updated_at.clone(),
     };
-    let deleted = place.app.collections.iter().find(|one| one.name == collection);
+    let deleted = app_page.app.collections.iter().find(|one| one.name == collection);
     let page = DataPage {
         frame,
         lines: rows.items.iter().zip(&data).map(line).collect(),
@@ -279,7 +279,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         page,
         query,
         collection,
-        place,
+        app_page,
         ops: OPS,
     };
     Ok(desk.page(status, &page)?)

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{self, Place, Tab},
+        app::app_page::{self, AppPage, Tab},
         desk::Desk,
         frame::Frame,
         notice::{Notice, or_again},
@@ -76,7 +76,7 @@ struct Draft {
 #[template(path = "site/app/row.html")]
 struct RowPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     collection: String,
     list: String,
     page: String,
@@ -97,7 +97,7 @@ struct RowPage {
 #[template(path = "site/app/row_gone.html")]
 struct RowGonePage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     collection: String,
     list: String,
     /// Where the form goes.
@@ -134,7 +134,7 @@ struct RowAt<'a> {
 
 async fn perform(desk: &Desk, at: RowAt<'_>, action: Action) -> ApiResult<Response> {
     let RowAt { id, collection, key } = at;
-    place::require_owner(desk, id).await?;
+    app_page::require_owner(desk, id).await?;
     let way = Way::back(desk, id, collection);
     let (list, page) = (way.list(), way.to(&row_page(id, collection, key)));
     let path = row_path(id, collection, key);
@@ -217,13 +217,13 @@ fn current(error: &Error) -> Option<Row> {
 }
 
 async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, at.id, Tab::Data).await?;
     let text = "The row was deleted while you edited it. What you wrote is below.".to_owned();
     let notice = Notice::of_refusal(text, None);
     let way = Way::back(desk, at.id, at.collection);
     let page = RowGonePage {
         frame: frame.with(Some(notice)),
-        place,
+        app_page,
         collection: at.collection.to_owned(),
         list: way.list(),
         create: way.to(&format!("{}/new", collection_page(at.id, at.collection))),
@@ -240,7 +240,7 @@ async fn view(
     notice: Option<Notice>,
     draft: Option<Draft>,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, at.id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, at.id, Tab::Data).await?;
     let frame = frame.with(notice);
     let path = row_path(at.id, at.collection, at.key);
     let row: Row = desk.api.get(&format!("{path}?include_deleted=true")).await?;
@@ -262,7 +262,7 @@ async fn view(
     });
     let page = RowPage {
         frame,
-        place,
+        app_page,
         collection: at.collection.to_owned(),
         list: way.list(),
         page: way.to(&row_page(at.id, at.collection, at.key)),

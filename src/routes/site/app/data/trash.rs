@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{Place, Tab},
+        app::app_page::{AppPage, Tab},
         desk::Desk,
         frame::Frame,
         paging::{ITEMS_MAX, ONLY, Pager, Trail},
@@ -40,7 +40,7 @@ impl Line {
 #[template(path = "site/app/row_trash.html")]
 struct TrashPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     collection: String,
     list: String,
     lines: Vec<Line>,
@@ -53,7 +53,7 @@ pub async fn page(desk: Desk, Path((id, collection)): Path<(String, String)>) ->
 }
 
 async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Data).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Data).await?;
     let trail = Trail::of(desk, ONLY);
     let path = trail.path(&format!("{}/deleted", collection_path(id, &collection)), ITEMS_MAX);
     let rows: List<Row> = desk.api.get(&path).await?;
@@ -71,7 +71,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         pager: trail.pager("deleted rows", &here, rows.next_cursor),
         list: way.list(),
         collection,
-        place,
+        app_page,
     };
     Ok(desk.page(StatusCode::OK, &page)?)
 }

@@ -9,7 +9,7 @@ use super::records::{Credential, Grant, Member, Offer, Once, Preview, Role};
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::place::{Place, Tab},
+        app::app_page::{AppPage, Tab},
         desk::Desk,
         fields::Fields,
         frame::Frame,
@@ -32,7 +32,7 @@ const OPERATIONS: &[(&str, &str)] = &[
 #[template(path = "site/app/sharing.html")]
 struct SharingPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     members: Vec<Member>,
     more_members: Pager,
     roles: Vec<Role>,
@@ -80,7 +80,7 @@ pub(super) async fn view(
     status: StatusCode,
     Said { notice, typed, once }: Said,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Sharing).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Sharing).await?;
     let trails = ["members", "grants", "credentials", "previews"].map(|list| Trail::of(desk, list));
     let list = |trail: &Trail, what: &str| trail.path(&format!("/v1/apps/{id}/{what}"), ITEMS_MAX);
     let members = list(&trails[0], "members");
@@ -101,7 +101,7 @@ pub(super) async fn view(
     let here = format!("/apps/{id}/sharing");
     let page = SharingPage {
         frame: frame.with(notice),
-        place,
+        app_page,
         more_members: trails[0].pager("members", &here, members.next_cursor),
         members: members.items,
         roles: roles.items,

@@ -9,8 +9,8 @@ use crate::{
     error::ApiResult,
     routes::site::{
         app::{
+            app_page::{AppPage, Tab},
             data::record::{Names, Who},
-            place::{Place, Tab},
         },
         desk::Desk,
         frame::Frame,
@@ -29,7 +29,7 @@ struct Line {
 #[template(path = "site/app/versions.html")]
 struct VersionsPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     lines: Vec<Line>,
 }
 
@@ -39,9 +39,9 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Response {
 }
 
 async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Versions).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Versions).await?;
     let names = Names::load(desk).await?;
-    let versions = desk.state.rooms.control().versions(place.app.id).await?;
+    let versions = desk.state.rooms.control().versions(app_page.app.id).await?;
     let lines = versions
         .into_iter()
         .map(|version| Line {
@@ -50,7 +50,7 @@ async fn view(desk: &Desk, id: &str) -> ApiResult<Response> {
             at: version.created_at.into(),
         })
         .collect();
-    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, place, lines })?)
+    Ok(desk.page(StatusCode::OK, &VersionsPage { frame, app_page, lines })?)
 }
 
 /// Who deployed a version, in words.

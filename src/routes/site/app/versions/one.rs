@@ -17,8 +17,8 @@ use crate::{
     pages::{disclosure::DisclosurePage, shell::Shell},
     routes::site::{
         app::{
+            app_page::{AppPage, Tab},
             data::record::Names,
-            place::{Place, Tab},
         },
         desk::Desk,
         frame::Frame,
@@ -55,7 +55,7 @@ struct Other {
 #[template(path = "site/app/version.html")]
 struct VersionPage {
     frame: Frame,
-    place: Place,
+    app_page: AppPage,
     number: u32,
     by: String,
     at: At,
@@ -101,7 +101,7 @@ pub(super) async fn view(
     status: StatusCode,
     notice: Option<Notice>,
 ) -> ApiResult<Response> {
-    let (frame, place) = Place::of_owner(desk, id, Tab::Versions).await?;
+    let (frame, app_page) = AppPage::of_owner(desk, id, Tab::Versions).await?;
     let frame = frame.with(notice);
     let control = desk.state.rooms.control();
     let app = desk.state.rooms.apps().find(id).await?;
@@ -146,7 +146,7 @@ pub(super) async fn view(
         declared: DisclosurePage::new(Shell::default(), &record, &version.manifest),
         findings: report.findings,
         rehearsal,
-        place,
+        app_page,
     };
     Ok(desk.page(status, &page)?)
 }

@@ -8,16 +8,16 @@ use crate::mail::organization;
 
 /// Something to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct PushMessage {
     title: String,
     body: String,
     /// The path on the site that a click leads to.
     path: String,
-    /// A later notice with the same tag replaces this one.
+    /// A later message with the same tag replaces this one.
     tag: String,
 }
 
-impl Notice {
+impl PushMessage {
     /// `by` has added the human to the app called `app`.
     #[must_use]
     pub fn shared(app: &str, by: &str) -> Self {
@@ -54,7 +54,7 @@ impl Notice {
     /// The message for a site at `site`. It has a few hundred bytes; push services take 3,993 at
     /// least (RFC 8291, section 4).
     #[must_use]
-    pub fn message(&self, site: &str) -> Vec<u8> {
+    pub fn to_json(&self, site: &str) -> Vec<u8> {
         let Self { title, body, path, tag } = self;
         let notification = json!({
             "title": title, "body": body, "lang": "en", "dir": "auto", "tag": tag,

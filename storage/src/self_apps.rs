@@ -1,4 +1,4 @@
-//! A human's own shelf of apps: favorites and what was looked at last. Whether the human still
+//! What a human keeps of apps: favorites and what was looked at last. Whether the human still
 //! sees an app is not known here.
 
 use std::collections::HashSet;

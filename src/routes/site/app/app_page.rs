@@ -1,14 +1,14 @@
 //! The frame of an app's pages: which app, what the human is to it, which page this is.
 
 use rookery_domain::{Error, ErrorCode, id::OrgId};
-use rookery_storage::shelf;
+use rookery_storage::self_apps;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::data::collection_path;
 use crate::{
     error::ApiResult,
     routes::{
-        self_apps::record::Shelf,
+        self_apps::record::OwnApps,
         site::{
             desk::Desk,
             frame::{Frame, Section},
@@ -56,7 +56,7 @@ pub async fn require_owner(desk: &Desk, id: &str) -> ApiResult<()> {
 }
 
 /// Where a page of an app stands, inside the site's frame.
-pub struct Place {
+pub struct AppPage {
     /// The app.
     pub app: App,
     /// Which page this is.
@@ -101,7 +101,7 @@ struct Named {
     name: String,
 }
 
-impl Place {
+impl AppPage {
     /// The frame and the app with this id or slug, for a page of its owner.
     ///
     /// # Errors
@@ -121,9 +121,9 @@ impl Place {
             Ok(app) => Self::new(desk, app, tab, true).await,
             Err(failed) if failed.error.code == ErrorCode::Forbidden => {
                 let handle = desk.state.rooms.apps().find(id).await?;
-                let shelf = Shelf::open(&desk.state, desk.human).await?;
+                let own_apps = OwnApps::open(&desk.state, desk.human).await?;
                 let detail = desk.state.rooms.control().detail(&handle).await?;
-                let app = shelf.show(&handle, detail, None).await?;
+                let app = own_apps.show(&handle, detail, None).await?;
                 let app = app.ok_or_else(Error::app_not_found)?;
                 // No route shows a member one app; the record in its list reads as the API's does.
                 let app = serde_json::to_value(app).and_then(serde_json::from_value::<App>);
@@ -138,7 +138,7 @@ impl Place {
     }
 
     async fn new(desk: &Desk, mut app: App, tab: Tab, own: bool) -> ApiResult<(Frame, Self)> {
-        let favorites = shelf::favorites(&desk.state.rooms.db, desk.human).await;
+        let favorites = self_apps::favorites(&desk.state.rooms.db, desk.human).await;
         app.favorite = favorites.map_err(Error::from)?.contains(&app.id);
         if own && app.deleted_at.is_none() {
             for one in app.collections.iter_mut().filter(|one| one.detached.0 > 0) {
