@@ -10,7 +10,7 @@ use axum::{
 use http::{HeaderValue, StatusCode, header};
 use rookery_domain::{Error, ErrorCode};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::openapi::shapes::AnyObject;
@@ -153,7 +153,7 @@ pub struct ErrorBody {
     /// More about this request, for codes that have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AnyObject>)]
-    pub details: Option<Box<Value>>,
+    pub details: Option<Box<RawValue>>,
     /// The subjects that were consulted, for role refusals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<Vec<String>>,
@@ -178,7 +178,7 @@ impl Envelope {
         failed.name_verbs(response);
         tell(&failed, response);
         let envelope = ErrorEnvelope { error: self.body(failed.error, request_id) };
-        // Serializing strings and a JSON value cannot fail.
+        // Serializing strings and what is JSON already cannot fail.
         let body = serde_json::to_vec(&envelope).unwrap_or_default();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -197,7 +197,9 @@ impl Envelope {
     /// The error as a member of a larger answer (a batch's item).
     #[must_use]
     pub fn body(&self, error: Error, request_id: &HeaderValue) -> ErrorBody {
-        let Error { code, message, details, required, hint, cause: _ } = error;
+        // What is JSON already is a raw value.
+        let details = error.details_json().and_then(|json| RawValue::from_string(json).ok());
+        let Error { code, message, required, hint, .. } = error;
         ErrorBody {
             code: code.as_str(),
             status: code.status(),

@@ -24,6 +24,9 @@ pub struct Error {
     pub message: String,
     /// The `details` member, an object, where the code has one.
     pub details: Option<Box<Value>>,
+    /// `details.current` as JSON: the row as it stands, its numbers and members as they were sent,
+    /// which no [`Value`] keeps.
+    pub current: Option<Box<str>>,
     /// The `required` member: the subjects consulted, for role refusals.
     pub required: Option<Vec<String>>,
     /// What to do about it, where that is another thing than the table says of the code.
@@ -37,7 +40,15 @@ impl Error {
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { code, message, details: None, required: None, hint: None, cause: None }
+        Self {
+            code,
+            message,
+            details: None,
+            current: None,
+            required: None,
+            hint: None,
+            cause: None,
+        }
     }
 
     /// Adds the `details` member.
@@ -45,6 +56,25 @@ impl Error {
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(Box::new(details));
         self
+    }
+
+    /// Adds `details.current`, a row as JSON.
+    #[must_use]
+    pub fn with_current(mut self, row: String) -> Self {
+        self.current = Some(row.into());
+        self
+    }
+
+    /// The `details` member as JSON, where there is one.
+    #[must_use]
+    pub fn details_json(&self) -> Option<String> {
+        let details = self.details.as_deref().map(Value::to_string);
+        let Some(current) = &self.current else { return details };
+        let mut json = details.unwrap_or_else(|| "{}".to_owned());
+        // It is an object: what it holds stands before the row.
+        json.pop();
+        let comma = if json.len() > 1 { "," } else { "" };
+        Some(format!("{json}{comma}\"current\":{current}}}"))
     }
 
     /// Adds the `required` member.

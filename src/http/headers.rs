@@ -19,7 +19,8 @@ const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// Headers that a sandboxed page may read of its own app's answers.
-const READABLE: &str = "etag, location, retry-after, row-existed, x-request-id";
+const READABLE: &str = "etag, idempotent-replayed, location, ratelimit, ratelimit-policy, \
+                        retry-after, row-existed, x-request-id";
 
 /// Marks an answer that depends on who asks: no page of another origin is to read or embed it.
 #[derive(Debug, Clone, Copy)]

@@ -197,8 +197,8 @@ pub fn sandbox_preflight_headers() -> HeaderMap {
     put(
         &mut headers,
         header::ACCESS_CONTROL_ALLOW_HEADERS,
-        "content-type, idempotency-key, if-match, x-service-challenge-token, \
-         x-service-participant-token",
+        "content-type, idempotency-key, if-match, if-none-match, last-event-id, \
+         x-service-challenge-token, x-service-participant-token",
     );
     put(&mut headers, header::ACCESS_CONTROL_MAX_AGE, "600");
     headers

@@ -202,6 +202,23 @@ async fn a_waiting_poll_hears_the_next_write_and_only_that() {
 }
 
 #[tokio::test]
+async fn who_reads_from_the_trash_hears_that_the_app_was_put_there() {
+    let rows = Rows::start().await;
+    let app = format!("/v1/apps/{}", rows.app);
+    let since = rows.now().await;
+    let ask = |also: &str| rows.feed_request(&format!("?since={since}&wait=60{also}")).send();
+    let (told, refused) = (ask("&include_deleted=true"), ask(""));
+    let (told, refused) = (tokio::spawn(told), tokio::spawn(refused));
+    rows.server.open_polls(2).await;
+    Answer::of(rows.server.request(Method::DELETE, &app).bearer_auth(rows.key(OWNER))).await;
+    let told = told.await.expect("no panic").expect("an answer");
+    assert_eq!(told.status(), 200);
+    let page: Value = told.json().await.expect("JSON");
+    assert_eq!(page["events"][0]["type"], "app.deleted");
+    assert_eq!(refused.await.expect("no panic").expect("an answer").status(), 410);
+}
+
+#[tokio::test]
 async fn an_address_has_so_many_open_polls_and_others_are_told_when_one_ends() {
     let rows = Rows::on(TestServer::builder().set("ROOKERY__FEED__WAITERS_PER_IP_MAX", "3")).await;
     let query = format!("?since={}&wait=60", rows.now().await);

@@ -241,3 +241,29 @@ async fn a_tag_names_the_row_of_one_app_and_time() {
     ask(Method::DELETE, other, "if-match", &tags[1]).await.error(ErrorCode::InvalidRequest);
     ask(Method::DELETE, both, "if-match", &tags[1]).await.expect(200);
 }
+
+#[tokio::test]
+async fn a_conflict_quotes_the_row_as_it_was_written() {
+    let rows = Rows::start().await;
+    let data = r#"{"z":123456789012345678901,"a":9007199254740993.0,"m":[-0,1E2,1e-400]}"#;
+    let create = rows
+        .request(OWNER, Method::POST, "entries")
+        .body(format!(r#"{{"key":"k","data":{data}}}"#));
+    Answer::of(create.header("content-type", "application/json")).await.expect(201);
+    let quotes = |answer: &Answer, before: &str| {
+        let current = format!(r#""details":{{{before}"current":{{"key":"k","version":1,"#);
+        answer.text.contains(&current) && answer.text.contains(&format!(r#""data":{data}}}}}"#))
+    };
+    let body = json!({"data": {}, "if_match": 9});
+    for (method, path, body) in [
+        (Method::PATCH, "entries/k", body),
+        (Method::DELETE, "entries/k", json!({"if_match": 9})),
+        (Method::DELETE, "entries/batch", json!({"keys": [{"key": "k", "if_match": 9}]})),
+    ] {
+        let answer = rows.send(OWNER, method, path, body).await;
+        assert!(quotes(&answer, ""), "{path}: {}", answer.text);
+    }
+    let whole = json!({"atomic": true, "keys": [{"key": "k", "if_match": 9}]});
+    let refused = rows.send(OWNER, Method::DELETE, "entries/batch", whole).await;
+    assert!(quotes(&refused, r#""index":0,"#), "{}", refused.text);
+}

@@ -95,7 +95,9 @@ async fn a_sandboxed_page_speaks_to_its_app_by_header_and_never_by_cookie() {
     let preflight = Answer::of(preflight.header("origin", "null")).await;
     assert_eq!(preflight.status, 204);
     assert_eq!(preflight.header("access-control-allow-origin"), "*");
-    assert!(preflight.header("access-control-allow-headers").contains("participant-token"));
+    for sent in ["x-service-participant-token", "if-none-match", "last-event-id"] {
+        assert!(preflight.header("access-control-allow-headers").contains(sent), "{sent}");
+    }
     assert!(!preflight.headers.contains_key("access-control-allow-credentials"));
     let enter = world.server.request(Method::POST, "/a/garden/s/session").header("origin", "null");
     let enter = Answer::of(enter.json(&json!({}))).await;
@@ -103,6 +105,10 @@ async fn a_sandboxed_page_speaks_to_its_app_by_header_and_never_by_cookie() {
     assert!(!enter.headers.contains_key("set-cookie"));
     assert_eq!(enter.header("access-control-allow-origin"), "*");
     assert_eq!(enter.header("location"), "/a/garden/s/session");
+    for read in ["idempotent-replayed", "ratelimit", "ratelimit-policy", "row-existed"] {
+        let exposed = enter.header("access-control-expose-headers");
+        assert!(exposed.split(", ").any(|one| one == read), "{read}");
+    }
     let token = made["token"].as_str().expect("a token");
     let me = world.server.request(Method::GET, "/a/garden/s/session");
     let by_header = Answer::of(me.header("x-service-participant-token", token)).await;

@@ -5,7 +5,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rookery_domain::{
     Error, error::ErrorCode, event::Event, idempotency::KeptAnswer, row::write_json_string,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{json, value::RawValue};
 
 use super::message::{PurgedRow, Reply, RowFate, RowReply};
 
@@ -60,7 +61,9 @@ pub fn batch(
             Err(error) => {
                 body.push_str(&error.code.status().to_string());
                 body.push_str(",\"error\":");
-                body.push_str(&item_error(error, docs_url(error.code)).to_string());
+                // Serializing strings and what is JSON already cannot fail.
+                let item = ItemError::new(error, docs_url(error.code));
+                body.push_str(&serde_json::to_string(&item).unwrap_or_default());
             }
         }
         body.push('}');
@@ -71,23 +74,35 @@ pub fn batch(
 
 /// The members of an error that belong to one item of a batch: the request id belongs to the
 /// request.
-fn item_error(error: &Error, docs_url: String) -> Value {
-    let code: ErrorCode = error.code;
-    let mut item = json!({
-        "code": code.as_str(),
-        "status": code.status(),
-        "message": error.message,
-        "hint": error.hint.unwrap_or_else(|| code.hint()),
-        "retryable": code.retryable(),
-        "docs_url": docs_url,
-    });
-    if let Some(details) = &error.details {
-        item["details"] = (**details).clone();
+#[derive(Serialize)]
+struct ItemError<'a> {
+    code: &'static str,
+    status: u16,
+    message: &'a str,
+    hint: &'static str,
+    retryable: bool,
+    docs_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<&'a [String]>,
+}
+
+impl<'a> ItemError<'a> {
+    fn new(error: &'a Error, docs_url: String) -> Self {
+        let code = error.code;
+        Self {
+            code: code.as_str(),
+            status: code.status(),
+            message: &error.message,
+            hint: error.hint.unwrap_or_else(|| code.hint()),
+            retryable: code.retryable(),
+            docs_url,
+            // What is JSON already is a raw value.
+            details: error.details_json().and_then(|json| RawValue::from_string(json).ok()),
+            required: error.required.as_deref(),
+        }
     }
-    if let Some(required) = &error.required {
-        item["required"] = json!(required);
-    }
-    item
 }
 
 /// `{"seq", "type", "at", "by", "data"}`: a custom event that was sent.

@@ -95,8 +95,12 @@ pub(super) fn in_state<L: Lifecycle>(
     let reads = L::TRASH == Trash::OnRequest && parts.method.is_safe();
     let asked = if reads { params::take_include_deleted(parts) } else { Ok(false) };
     let from_trash = matches!(asked, Ok(true));
+    if from_trash && owner {
+        // A live one, too: what is held open may wait until it is in the trash.
+        app = app.from_trash();
+    }
     match (app.record().status, L::TRASH) {
-        (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => app = app.from_trash(),
+        (AppStatus::Deleted, Trash::OnRequest) if from_trash && owner => {}
         (AppStatus::Deleted, Trash::OnRequest) if from_trash => {
             return Err(wrong_kind("the app's owner while the app is in the trash"));
         }

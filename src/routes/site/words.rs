@@ -145,9 +145,8 @@ pub fn names(error: &Error, field: &str) -> bool {
 pub fn refusal(error: &Error) -> String {
     use ErrorCode as E;
     let message = error.message.as_str();
-    let about_row = || error.details.as_deref().is_some_and(|it| it.get("current").is_some());
     match error.code {
-        E::Conflict if about_row() => {
+        E::Conflict if error.current.is_some() => {
             "Somebody changed this row meanwhile. Look at it as it is now, then try again"
                 .to_owned()
         }

@@ -167,6 +167,19 @@ async fn a_file_of_no_known_type_is_sent_by_its_path() {
 }
 
 #[tokio::test]
+async fn a_deploy_as_json_is_in_utf_8() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let deploy = server.call(Method::POST, "/v1/apps?dry_run=true", &owner);
+    let deploy = deploy.header("content-type", "application/json; charset=iso-8859-1");
+    let refused =
+        Answer::of(deploy.body(r#"{"html": "x"}"#)).await.error(ErrorCode::InvalidRequest);
+    assert!(
+        refused["message"].as_str().unwrap().starts_with("Content-Type: charset must be utf-8")
+    );
+}
+
+#[tokio::test]
 async fn a_malformed_form_is_refused() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -262,8 +262,7 @@ pub(super) fn check_version(
         if access.read(Some(Authorship::from(row))).is_err() {
             return error;
         }
-        let current: Value = serde_json::from_str(&row.to_json()).unwrap_or(Value::Null);
-        error.with_details(json!({"current": current}))
+        error.with_current(row.to_json())
     })
 }
 

@@ -31,7 +31,7 @@ use super::record::VisibilityBody;
 use crate::{
     error::ApiError,
     http::{
-        body::{self, BodyBound, sent_type},
+        body::{self, BodyBound, require_json, sent_type},
         params,
     },
     openapi::ids,
@@ -146,7 +146,7 @@ fn form_of(headers: &http::HeaderMap) -> Result<Form> {
     let essence = declared.and_then(|text| text.split(';').next()).map(str::trim);
     let essence = essence.map(str::to_ascii_lowercase);
     match (essence.as_deref(), declared) {
-        (Some("application/json"), _) => Ok(Form::Json),
+        (Some("application/json"), _) => require_json(headers).map(|()| Form::Json),
         (Some("multipart/form-data"), Some(kind)) => Ok(Form::Multipart(kind.to_owned())),
         (Some("application/zip" | "application/x-zip-compressed"), _) => Ok(Form::Zip),
         _ => Err(Error::invalid(format!(

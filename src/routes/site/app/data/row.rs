@@ -211,9 +211,7 @@ fn current(error: &Error) -> Option<Row> {
     if error.code != ErrorCode::Conflict {
         return None;
     }
-    let current = error.details.as_deref()?.get("current")?;
-    // Through text: a row's content is kept as it is written.
-    serde_json::from_str(&current.to_string()).ok()
+    serde_json::from_str(error.current.as_deref()?).ok()
 }
 
 async fn gone(desk: &Desk, at: RowAt<'_>, data: String) -> ApiResult<Response> {
