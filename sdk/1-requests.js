@@ -40,7 +40,7 @@ class AppError extends Error {
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: 'There was no answer in time. A write may have happened.',
+  hint: 'No answer came in time: a write may have happened.',
 });
 
 const backoff = (attempt) =>
@@ -106,7 +106,7 @@ const address = (path, query) => {
 // What a page asks for and nobody could send.
 const unsendable = (message) => new AppError({
   code: 'invalid_request', message,
-  hint: 'Nothing was sent: call it differently. See /reference/sdk.',
+  hint: 'Nothing was sent. See /reference/sdk.',
 });
 
 // The options of a call. One that it does not know is a mistake: left out in silence, a misspelt
@@ -116,6 +116,8 @@ const optionsOf = (options = {}, ...known) => {
   if (!options || typeof options !== 'object' || Array.isArray(options)) throw unsendable(such);
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) throw unsendable(`${name} is no option: ${such}`);
+    // NaN, or a misspelt member's undefined, is no guard to the server.
+    if (name === 'ifMatch' && !Number.isInteger(options[name])) throw unsendable('ifMatch is no version');
   }
   return options;
 };
@@ -168,7 +170,7 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
 // One request, one answer, in bounded time. The service answers with nothing but objects.
 const exchange = async (method, path, options) => {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), REQUEST_TIMEOUT_MS);
+  const timer = setTimeout(() => abort.abort('no answer in 30 s'), REQUEST_TIMEOUT_MS);
   try {
     const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
     if (!response.ok) throw await errorOf(response);

@@ -111,18 +111,20 @@ const participant = (stale) => {
 
 // Runs `send` as a participant; one that is none any more is replaced once.
 const asParticipant = async (send) => {
-  const used = participant();
-  await used;
-  try {
-    return await send();
-  } catch (error) {
-    if (!isStale(error)) throw error;
-    // Another session would be forgotten in the same way.
-    if (error.status === 401 && !token && !navigator.cookieEnabled) {
-      throw Object.assign(error, { code: 'no_cookies', message: 'the browser keeps no cookies' });
+  let used = participant();
+  for (let again = false; ; again = true) {
+    await used;
+    try {
+      return await send();
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      // It came as nobody: another session would be forgotten in the same way.
+      if (error.code === 'unauthorized' && !token && (again || !navigator.cookieEnabled)) {
+        throw Object.assign(error, { code: 'no_cookies', message: 'the browser keeps no cookies' });
+      }
+      if (again) throw error;
+      used = participant(used);
     }
-    await participant(used);
-    return send();
   }
 };
 

@@ -14,12 +14,12 @@ const solverText = async () => {
 
 const unsolvable = (message) => new AppError({
   code: 'challenge_unsolvable', message,
-  hint: 'Something in this browser blocks the challenge. Try another.',
+  hint: 'This browser blocks the challenge: try another.',
 });
 
 const solve = async ({ algorithm, challenge, salt, signature, maxnumber, maxNumber = 1e6 }) => {
   if (algorithm !== 'SHA-256' || !/^([0-9a-f]{8}){8}$/.test(challenge)) {
-    throw unsolvable(`algorithm ${algorithm} is not known`);
+    throw unsolvable(`unknown algorithm ${algorithm}`);
   }
   solver = solver || withRetries(true, solverText);
   const text = await solver.catch((error) => {
@@ -38,7 +38,7 @@ const work = (text, task) => {
   const worker = new Worker(source);
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);
-    worker.onerror = ({ message }) => reject(unsolvable(message || 'the worker could not start'));
+    worker.onerror = ({ message }) => reject(unsolvable(message || 'no worker starts'));
     worker.postMessage(task);
   }).finally(() => {
     worker.terminate();

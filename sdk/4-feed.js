@@ -11,11 +11,16 @@ let reopen = () => {};
 // When that connection was begun, or heard last.
 let heard = 0;
 
+// Over HTTP/1.1 a browser has six connections for all tabs of an app. Of those that nobody looks at
+// none is held open: they ask every now and then.
+const isShared = performance.getEntriesByType('navigation')[0]?.nextHopProtocol === 'http/1.1';
+const isIdle = () => isShared && document.hidden;
+
 // A page that was put away, frozen, asleep or offline is told of no connection that died meanwhile. What
 // is evidently alive stays as it is, so of several such events at once one counts. Caught on their way
 // down: some of them are the document's, and do not rise to the window.
 const wake = ({ persisted }) => {
-  if (persisted || Date.now() - heard > STREAM_ALIVE_MS) reopen();
+  if (persisted || isIdle() || Date.now() - heard > STREAM_ALIVE_MS) reopen();
 };
 for (const type of ['pageshow', 'resume', 'visibilitychange', 'online']) {
   window.addEventListener(type, wake, true);
@@ -68,6 +73,7 @@ const follow = async (signal) => {
     try {
       await asParticipant(() => readStream(signal, alive));
       // The server ended the stream in peace (a deploy, a restart): go on where it stopped.
+      if (isIdle()) await nap();
     } catch (error) {
       if (signal.aborted) return;
       const failure = error instanceof AppError ? error : networkError(String(error));
@@ -86,6 +92,14 @@ const follow = async (signal) => {
     await sleep(backoff(attempt), signal);
     attempt += 1;
   }
+};
+
+// Until somebody looks at the page, or it is time to ask again.
+const nap = () => {
+  const ending = new AbortController();
+  reopen = () => ending.abort();
+  heard = 0;
+  return sleep(STREAM_ALIVE_MS, ending.signal);
 };
 
 const readStream = async (signal, alive) => {
@@ -136,6 +150,7 @@ const readStream = async (signal, alive) => {
       } finally {
         for (const subscription of subscriptions) subscription.settle();
       }
+      if (caughtUp && isIdle()) return;
     }
   } catch (error) {
     if (!left) throw error;

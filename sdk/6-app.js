@@ -5,8 +5,13 @@ const pathOf = (collection) => `collections/${encodeURIComponent(collection)}`;
 // No row has these keys: they are other addresses of a collection.
 const RESERVED_KEYS = ['batch', 'count', 'deleted', 'retention', '.', '..'];
 
+const keyOf = (key) => {
+  if (!key || typeof key !== 'string') throw unsendable('a key is a text');
+  return key;
+};
+
 const rowCall = async (method, collection, key, options) => {
-  if (!key || typeof key !== 'string') throw unsendable('a row is called by its key, a text');
+  keyOf(key);
   if (RESERVED_KEYS.includes(key)) {
     throw new AppError({
       code: 'row_not_found', status: 404, message: `no row has the key ${key}`,
@@ -18,15 +23,22 @@ const rowCall = async (method, collection, key, options) => {
 
 const collection = (name) => Object.freeze({
   name,
-  list: async (options) =>
-    call('GET', pathOf(name), { query: optionsOf(options, 'filter', 'sort', 'limit', 'cursor') }),
+  list: async (options) => {
+    const query = optionsOf(options, 'filter', 'sort', 'limit', 'cursor');
+    // Left out, as JSON leaves it, a condition without a value would admit every row.
+    JSON.stringify({ ...query.filter }, (member, value) => {
+      if (value === undefined || Number.isNaN(value)) throw unsendable(`${member} has no value`);
+      return value;
+    });
+    return call('GET', pathOf(name), { query });
+  },
   get: async (key, options) => {
     optionsOf(options);
     return rowCall('GET', name, key);
   },
   create: async (data, options) => {
     const { key, idempotencyKey } = optionsOf(options, 'key', 'idempotencyKey');
-    const body = key === undefined ? { data } : { key, data };
+    const body = key === undefined ? { data } : { key: keyOf(key), data };
     return createCall(name, pathOf(name), body, idempotencyKey);
   },
   upsert: async (on, data, options) => {
@@ -49,10 +61,15 @@ const collection = (name) => Object.freeze({
   subscribe: (callback, options) => subscribe(name, callback, options),
 });
 
+// The last listener has its place in the feed.
+let listening = null;
+
 const events = Object.freeze({
   send: async (type, data = {}, options = undefined) => {
     optionsOf(options);
     const headers = { 'idempotency-key': newKey() };
+    // Whoever asked to hear it is to hear it.
+    await Promise.race([listening, sleep(3000)]);
     return call('POST', 'events', { body: { type, data }, headers });
   },
   on: (type, callback, options) => {
@@ -65,7 +82,7 @@ const events = Object.freeze({
       stopIfIdle();
     };
     listeners.add(listener);
-    inOrder(async () => {
+    listening = inOrder(async () => {
       await beginNow(ending.signal, (error) => {
         if (!error.retryable) off();
         tell(onError, error, `on('${type}')`);

@@ -10,14 +10,16 @@ declare namespace Rookery {
   interface Roles {}
 
   /** Any data, where the manifest declares none. */
-  type AnyData = { [member: string]: unknown };
+  type AnyData = { [member: string]: any };
   type CollectionName = [keyof Collections] extends [never] ? string : keyof Collections & string;
   type EventName = [keyof Events] extends [never] ? string : keyof Events & string;
   type RoleName = [keyof Roles] extends [never] ? string : keyof Roles & string;
   type DataOf<N> = N extends keyof Collections ? Collections[N] : AnyData;
   type EventDataOf<N> = N extends keyof Events ? Events[N] : AnyData;
   /** A JSON Merge Patch (RFC 7396): null removes a member. */
-  type Patch<T> = { [K in keyof T]?: T[K] extends unknown[] ? T[K] | null : Patch<T[K]> | T[K] | null };
+  type Patch<T> = { [K in keyof T]?: (T[K] extends unknown[] ? T[K] : Patch<T[K]> | T[K]) | Removed<T, K> };
+  /** What removes a member, where a row does without it. */
+  type Removed<T, K extends keyof T> = {} extends Pick<T, K> ? null : never;
 
   /** Who did something. */
   interface Principal {
@@ -73,8 +75,8 @@ declare namespace Rookery {
     delete(key: string, options?: { ifMatch?: number }): Promise<Row<T>>;
     count(): Promise<number>;
     /** Whether the visitor may do this: on `row`, or without one on any row at all. */
-    can(operation: Operation, row?: Row<T>): Promise<boolean>;
-    /** Calls back with all rows, at once and after every change. The answer ends it. */
+    can(operation: Operation, row?: Row<T> | null): Promise<boolean>;
+    /** Calls back with all rows, at once and after every change. The answer ends it. Rows are not to be changed. */
     subscribe(
       callback: (rows: Row<T>[], changes: Change<T>[]) => void,
       options?: { onError?: (error: AppError) => void; onSync?: () => void },
@@ -120,7 +122,9 @@ declare namespace Rookery {
   interface App {
     collection<N extends CollectionName>(name: N): Collection<DataOf<N>>;
     readonly events: {
-      send<N extends EventName>(type: N, data?: EventDataOf<N>): Promise<{ seq: number }>;
+      send<N extends EventName>(
+        type: N, ...data: {} extends EventDataOf<N> ? [data?: EventDataOf<N>] : [data: EventDataOf<N>]
+      ): Promise<{ seq: number }>;
       /** The answer ends it. */
       on<N extends EventName>(
         type: N,

@@ -18,15 +18,16 @@ const SOURCE: &str = concat!(
     "})();\n",
 );
 
-/// The SDK's text as it is served: its source without the lines that are comments. It is small
-/// enough without a minifier.
-pub static SDK_JS: LazyLock<String> = LazyLock::new(|| without_comments(SOURCE));
+/// The SDK's text as it is served: its source without indentation and the lines that are comments.
+/// It is small enough without a minifier.
+pub static SDK_JS: LazyLock<String> = LazyLock::new(|| as_served(SOURCE));
 
-/// `source` without the lines that hold nothing but a comment.
+/// `source` without indentation and the lines that hold nothing but a comment. No text of the SDK
+/// goes over lines.
 #[must_use]
-pub fn without_comments(source: &str) -> String {
-    let code = |line: &&str| !line.trim_start().starts_with("//");
-    source.split_inclusive('\n').filter(code).collect()
+pub fn as_served(source: &str) -> String {
+    let lines = source.split_inclusive('\n').map(str::trim_start);
+    lines.filter(|line| !line.starts_with("//")).collect()
 }
 
 /// What solves proofs of work in a worker. Its own file, because few pages ever need it.

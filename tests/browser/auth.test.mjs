@@ -142,26 +142,31 @@ test('a visitor who is shut out is told so, and asked to come in once', () => wi
     assert.equal(service.seen('POST', 'session').length, 2);
   }));
 
-test('where the browser keeps no cookies a write says so, and no visitor is made for nothing', async () => {
+// What is refused to nobody, as everything is that comes without the cookie.
+const withoutCookies = async (blocked, visitors) => {
   const context = await browser.newContext();
   const service = new FakeService();
   await service.start();
   try {
     const page = await context.newPage();
-    await page.addInitScript(() => Object.defineProperty(navigator, 'cookieEnabled', { value: false }));
-    // What is refused to nobody, as everything is that comes without the cookie.
+    await page.addInitScript(blocked);
     service.faults.push((r) => (r.path.startsWith('collections') && r.method === 'POST'
       ? service.refuse(401, 'unauthorized') : undefined));
     await page.goto(service.url);
     const told = await page.evaluate(() => app.collection('notes').create({}).catch((e) => JSON.parse(JSON.stringify(e))));
     assert.equal(told.code, 'no_cookies');
     assert.match(told.message, /keeps no cookies/);
-    assert.equal(service.seen('POST', 'session').length, 1);
+    assert.equal(service.seen('POST', 'session').length, visitors);
   } finally {
     await service.stop();
     await context.close();
   }
-});
+};
+
+test('where the browser keeps no cookies a write says so, and no visitor is made for nothing', () =>
+  withoutCookies(() => Object.defineProperty(navigator, 'cookieEnabled', { value: false }), 1));
+
+test('a browser that keeps no cookies and does not say so is found out', () => withoutCookies(() => {}, 2));
 
 test('a page that comes to the front again looks who it is', () => withPage(browser, plain,
   async ({ page, service }) => {

@@ -15,7 +15,11 @@ const WRONG = [
   ["update('k', {}, 1)", 'ifMatch'],
   ["update({ key: 'k', data: {} })", 'key'],
   ["update(7, {})", 'key'],
+  ["update('k', {}, { ifMatch: NaN })", 'ifMatch'],
+  ["update('k', {}, { ifMatch: undefined })", 'ifMatch'],
+  ["update('k', {}, { ifMatch: null, replace: true })", 'ifMatch'],
   ["delete('k', { if_match: 1 })", 'if_match'],
+  ["delete('k', { ifMatch: '1' })", 'ifMatch'],
   ["delete({ key: 'k' })", 'key'],
   ["get('k', { include_deleted: true })", 'include_deleted'],
   ["get(['k'])", 'key'],
@@ -24,7 +28,10 @@ const WRONG = [
   ["list(null)", 'filter'],
   ["list([])", 'filter'],
   ["count({ filter: { a: 1 } })", 'filter'],
+  ["list({ filter: { owner: undefined } })", 'owner'],
+  ["list({ filter: { n: { gt: NaN } } })", 'gt'],
   ["create({}, 'mykey')", 'idempotencyKey'],
+  ["create({}, { key: 5 })", 'key'],
   ["create({}, { idempotency_key: 'x' })", 'idempotency_key'],
   ["upsert('email', {}, { ifMatch: 1 })", 'ifMatch'],
   ["can('create')", 'create'],
@@ -70,7 +77,7 @@ test('options that are left out or undefined are none', () => withPage(browser, 
       const notes = app.collection('n');
       const { key } = await notes.create({ a: 1 }, undefined);
       await notes.list({ filter: undefined, cursor: null });
-      return (await notes.update(key, { a: 2 }, { ifMatch: undefined })).version;
+      return (await notes.update(key, { a: 2 }, { replace: undefined })).version;
     });
     assert.equal(version, 2);
   }));

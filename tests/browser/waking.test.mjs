@@ -83,3 +83,31 @@ test('a stream that is evidently alive is left alone', () => withPage(browser, w
     await shows(page, 3);
     assert.equal(opened(service), 1);
   }));
+
+// Over HTTP/1.1, as here, the tabs of an app have six connections together.
+const turn = (page, away) => page.evaluate((hidden) => {
+  Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, away);
+
+test('a page that nobody looks at holds no connection, asks every 20 s, and is live when it is looked at',
+  () => withPage(browser, withNotes, async ({ page, service }) => {
+    await follow(page);
+    await turn(page, true);
+    const left = async () => {
+      while (service.streams.size) await page.evaluate(() => {});
+    };
+    await left();
+    service.write('notes', 'a', { t: 2 });
+    await page.clock.runFor(21_000);
+    await shows(page, 2);
+    await left();
+    const asked = opened(service);
+    await turn(page, false);
+    await page.clock.runFor(1000);
+    service.write('notes', 'a', { t: 3 });
+    await shows(page, 3);
+    assert.equal(opened(service), asked + 1);
+    assert.equal(service.streams.size, 1);
+    assert.equal(service.seen('GET', 'collections/notes').length, 1, 'no second list');
+  }));

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, io::Write as _, path::Path};
 
 use flate2::{Compression, write::GzEncoder};
-use rookery::pages::sdk::{SDK_GZIP_BYTES_MAX, SDK_JS, without_comments};
+use rookery::pages::sdk::{SDK_GZIP_BYTES_MAX, SDK_JS, as_served};
 
 #[test]
 fn the_sdk_stays_below_its_compressed_size() {
@@ -22,8 +22,14 @@ fn every_part_of_the_sdk_is_served_in_the_order_of_its_name() {
         .filter(|path| path.extension().is_some_and(|e| e == "js"))
         .collect();
     let joined: String = parts.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-    assert!(SDK_JS.contains(&without_comments(&joined)));
+    assert!(SDK_JS.contains(&as_served(&joined)));
     assert!(!SDK_JS.contains("\n//") && SDK_JS.lines().count() > 400);
+    for line in SDK_JS.lines() {
+        assert!(
+            line.matches('`').count() % 2 == 0,
+            "a text over lines keeps its indentation: {line}"
+        );
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::text::{comment, quoted};
 
 /// Any object.
-pub(super) const ANY_OBJECT: &str = "{ [member: string]: unknown; }";
+pub(super) const ANY_OBJECT: &str = "{ [member: string]: any; }";
 /// An object without members.
 const NO_MEMBERS: &str = "Record<string, never>";
 /// Any value at all.

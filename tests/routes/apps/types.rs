@@ -34,19 +34,28 @@ async function page() {
   // @ts-expect-error no such value
   await entries.update("k", { state: "lost" });
   await entries.update("k", { state: null, name: "Eve" }, { ifMatch: row.version });
+  // @ts-expect-error a row does not do without it
+  await entries.update("k", { name: null });
   // @ts-expect-error a replacement is whole
   await entries.update("k", { state: "open" }, { replace: true });
   // @ts-expect-error no such collection
   app.collection("entrees");
   const loose = await app.collection("loose").get("k");
   const anything: unknown = loose.data.whatever;
+  interface Own { whatever: number }
+  const own: Own = { whatever: 1 };
+  await app.collection("loose").create(own);
+  // @ts-expect-error an event's data are whole
+  await app.events.send("boom");
+  await app.events.send("boom", { at: 1 });
+  await app.events.send("cheer");
   entries.subscribe((rows) => rows.map((it) => it.data.name.length), { onSync: () => {} });
   app.events.on("cheer", (data) => data.loud === true);
   // @ts-expect-error no such event
   await app.events.send("boo", {});
   const me = await app.me;
   const role: "editor" | null = me.custom_role;
-  const may: boolean = await entries.can("delete", row);
+  const may: boolean = await entries.can("delete", row) || await entries.can("update", null);
   // @ts-expect-error no such operation
   await entries.can("fly");
   app.onAuth((it) => console.log(it ? it.id : "nobody", name, state, anything, role, may))();
@@ -61,10 +70,14 @@ fn with_schema(schema: &Value) -> Value {
             "loose": {"permissions": lists()},
         },
         "roles": {"editor": {}},
-        "events": {"cheer": {"schema": {"$ref": "#/$defs/Cheer"}}},
+        "events": {
+            "cheer": {"schema": {"$ref": "#/$defs/Cheer"}},
+            "boom": {"schema": {"$ref": "#/$defs/Boom"}},
+        },
         "$defs": {
             "Entry": schema,
             "Cheer": {"type": "object", "properties": {"loud": {"type": "boolean"}}},
+            "Boom": {"type": "object", "required": ["at"], "properties": {"at": {"type": "integer"}}},
         },
     })
 }
