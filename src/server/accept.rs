@@ -38,20 +38,37 @@ const UNSENT_BYTES_MAX: u32 = 128 << 10;
 const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Between two lines in the log about failed accepts.
-const REFUSALS_TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Between two lines in the log about failed accepts, and about places that are all taken.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// The share of places that are kept for whoever speaks: with fewer of them free, a connection that
+/// says nothing is not waited for.
+const HURRIED_SHARE: usize = 4;
+/// How long a connection may say nothing then.
+const HURRIED: Duration = Duration::from_secs(1);
 
 /// The bounds of one listener.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Open connections at once.
     pub(super) connections_max: usize,
+    /// For a connection to say something.
+    pub(super) silence_timeout: Duration,
     /// For a request's head, and for idling between two.
     pub(super) header_timeout: Duration,
     /// For a client to take more of its answer.
     pub(super) write_timeout: Duration,
     /// For running requests after the drain began.
     pub(super) drain_timeout: Duration,
+}
+
+impl Limits {
+    /// Those of a connection beside which so many more can be opened.
+    fn with_free(self, free: usize) -> Self {
+        let hurried = free < self.connections_max / HURRIED_SHARE;
+        let silence_timeout =
+            if hurried { self.silence_timeout.min(HURRIED) } else { self.silence_timeout };
+        Self { silence_timeout, ..self }
+    }
 }
 
 /// Listens on an address, with what every connection inherits from its listener.
@@ -90,8 +107,14 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
-    let mut refusals = Refusals::default();
+    let (mut refusals, mut waits) = (Lines::default(), Lines::default());
     loop {
+        if slots.available_permits() == 0
+            && let Some(times) = waits.due()
+        {
+            let connections = limits.connections_max;
+            tracing::warn!(connections, times, "all connections are taken: further ones wait");
+        }
         let accepted = tokio::select! {
             () = drain.cancelled() => break,
             accepted = accept(&listener, &slots) => accepted,
@@ -99,10 +122,13 @@ pub(super) async fn serve(
         match accepted {
             Ok((stream, peer, slot)) => {
                 let (edge, drain) = (Arc::clone(&edge), drain.clone());
+                let limits = limits.with_free(slots.available_permits());
                 connections.spawn(connection(stream, peer, slot, edge, limits, drain));
             }
             Err(error) => {
-                refusals.count(&error);
+                if let Some(times) = refusals.due() {
+                    tracing::warn!(%error, times, "no connection was accepted");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -115,20 +141,22 @@ pub(super) async fn serve(
     }
 }
 
-/// Failed accepts that the log has not told yet.
+/// What the log is told of now and then.
 #[derive(Default)]
-struct Refusals {
+struct Lines {
     untold: u64,
     told: Option<Instant>,
 }
 
-impl Refusals {
-    fn count(&mut self, error: &io::Error) {
+impl Lines {
+    /// Counts one more time. How many there were since the last line, if one is due.
+    fn due(&mut self) -> Option<u64> {
         self.untold += 1;
-        if self.told.is_none_or(|told| told.elapsed() >= REFUSALS_TOLD_EVERY) {
-            tracing::warn!(%error, times = self.untold, "no connection was accepted");
-            *self = Self { untold: 0, told: Some(Instant::now()) };
+        if self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+            return None;
         }
+        self.told = Some(Instant::now());
+        Some(std::mem::take(&mut self.untold))
     }
 }
 
@@ -203,14 +231,14 @@ async fn http(
     .await;
 }
 
-/// Waits for the first byte, as long as for a head. Until then a connection has no buffers: one
+/// Waits for the first byte, as long as for a head, or not for long where places are few. Until then a connection has no buffers: one
 /// that is opened and never used costs a tenth of one that speaks.
 async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
     // Readiness alone may be told of a socket that has nothing.
     let mut byte = [0; 1];
     tokio::select! {
         () = drain.cancelled() => false,
-        first = timeout(limits.header_timeout, stream.peek(&mut byte)) => {
+        first = timeout(limits.silence_timeout, stream.peek(&mut byte)) => {
             matches!(first, Ok(Ok(1)))
         }
     }

@@ -211,6 +211,7 @@ fn addresses(config: &Config, port: u16) -> Result<(Origins, String), StartError
 fn limits(config: &config::Server) -> accept::Limits {
     accept::Limits {
         connections_max: files::connections_max(config.connections_max),
+        silence_timeout: Duration::from_secs(config.header_timeout_s),
         header_timeout: Duration::from_secs(config.header_timeout_s),
         write_timeout: Duration::from_secs(config.write_timeout_s),
         drain_timeout: Duration::from_secs(config.drain_timeout_s).mul_f64(REQUESTS_SHARE),

@@ -325,3 +325,19 @@ async fn an_old_client_is_told_to_upgrade() {
     Answer::of(two).await.error(ErrorCode::InvalidRequest);
     assert_eq!(server.get("/v1/openapi.json").await.status, 200);
 }
+
+#[tokio::test]
+async fn connections_that_say_nothing_leave_room_to_who_speaks() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "8");
+    let server = builder.set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "60").start().await;
+    let mut silent = Vec::new();
+    for _ in 0..12 {
+        silent.push(server.raw().await);
+    }
+    let alive = timeout(TOO_LONG, server.get("/alive")).await.expect("a place in time");
+    assert_eq!(alive.status, 200);
+    // Nobody hurries those that came while there was room.
+    silent[0].send("GET /alive HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
+    let answer = silent.swap_remove(0).read_to_end().await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
