@@ -156,7 +156,8 @@ pub struct ErrorBody {
     pub details: Option<Box<RawValue>>,
     /// The subjects that were consulted, for role refusals.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub required: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    pub required: Option<Box<[String]>>,
 }
 
 /// Writes envelopes: knows the address of the error reference.

@@ -28,7 +28,7 @@ pub struct Error {
     /// which no [`Value`] keeps.
     pub current: Option<Box<str>>,
     /// The `required` member: the subjects consulted, for role refusals.
-    pub required: Option<Vec<String>>,
+    pub required: Option<Box<[String]>>,
     /// What to do about it, where that is another thing than the table says of the code.
     pub hint: Option<&'static str>,
     /// What failed beneath, for whoever runs the service: no answer tells it, the log does.
@@ -80,7 +80,7 @@ impl Error {
     /// Adds the `required` member.
     #[must_use]
     pub fn with_required(mut self, required: Vec<String>) -> Self {
-        self.required = Some(required);
+        self.required = Some(required.into());
         self
     }
 
