@@ -73,6 +73,12 @@ impl App {
         self.role.as_deref() != Some("member")
     }
 
+    /// Whether it is somebody else's, in the human's own lists.
+    #[must_use]
+    pub fn is_of_others(&self) -> bool {
+        matches!(self.role.as_deref(), Some("member" | "admin"))
+    }
+
     /// From when on it may be destroyed with its data, being closed for good: its owner's account was.
     #[must_use]
     pub fn ends_at(&self) -> Option<&At> {

@@ -42,7 +42,7 @@ pub enum Tab {
 impl Tab {
     /// Whether the page says which organization the app is in.
     fn names_org(self) -> bool {
-        matches!(self, Self::Overview | Self::Settings)
+        matches!(self, Self::Overview | Self::Sharing | Self::Settings)
     }
 }
 
