@@ -44,11 +44,13 @@ pub enum GrantState {
     UsedUp,
     /// It opens nothing.
     Expired,
+    /// It opens nothing while the manifest in force does not declare its role.
+    Undeclared,
     /// It opens nothing, because the owner said so.
     Revoked,
 }
 
-crate::all::all_of!(GrantState: Active UsedUp Expired Revoked);
+crate::all::all_of!(GrantState: Active UsedUp Expired Undeclared Revoked);
 
 impl GrantState {
     /// The name in records.
@@ -58,6 +60,7 @@ impl GrantState {
             Self::Active => "active",
             Self::UsedUp => "used_up",
             Self::Expired => "expired",
+            Self::Undeclared => "undeclared",
             Self::Revoked => "revoked",
         }
     }
@@ -85,7 +88,16 @@ impl Grant {
         }
     }
 
-    /// Whether those who came by it still have its role.
+    /// The same, where it is known whether the manifest in force declares its role.
+    #[must_use]
+    pub fn state_under(&self, declared: bool, now: Timestamp) -> GrantState {
+        match self.state(now) {
+            GrantState::Active | GrantState::UsedUp if !declared => GrantState::Undeclared,
+            state => state,
+        }
+    }
+
+    /// Whether those who came by it still have its role, if the manifest declares it.
     #[must_use]
     pub fn holds(&self, now: Timestamp) -> bool {
         matches!(self.state(now), GrantState::Active | GrantState::UsedUp)

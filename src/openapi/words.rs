@@ -18,8 +18,12 @@ use utoipa::{
 };
 
 /// A grant link that is revoked is in no record.
-const LISTED_GRANTS: &[grants::GrantState] =
-    &[grants::GrantState::Active, grants::GrantState::UsedUp, grants::GrantState::Expired];
+const LISTED_GRANTS: &[grants::GrantState] = &[
+    grants::GrantState::Active,
+    grants::GrantState::UsedUp,
+    grants::GrantState::Expired,
+    grants::GrantState::Undeclared,
+];
 
 /// Names a type of the document after what it is about, and takes its words from a list of the
 /// rules' values.

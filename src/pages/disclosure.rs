@@ -26,6 +26,8 @@ pub struct DisclosurePage {
     slug: String,
     version: u32,
     audience: &'static str,
+    /// The organization whose admins act as its owner.
+    org: Option<String>,
     pub(crate) collections: Vec<CollectionView>,
     /// What its page uses and reaches.
     pub(crate) reach: Vec<String>,
@@ -61,10 +63,17 @@ impl DisclosurePage {
                 Visibility::Link => "Whoever has the share link reaches its page.",
                 Visibility::Public => "Everybody reaches its page.",
             },
+            org: None,
             collections: manifest.collections.values().map(|decl| collection(decl)).collect(),
             reach: reach(manifest, record.unrestricted),
             rules: rules(manifest),
         }
+    }
+
+    /// The page about an app that is in the organization of this name, if it is in any.
+    #[must_use]
+    pub fn in_org(self, org: Option<String>) -> Self {
+        Self { org, ..self }
     }
 }
 

@@ -56,19 +56,19 @@ pub async fn list(
     rows.into_iter().map(|row| row.0.map_err(|why| StorageError::corrupt("member", why))).collect()
 }
 
-/// Whether a human is a member of an app.
+/// A human as a member of an app; `None` when it is none.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn is_member(db: &Db, app: AppId, human: HumanId) -> Result<bool> {
-    let since: Option<(i64,)> = db
+pub async fn find(db: &Db, app: AppId, human: HumanId) -> Result<Option<Member>> {
+    let row: Option<Listed> = db
         .optional(
-            "select created_at from members
+            "select human, custom_role, created_at from members
              where app_id = $1 and human = $2 and removed_at is null",
             args![app, human],
         )
         .await?;
-    Ok(since.is_some())
+    row.map(|row| row.0.map_err(|why| StorageError::corrupt("member", why))).transpose()
 }
 
 /// Whether a human is, or ever was, a member of an app.

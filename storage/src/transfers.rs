@@ -49,31 +49,44 @@ impl Transfer {
 /// What of an app goes over to whoever takes it, and goes on working in others' hands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Along {
-    /// Members.
+    /// Members, but for the one that it is offered to: an owner is no member.
     pub members: u64,
     /// Grant links that have not ended.
     pub grants: u64,
     /// Service credentials that are not revoked.
     pub credentials: u64,
+    /// Custom domains, those that are not proven yet too.
+    pub domains: u64,
 }
 
-/// What goes over with an app at `now`.
+/// What goes over with an app at `now` to whoever has proven this address, or will.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn along(db: &Db, app: AppId, now: Timestamp) -> Result<Along> {
-    let (members, grants, credentials): (i64, i64, i64) = db
+pub async fn along(db: &Db, app: AppId, email: &str, now: Timestamp) -> Result<Along> {
+    let (members, grants, credentials, domains): (i64, i64, i64, i64) = db
         .one(
             "select
-                 (select count(*) from members where app_id = $1 and removed_at is null),
+                 (select count(*) from members where app_id = $1 and removed_at is null
+                      and human not in (
+                          select id from humans where email = $4
+                              and email_verified_at is not null and closed_at is null
+                          union all
+                          select human from placeholders where email = $4)),
                  (select count(*) from grants where app_id = $1 and revoked_at is null
                       and (expires_at is null or expires_at > $2)),
-                 (select count(*) from credentials where app_id = $1 and status <> $3)",
-            args![app, now, CredentialStatus::Revoked.code()],
+                 (select count(*) from credentials where app_id = $1 and status <> $3),
+                 (select count(*) from domains where app_id = $1)",
+            args![app, now, CredentialStatus::Revoked.code(), email],
         )
         .await?;
     let count = |count: i64| count.cast_unsigned();
-    Ok(Along { members: count(members), grants: count(grants), credentials: count(credentials) })
+    Ok(Along {
+        members: count(members),
+        grants: count(grants),
+        credentials: count(credentials),
+        domains: count(domains),
+    })
 }
 
 /// How an offer ended. Only `Offered` has changed anything.

@@ -6,6 +6,7 @@
 mod browser;
 mod budget;
 mod callers;
+mod counts;
 mod credentials;
 mod cursors;
 mod expiry;

@@ -135,6 +135,39 @@ async fn its_admins_find_its_apps_there_and_act_as_their_owner() {
 }
 
 #[tokio::test]
+async fn an_app_says_that_the_admins_of_its_organization_act_as_its_owner() {
+    let owned = Owned::with(guestbook()).await;
+    let (server, ada) = (&owned.server, &owned.ada);
+    let (bob, eve) = (server.human("bob@example.org").await, server.human("eve@example.org").await);
+    let org = found(server, ada).await;
+    join(server, ada, &org, "bob@example.org", "admin").await;
+    let member = [("action", "add-member"), ("email", "eve@example.org")];
+    owned.submit("/sharing", &member).await.led_to();
+    let private = [("action", "visibility"), ("visibility", "private")];
+    owned.submit("/settings", &private).await.led_to();
+    for page in ["", "/sharing", "/settings"] {
+        owned.see(page).await.hides("admins of");
+    }
+    let id = org.strip_prefix("/orgs/").expect("an id");
+    owned.submit("/settings", &[("action", "organization"), ("org_id", id)]).await.led_to();
+
+    let admins = format!("the admins of <a href=\"{org}\">Rooks</a>");
+    owned.see("").await.says(&format!("Its owner, {admins} and those who were invited"));
+    owned.see("").await.says("Rooks</a>, whose admins act as the app’s owner");
+    owned.see("/sharing").await.says(&format!("Beside them, {admins} act as the app’s owner."));
+    owned.see("/settings").await.says(&format!("and those you invite, and {admins}"));
+    let declared = owned.server.get_as(&owned.agent.key, &owned.app.path("/disclosure")).await;
+    declared.says("The admins of the organization “Rooks” act as its owner.");
+    // A member from outside learns that there are such people, and not of which organization.
+    let outside = server.see(&eve, &owned.page("")).await;
+    outside.says("Its owner, the admins of its organization and those who were invited");
+    outside.hides("Rooks").hides(id).hides("<dt>Organization</dt>");
+    // Among an admin's apps, those of others name their owner.
+    server.see(&bob, "/").await.says("My apps").says("by ada (ada@example.org)");
+    server.see(ada, "/").await.says(&owned.app.slug).hides("by ada");
+}
+
+#[tokio::test]
 async fn strangers_and_other_sites_have_no_part_in_it() {
     let server = TestServer::start().await;
     let ada = server.human("ada@example.org").await;

@@ -124,11 +124,11 @@ async fn an_app_names_the_organization_that_its_owner_left() {
     owned.see("").await.says(&link);
 
     server.submit(ada, &org, &[("action", "leave")]).await.led_to();
-    owned.see("").await.says("<dd>Rooks</dd>").hides(&link);
+    owned.see("").await.says("<dd>Rooks, whose admins").hides(&link);
     let chosen = format!("<option value=\"{id}\" selected>Rooks</option>");
     owned.see("/settings").await.says(&chosen);
-    // Whoever is no more than a member of the app knows it by its id.
-    server.see(&eve, &owned.page("")).await.says(id).hides("Rooks");
+    // Whoever is no more than a member of the app is not told which it is.
+    server.see(&eve, &owned.page("")).await.hides(id).hides("Rooks");
 
     // An admin may have more than one, and move the app to one that its owner never knew.
     let other = server.submit(&bob, "/orgs", &[("name", "Ravens")]).await;
@@ -137,7 +137,7 @@ async fn an_app_names_the_organization_that_its_owner_left() {
     let settings = owned.page("/settings");
     let fields = [("action", "organization"), ("org_id", other), ("was", id)];
     server.submit(&bob, &settings, &fields).await.led_to();
-    owned.see("").await.says("<dd>Ravens</dd>");
+    owned.see("").await.says("<dd>Ravens, whose admins");
     let chosen = format!("<option value=\"{other}\" selected>Ravens</option>");
     owned.see("/settings").await.says(&chosen).says("<option value=\"\">None</option>");
     // Saved as it stands, it stays there; and the owner takes it out.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GET, Owned};
+use super::{GET, Owned, POST};
 use crate::harness::{Answer, apps::open_collection};
 
 async fn with_role() -> Owned {
@@ -186,4 +186,67 @@ async fn an_app_is_offered_and_the_offer_withdrawn() {
     let withdrawn = owned.submit(page, &[("action", "withdraw")]).await;
     assert_eq!(withdrawn.led_to(), owned.page("/sharing?done=withdrawn#notice"));
     owned.server.see(&bob, "/").await.hides("offered to you");
+}
+
+#[tokio::test]
+async fn a_role_that_is_declared_no_more_is_said_and_no_other_one_chosen() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    let fields = [("action", "add-member"), ("email", "bob@example.org"), ("custom_role", "guest")];
+    owned.submit(page, &fields).await.led_to();
+    owned.submit(page, &[("action", "grant"), ("role", "guest")]).await;
+    owned.see(page).await.says("In force").hides("not declared");
+    for roles in [json!({"other": {}}), json!({})] {
+        let manifest = json!({"collections": {"entries": open_collection(),
+            "notes": open_collection()}, "roles": roles});
+        let body = json!({"html": "<p>hi", "manifest": manifest});
+        owned.agent(POST, "/versions", body).await.expect(201);
+        let seen = owned.see(page).await;
+        seen.says("Member, guest (not declared any more: the role gives nothing)");
+        seen.says("Opens nothing: the role is not declared any more").hides("In force");
+        // Still the one that they have; sending the form as it is takes nothing away.
+        seen.says("<option value=\"guest\" selected>guest (not declared)</option>");
+    }
+    // Going back from a version that declares it is told of before.
+    let body = json!({"html": "<p>hi", "manifest": {"roles": {"guest": {}}}, "force": true});
+    owned.agent(POST, "/versions", body).await.expect(201);
+    let back = owned.see("/versions/3").await;
+    back.says("is not declared any more: 1 member and 1 grant link have it. Until a version");
+    owned.submit("/versions/3", &[("force", "yes")]).await.led_to();
+    let members = owned.read("/members").await;
+    let bob = members["items"][1]["human_id"].as_str().expect("an id").to_owned();
+    let same = [("action", "set-role"), ("member", &*bob), ("custom_role", "guest")];
+    assert_eq!(owned.submit(page, &same).await.status, 400);
+    assert_eq!(owned.read("/members").await["items"][1]["custom_role"], "guest");
+}
+
+#[tokio::test]
+async fn each_link_and_credential_says_who_made_it() {
+    let owned = with_role().await;
+    let page = "/sharing";
+    owned.submit(page, &[("action", "grant"), ("role", "guest")]).await;
+    let made = json!({"collections": ["entries"], "operations": ["read"]});
+    owned.agent(POST, "/credentials", made).await.expect(201);
+    let seen = owned.see(page).await;
+    seen.says("</time> by you</span>").says("</time> by your agent “robot”</span>");
+
+    // An admin of the organization made something, and left it.
+    let bob = owned.server.human("bob@example.org").await;
+    let robot = owned.server.agent(&bob).await;
+    let org = owned.server.submit(&owned.ada, "/orgs", &[("name", "Rooks")]).await;
+    let org = org.led_to().split_once('?').expect("a mark").0.to_owned();
+    let admin = [("action", "add-member"), ("email", "bob@example.org"), ("role", "admin")];
+    owned.server.submit(&owned.ada, &org, &admin).await.led_to();
+    let id = org.strip_prefix("/orgs/").expect("an id");
+    owned.submit("/settings", &[("action", "organization"), ("org_id", id)]).await.led_to();
+    let path = owned.page(page);
+    owned.server.submit(&bob, &path, &[("action", "preview"), ("days", "1")]).await;
+    let credential = json!({"collections": ["notes"], "operations": ["read"]});
+    let path = owned.app.path("/credentials");
+    owned.server.send(POST, &robot.key, &path, &credential).await.expect(201);
+    let asked = owned.server.see(&owned.ada, &org).await;
+    asked.says("made there stay in force: each app’s page of sharing says who made them");
+    owned.server.submit(&bob, &org, &[("action", "leave")]).await.led_to();
+    let seen = owned.see(page).await;
+    seen.says("</time> by bob</span>").says("</time> by the agent “robot” of bob</span>");
 }

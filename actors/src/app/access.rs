@@ -56,6 +56,13 @@ impl AccessTables {
         self.members.len()
     }
 
+    /// How many members have a custom role, and how many grant links that have not ended give it.
+    pub(crate) fn holders(&self, role: &str, now: Timestamp) -> (usize, usize) {
+        let has = |member: &&Arc<Member>| member.custom_role.as_deref() == Some(role);
+        let gives = |grant: &&Arc<Grant>| *grant.role == *role && grant.holds(now);
+        (self.members.values().filter(has).count(), self.grants.values().filter(gives).count())
+    }
+
     pub(crate) fn put_member(&mut self, member: Arc<Member>) {
         self.members.insert(member.human, member);
     }

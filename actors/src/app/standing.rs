@@ -8,9 +8,10 @@ use rookery_domain::{
     access::{Standing, Tier},
     app::AppRecord,
     id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
-    manifest::Visibility,
+    manifest::{Manifest, Visibility},
+    members::Member,
     previews::Preview,
-    principal::Caller,
+    principal::{Caller, Principal, PrincipalKind},
 };
 
 use super::root::Root;
@@ -85,12 +86,7 @@ pub(crate) fn standing(
     let visitor = Standing::new(caller.principal(), Tier::Visitor);
     match caller {
         Caller::Human { human, share, .. } => match root.access.member(*human) {
-            Some(member) => {
-                let mut standing = Standing::new(caller.principal(), Tier::Member);
-                // A role that the manifest no longer declares gives nothing.
-                standing.role = member.custom_role.clone().filter(|role| declares(root, role));
-                Ok(standing)
-            }
+            Some(member) => Ok(of_member(&root.manifest, member)),
             None => admitted(&root.record, share.as_ref()).map(|()| visitor),
         },
         Caller::Grant { grant, .. } => by_grant(root, *grant, visitor, now),
@@ -145,6 +141,15 @@ fn admitted(record: &AppRecord, share: Option<&[u8; 16]>) -> Result<()> {
     } else {
         Err(Error::new(ErrorCode::Unauthorized, "this app is not open to you"))
     }
+}
+
+/// What a member is under a manifest. A role that it no longer declares gives nothing.
+pub(crate) fn of_member(manifest: &Manifest, member: &Member) -> Standing {
+    let human = Principal::new(PrincipalKind::Human, member.human.uuid());
+    let mut standing = Standing::new(human, Tier::Member);
+    let declared = |role: &Arc<str>| manifest.roles.contains_key(role);
+    standing.role = member.custom_role.clone().filter(declared);
+    standing
 }
 
 fn declares(root: &Root, role: &str) -> bool {

@@ -157,6 +157,7 @@ impl Control {
             }
             None => self.stored_assets(record.id, record.version).await?.into(),
         };
+        warnings.extend(self.roles_gone(app, &draft.manifest).await?);
         let (detached, place) = self.detached(app, &draft.manifest).await?;
         let last_declared = self.last_declared(&record, &draft.manifest).await?;
         Ok(DeployPlan {
@@ -177,6 +178,18 @@ impl Control {
             last_declared,
             warnings,
         })
+    }
+
+    /// What is to be said of roles that members or grant links have, and that `manifest` declares no
+    /// more.
+    async fn roles_gone(&self, app: &AppHandle, manifest: &Manifest) -> Result<Vec<Warning>> {
+        let (root, now) = (app.root().await?, self.env().clock.now());
+        let gone = root.manifest.roles.keys().filter(|role| !manifest.roles.contains_key(*role));
+        let warning = |role: &Arc<str>| {
+            let (members, links) = root.access.holders(role, now);
+            Warning::role_gone(role, members, links)
+        };
+        Ok(gone.filter_map(warning).collect())
     }
 
     /// The detached rows of the collections that `manifest` declares, and the place that holding any

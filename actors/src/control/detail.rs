@@ -3,7 +3,13 @@
 
 use std::sync::Arc;
 
-use rookery_domain::{Error, Result, app::AppRecord, manifest::Manifest};
+use rookery_domain::{
+    Error, Result,
+    access::{Abilities, Ability},
+    app::AppRecord,
+    manifest::Manifest,
+    members::Member,
+};
 use rookery_storage::{
     apps::{self, AppHead, CollectionCounts},
     commit::Totals,
@@ -12,7 +18,7 @@ use rookery_storage::{
 
 use super::{Control, Created, Shown};
 use crate::{
-    app::{birth::read_manifest, root::Root},
+    app::{birth::read_manifest, root::Root, standing::of_member},
     registry::{AppHandle, SlotState},
 };
 
@@ -70,6 +76,15 @@ impl AppDetail {
     }
 }
 
+/// A collection as a member of the app is shown it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedCollection {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Live rows, where the member may count them.
+    pub live: Option<u64>,
+}
+
 /// Whether no actor is running for it.
 pub(super) fn is_dormant(app: &AppHandle) -> bool {
     app.state() != SlotState::Live
@@ -87,6 +102,30 @@ impl Control {
         let record = app.record();
         let text = versions::manifest(&self.db, record.id, record.version).await?;
         read_manifest(&text.ok_or_else(Error::app_not_found)?).map(Arc::new)
+    }
+
+    /// Of an app's collections those in which `member` may do something. Wakes nothing.
+    ///
+    /// # Errors
+    /// As [`Control::detail`].
+    pub async fn shared_collections(
+        &self,
+        app: &AppHandle,
+        detail: &AppDetail,
+        member: &Member,
+    ) -> Result<Vec<SharedCollection>> {
+        if detail.collections.is_empty() {
+            return Ok(Vec::new());
+        }
+        let manifest = self.manifest(app).await?;
+        let standing = of_member(&manifest, member);
+        let shared = |counts: &CollectionCounts| {
+            let declared = manifest.collections.get(&counts.name)?;
+            let may = Abilities::of(&standing, declared);
+            let live = (may.count == Ability::All).then_some(counts.live);
+            (!may.are_none()).then(|| SharedCollection { name: counts.name.clone(), live })
+        };
+        Ok(detail.collections.iter().filter_map(shared).collect())
     }
 
     /// Describes an app.

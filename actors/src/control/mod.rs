@@ -20,7 +20,7 @@ mod versions;
 pub use advisories::{AdvisoryReport, AppAdvisories};
 pub use create::{CreateApp, CreateOnce, Created, Render, SeedRow};
 pub use deploy::{Deployed, Redeploy};
-pub use detail::AppDetail;
+pub use detail::{AppDetail, SharedCollection};
 pub use draft::{Bundle, Hold};
 pub use list::{AppList, ListedApp, Shown};
 pub use page::PageSource;

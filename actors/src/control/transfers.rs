@@ -8,7 +8,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     app::{AppRecord, AppStatus},
     email::Email,
-    id::{AppId, HumanId, OrgId, TransferId},
+    id::{HumanId, OrgId, TransferId},
     principal::Caller,
     transfers::{check_addressee, no_such_offer},
 };
@@ -80,7 +80,7 @@ impl Control {
             offered_by: by,
             created_at: self.env().clock.now(),
         };
-        let along = self.along(app.id()).await?;
+        let along = self.along(&transfer).await?;
         let offered = Arc::clone(&record);
         let keep = keep.of(move |transfer: &Transfer| Offer {
             transfer: transfer.clone(),
@@ -101,13 +101,13 @@ impl Control {
     /// `unavailable` when storage does not answer.
     pub async fn offer_of(&self, app: &AppHandle) -> Result<Option<Offer>> {
         let Some(transfer) = self.pending_offer(app).await? else { return Ok(None) };
-        let along = self.along(app.id()).await?;
+        let along = self.along(&transfer).await?;
         Ok(Some(Offer { transfer, record: app.record(), along }))
     }
 
-    /// What goes over with an app.
-    async fn along(&self, app: AppId) -> Result<Along> {
-        Ok(transfers::along(&self.db, app, self.env().clock.now()).await?)
+    /// What goes over with the app of an offer.
+    async fn along(&self, Transfer { app, email, .. }: &Transfer) -> Result<Along> {
+        Ok(transfers::along(&self.db, *app, email, self.env().clock.now()).await?)
     }
 
     /// The pending offer of an app. One whose account does not act as the owner any more has ended:
@@ -155,7 +155,7 @@ impl Control {
         for transfer in found {
             match self.apps.by_id(transfer.app).await {
                 Ok(app) => {
-                    let along = self.along(app.id()).await?;
+                    let along = self.along(&transfer).await?;
                     offers.push(Offer { transfer, record: app.record(), along });
                 }
                 // Being destroyed, and the offer with it.

@@ -1,7 +1,9 @@
 //! Whether somebody is a member of an app. The app's actor knows; while it sleeps storage says the
 //! same, so that a stranger at the door wakes nobody. What a member may do is `app::standing`'s.
 
-use rookery_domain::{Result, id::HumanId};
+use std::sync::Arc;
+
+use rookery_domain::{Result, id::HumanId, members::Member};
 use rookery_storage::members;
 
 use super::Directory;
@@ -13,9 +15,17 @@ impl Directory {
     /// # Errors
     /// `unavailable` when storage does not answer.
     pub async fn is_member(&self, app: &AppHandle, human: HumanId) -> Result<bool> {
+        Ok(self.member(app, human).await?.is_some())
+    }
+
+    /// `human` as a member of `app`; `None` when it is none. Wakes nothing.
+    ///
+    /// # Errors
+    /// As [`Directory::is_member`].
+    pub async fn member(&self, app: &AppHandle, human: HumanId) -> Result<Option<Arc<Member>>> {
         if let Some(root) = app.peek() {
-            return Ok(root.access.member(human).is_some());
+            return Ok(root.access.member(human).cloned());
         }
-        Ok(members::is_member(&self.core.db, app.id(), human).await?)
+        Ok(members::find(&self.core.db, app.id(), human).await?.map(Arc::new))
     }
 }

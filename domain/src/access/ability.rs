@@ -83,4 +83,10 @@ impl Abilities {
             count: of(&lists.count_read),
         }
     }
+
+    /// Whether it may do nothing at all there: what it does not read, it neither updates nor deletes.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        [self.read, self.write, self.count].iter().all(|ability| *ability == Ability::None)
+    }
 }

@@ -75,6 +75,32 @@ impl Warning {
         Self::new("/visibility", message)
     }
 
+    /// The version before declared `role`, this one does not, and so many members and grant links have
+    /// it; `None` when none do.
+    #[must_use]
+    pub fn role_gone(role: &str, members: usize, links: usize) -> Option<Self> {
+        let counted = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            count => Some(format!("{count} {what}s")),
+        };
+        let holders = [counted(members, "member"), counted(links, "grant link")];
+        let holders = holders.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        if holders.is_empty() {
+            return None;
+        }
+        let have = if members + links == 1 { "has" } else { "have" };
+        let members = if members > 0 { "it gives its members nothing" } else { "" };
+        let links = if links > 0 { "its links open nothing" } else { "" };
+        let both = if members.is_empty() || links.is_empty() { "" } else { " and " };
+        let message = format!(
+            "role {} is not declared any more: {holders} {have} it. Until a version declares it \
+             again, {members}{both}{links}",
+            quoted(role)
+        );
+        Some(Self::new(at("/roles", role), message))
+    }
+
     /// Rows of `collection` fit again and stay detached.
     #[must_use]
     pub fn crowded_out(collection: &str, crowded: &CrowdedOut) -> Self {

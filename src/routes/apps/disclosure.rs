@@ -31,7 +31,9 @@ pub async fn disclosure(
 ) -> ApiResult<Response> {
     let manifest = state.rooms.control().manifest(&owner.app).await?;
     let shell = Shell::new(&state.origins.site_origin(), None);
-    let page = DisclosurePage::new(shell, &owner.app.record(), &manifest);
+    let record = owner.app.record();
+    let org = record.org.map(|org| state.rooms.directory.org_name(org)).transpose()?.flatten();
+    let page = DisclosurePage::new(shell, &record, &manifest).in_org(org);
     let headers = shell::page_headers(&[], state.origins.is_https());
     Ok((headers, Html(shell::render(&page)?)).into_response())
 }

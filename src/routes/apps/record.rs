@@ -4,7 +4,7 @@ use std::{borrow::Cow, str::FromStr, sync::Arc};
 
 use rookery_actors::{
     AppHandle, Directory,
-    control::{AppDetail, Shown},
+    control::{AppDetail, SharedCollection, Shown},
 };
 use rookery_domain::{
     Result, Timestamp,
@@ -58,10 +58,11 @@ pub struct AppRecordBody {
     /// The organization whose admins act as its owner.
     #[schema(value_type = Option<ids::OrgId>)]
     pub org_id: Option<OrgId>,
-    /// Its collections: the declared ones, and those that only hold detached rows.
+    /// Its collections: the declared ones, and those that only hold detached rows. A member is shown
+    /// the declared ones in which it may do something.
     pub collections: Vec<CollectionBody>,
-    /// What counts towards its quotas.
-    pub usage: UsageBody,
+    /// What counts towards its quotas; null for a member.
+    pub usage: Option<UsageBody>,
     /// When it was deployed first.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -132,6 +133,15 @@ pub struct MigrationModeBody {
     pub until: Option<Timestamp>,
 }
 
+impl MigrationModeBody {
+    /// That of the app with this record.
+    #[must_use]
+    pub fn of(record: &AppRecord, now: Timestamp) -> Self {
+        let until = record.migration_until.filter(|until| *until > now);
+        Self { on: until.is_some(), until }
+    }
+}
+
 /// The account that an app belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct OwnerBody {
@@ -154,12 +164,12 @@ pub struct CollectionBody {
     /// Its name.
     #[schema(value_type = String)]
     pub name: Arc<str>,
-    /// Live rows.
-    pub row_count: u64,
-    /// Rows in the trash.
-    pub deleted_count: u64,
-    /// Rows kept but not served, because a forced deploy left no place for them.
-    pub detached: u64,
+    /// Live rows; null for a member that may not count them.
+    pub row_count: Option<u64>,
+    /// Rows in the trash; null for a member.
+    pub deleted_count: Option<u64>,
+    /// Rows kept but not served, because a forced deploy left no place for them; null for a member.
+    pub detached: Option<u64>,
 }
 
 /// What counts towards an app's quotas.
@@ -236,7 +246,13 @@ impl From<VisibilityBody> for rookery_domain::manifest::Visibility {
 impl From<CollectionCounts> for CollectionBody {
     fn from(counts: CollectionCounts) -> Self {
         let CollectionCounts { name, live, trashed, detached } = counts;
-        Self { name, row_count: live, deleted_count: trashed, detached }
+        Self { name, row_count: Some(live), deleted_count: Some(trashed), detached: Some(detached) }
+    }
+}
+
+impl From<SharedCollection> for CollectionBody {
+    fn from(SharedCollection { name, live }: SharedCollection) -> Self {
+        Self { name, row_count: live, deleted_count: None, detached: None }
     }
 }
 
@@ -246,7 +262,6 @@ impl AppRecordBody {
     pub fn without_secrets(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
         let shown = detail.shown();
         let AppDetail { record, dormant: _, collections, totals } = detail;
-        let until = record.migration_until.filter(|until| *until > state.clock.now());
         let limits = &state.config.limits;
         let (domain, aliases) = state.rooms.domains.addresses(record.id);
         Self {
@@ -258,7 +273,7 @@ impl AppRecordBody {
             version: record.version,
             visibility: record.visibility.into(),
             timezone: record.timezone.clone(),
-            migration_mode: MigrationModeBody { on: until.is_some(), until },
+            migration_mode: MigrationModeBody::of(&record, state.clock.now()),
             unrestricted: record.unrestricted,
             domain: domain.map(String::from),
             domain_aliases: aliases.into_iter().map(String::from).collect(),
@@ -266,12 +281,12 @@ impl AppRecordBody {
             owner,
             org_id: record.org,
             collections: collections.into_iter().map(CollectionBody::from).collect(),
-            usage: UsageBody {
+            usage: Some(UsageBody {
                 rows: totals.rows(),
                 rows_limit: limits.max_rows_per_app,
                 storage_bytes: totals.bytes,
                 storage_bytes_limit: limits.max_storage_bytes_per_app,
-            },
+            }),
             created_at: record.created_at,
             updated_at: record.updated_at,
             deleted_at: record.deleted_at,
@@ -285,6 +300,18 @@ impl AppRecordBody {
     pub fn new(state: &AppState, detail: AppDetail, owner: OwnerBody) -> Self {
         let share_url = share_url(state, &detail.record);
         Self { share_url, ..Self::without_secrets(state, detail, owner) }
+    }
+
+    /// The record for a member's eyes: of what the app holds it tells what the member may know.
+    #[must_use]
+    pub fn of_member(
+        state: &AppState,
+        detail: AppDetail,
+        owner: OwnerBody,
+        shared: Vec<SharedCollection>,
+    ) -> Self {
+        let collections = shared.into_iter().map(CollectionBody::from).collect();
+        Self { collections, usage: None, ..Self::without_secrets(state, detail, owner) }
     }
 
     /// The record of `app` as it is now. Wakes nothing.

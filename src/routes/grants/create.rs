@@ -98,7 +98,8 @@ pub async fn create(
     let kept = move |reply: &Reply| match reply {
         Reply::Access(AccessReply::Grant(grant)) => Some(Created {
             location: format!("/v1/apps/{id}/grants/{}", grant.id),
-            record: GrantBody::of(grant, now),
+            // No link is made for a role that is not declared.
+            record: GrantBody::of(grant, true, now),
         }),
         _ => None,
     };

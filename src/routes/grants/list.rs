@@ -1,7 +1,7 @@
 //! `GET /v1/apps/:id/grants`: the grant links of an app.
 
 use axum::extract::State;
-use rookery_domain::{ErrorCode, id::GrantId};
+use rookery_domain::{ErrorCode, grants::Grant, id::GrantId};
 
 use super::record::GrantBody;
 use crate::{
@@ -33,6 +33,8 @@ pub async fn list(
     let page = query.of("/v1/apps/{id}/grants", app.id().uuid(), &state)?;
     let after = page.after(GrantId::from_uuid);
     let grants = state.rooms.control().grants(&app, after, page.wanted()).await?;
+    let manifest = state.rooms.control().manifest(&app).await?;
     let now = state.clock.now();
-    Ok(page.show(grants, |one| (one.created_at, one.id.uuid()), |one| GrantBody::of(one, now)))
+    let shown = |one: &Grant| GrantBody::of(one, manifest.roles.contains_key(&one.role), now);
+    Ok(page.show(grants, |one| (one.created_at, one.id.uuid()), shown))
 }

@@ -17,7 +17,8 @@ pub struct GrantBody {
     /// The custom role of whoever opens it.
     #[schema(value_type = String)]
     role: Arc<str>,
-    /// What it does now.
+    /// What it does now; `undeclared` while the manifest does not declare its role: it opens nothing
+    /// then.
     #[schema(value_type = words::GrantState)]
     state: &'static str,
     /// Visitors that it may make; null for any number.
@@ -39,13 +40,13 @@ pub struct GrantBody {
 }
 
 impl GrantBody {
-    /// The record, without the link.
+    /// The record, without the link; `declared` says whether the manifest declares its role.
     #[must_use]
-    pub fn of(grant: &Grant, now: Timestamp) -> Self {
+    pub fn of(grant: &Grant, declared: bool, now: Timestamp) -> Self {
         Self {
             id: grant.id,
             role: grant.role.clone(),
-            state: grant.state(now).as_str(),
+            state: grant.state_under(declared, now).as_str(),
             max_uses: grant.max_uses,
             uses: grant.uses,
             expires_at: grant.expires_at,

@@ -45,8 +45,9 @@ pub async fn list(
     let room = page.limit - items.len();
     let after = after.unwrap_or(BEHIND_OWNER);
     let members = state.rooms.control().members(&app, Some(after), one_more(room)).await?;
+    let manifest = state.rooms.control().manifest(&app).await?;
     for member in members.iter().take(room) {
-        items.push(MemberBody::of(&state, member)?);
+        items.push(MemberBody::of(&state, member)?.under(&manifest));
     }
     let last = members.iter().take(room).next_back();
     let last = last.map_or(after, |last| (last.created_at, last.human));

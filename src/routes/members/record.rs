@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rookery_actors::{Directory, directory::Human};
 use rookery_domain::{
-    Result, Timestamp, access::Tier, app::AppRecord, id::HumanId, members::Member,
+    Result, Timestamp, access::Tier, app::AppRecord, id::HumanId, manifest::Manifest,
+    members::Member,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -31,13 +32,15 @@ pub struct MemberBody {
     /// The custom role of the manifest that it has beside that.
     #[schema(value_type = Option<String>)]
     custom_role: Option<Arc<str>>,
+    /// Whether the manifest declares that role; one that it does not gives nothing.
+    custom_role_declared: bool,
     /// When it was added; of the owner, when the app was made.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 impl MemberBody {
-    /// The record of a member.
+    /// The record of a member, whose role was just found declared.
     ///
     /// # Errors
     /// `unavailable`, while accounts are being loaded.
@@ -46,7 +49,15 @@ impl MemberBody {
         Ok(Self::of_human(member, human.as_deref()))
     }
 
-    /// The record of a member whose account is at hand.
+    /// The record as it is under the manifest in force.
+    #[must_use]
+    pub fn under(self, manifest: &Manifest) -> Self {
+        let declared = |role: &Arc<str>| manifest.roles.contains_key(role);
+        let custom_role_declared = self.custom_role.as_ref().is_some_and(declared);
+        Self { custom_role_declared, ..self }
+    }
+
+    /// The record of a member whose account is at hand; its role was just found declared.
     #[must_use]
     pub fn of_human(member: &Member, human: Option<&Human>) -> Self {
         Self {
@@ -55,6 +66,7 @@ impl MemberBody {
             name: human.map(Directory::display_name),
             role: Tier::Member.as_str(),
             custom_role: member.custom_role.clone(),
+            custom_role_declared: member.custom_role.is_some(),
             created_at: member.created_at,
         }
     }

@@ -46,7 +46,8 @@ pub struct OwnAppsParams {
 /// newest first; those in the trash have a list of their own.
 ///
 /// `role` says which: `owner`, `member` or `admin`. With `org_id` the list holds an organization's
-/// apps for its admins.
+/// apps for its admins. To a member `collections` names those in which it may do something, with
+/// `row_count` where it may count; what is the owner's to know is null.
 #[utoipa::path(
     get, path = "/v1/self/apps", tag = "Account", params(OwnAppsParams),
     responses((status = 200, description = "A page of apps", body = Page<OwnApp>)),

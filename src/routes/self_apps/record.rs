@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rookery_actors::{AppHandle, control::AppDetail};
 use rookery_domain::{
-    Error, Result, Timestamp,
+    Error, ErrorCode, Result, Timestamp,
     id::{AppId, HumanId},
 };
 use rookery_storage::self_apps;
@@ -31,7 +31,7 @@ pub enum OwnRole {
 /// An app, and what it is to the human.
 #[derive(Serialize, ToSchema)]
 pub struct OwnApp {
-    /// The app; a member is not shown its share link.
+    /// The app; a member is not shown its share link, nor what it may not count.
     #[serde(flatten)]
     app: AppRecordBody,
     /// What the human is to it.
@@ -44,20 +44,14 @@ pub struct OwnApp {
     last_viewed_at: Option<Timestamp>,
 }
 
-/// What a human is to an app; `None` when it does not see it.
-///
-/// # Errors
-/// `unavailable`, `internal`.
-pub async fn role(state: &AppState, app: &AppHandle, human: HumanId) -> Result<Option<OwnRole>> {
+/// What a human is to an app that it acts as the owner of; `None` when it does not.
+fn owners_role(state: &AppState, app: &AppHandle, human: HumanId) -> Result<Option<OwnRole>> {
     let record = app.record();
     if record.owner == human {
         return Ok(Some(OwnRole::Owner));
     }
-    if state.rooms.apps().acts_as_owner(&record, human)? {
-        return Ok(Some(OwnRole::Admin));
-    }
-    let member = state.authenticator.is_member(app, human).await?;
-    Ok(member.then_some(OwnRole::Member))
+    let acts = state.rooms.apps().acts_as_owner(&record, human)?;
+    Ok(acts.then_some(OwnRole::Admin))
 }
 
 /// Shows apps to one human.
@@ -87,11 +81,22 @@ impl<'a> OwnApps<'a> {
         detail: AppDetail,
         last_viewed_at: Option<Timestamp>,
     ) -> Result<Option<OwnApp>> {
-        let Some(role) = role(self.state, app, self.human).await? else { return Ok(None) };
-        let owner = record::identified_owner(self.state, detail.record.owner)?;
-        let app = match role {
-            OwnRole::Owner | OwnRole::Admin => AppRecordBody::new(self.state, detail, owner),
-            OwnRole::Member => AppRecordBody::without_secrets(self.state, detail, owner),
+        let state = self.state;
+        let owner = record::identified_owner(state, detail.record.owner)?;
+        let (app, role) = if let Some(role) = owners_role(state, app, self.human)? {
+            (AppRecordBody::new(state, detail, owner), role)
+        } else {
+            let Some(member) = state.rooms.directory.member(app, self.human).await? else {
+                return Ok(None);
+            };
+            let shared = state.rooms.control().shared_collections(app, &detail, &member).await;
+            let shared = match shared {
+                Ok(shared) => shared,
+                // It has gone meanwhile.
+                Err(error) if error.code == ErrorCode::AppNotFound => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            (AppRecordBody::of_member(state, detail, owner, shared), OwnRole::Member)
         };
         let favorite = self.favorites.contains(&app.id);
         Ok(Some(OwnApp { app, role, favorite, last_viewed_at }))

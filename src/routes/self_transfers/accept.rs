@@ -32,8 +32,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Takes an app that is offered to the human's verified address.
 ///
 /// From the answer on the human is its owner: it and its rows count for the human's account, which
-/// must have room for them. Its preview links have ended, its members, grant links and service
-/// credentials have not. `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
+/// must have room for them. Its preview links have ended, and what `comes_with` told of has not.
+/// `unrestricted` is off from then on, whatever it was. Of any number of acceptances and a withdrawal at once, one wins.
 #[utoipa::path(
     post, path = "/v1/self/transfers/{id}/accept", tag = "Transfers", request_body = Option<Nothing>,
     params(("id" = String, Path, description = "The offer's id")),

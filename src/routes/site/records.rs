@@ -3,7 +3,7 @@
 use rookery_domain::id::{AgentId, AppId, OrgId};
 use serde::Deserialize;
 
-use super::words::{At, Bytes, Count};
+use super::words::{At, Bytes, Count, percent};
 
 /// A page of a list.
 #[derive(Debug, Deserialize)]
@@ -45,8 +45,8 @@ pub struct App {
     pub domain: Option<String>,
     /// Its collections.
     pub collections: Vec<Collection>,
-    /// What counts towards its quotas.
-    pub usage: Held,
+    /// What counts towards its quotas; a member is not told.
+    pub usage: Option<Held>,
     /// When it was made.
     pub created_at: At,
     /// When it was changed last.
@@ -71,6 +71,12 @@ impl App {
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.role.as_deref() != Some("member")
+    }
+
+    /// Whether it is somebody else's, in the human's own lists.
+    #[must_use]
+    pub fn is_of_others(&self) -> bool {
+        matches!(self.role.as_deref(), Some("member" | "admin"))
     }
 
     /// From when on it may be destroyed with its data, being closed for good: its owner's account was.
@@ -116,16 +122,30 @@ pub struct Owner {
 pub struct Collection {
     /// Its name.
     pub name: String,
-    /// Live rows.
-    pub row_count: Count,
-    /// Rows in the trash.
-    pub deleted_count: Count,
-    /// Rows that are kept and not served.
-    pub detached: Count,
+    /// Live rows, as far as the human may count them.
+    pub row_count: Option<Count>,
+    /// Rows in the trash, as its owner is told.
+    pub deleted_count: Option<Count>,
+    /// Rows that are kept and not served, as its owner is told.
+    pub detached: Option<Count>,
     /// Whether it only holds such rows, for the current version does not declare it. No member of
     /// the API's record.
     #[serde(skip)]
     pub undeclared: bool,
+}
+
+impl Collection {
+    /// Rows that are kept and not served, where there are some that the human may know of.
+    #[must_use]
+    pub fn set_aside(&self) -> Option<Count> {
+        self.detached.filter(|rows| rows.0 > 0)
+    }
+
+    /// Rows in the trash, where there are some that the human may know of.
+    #[must_use]
+    pub fn in_trash(&self) -> Option<Count> {
+        self.deleted_count.filter(|rows| rows.0 > 0)
+    }
 }
 
 /// What an app holds.
@@ -139,6 +159,20 @@ pub struct Held {
     pub storage_bytes: Bytes,
     /// Bytes that it may hold.
     pub storage_bytes_limit: Bytes,
+}
+
+impl Held {
+    /// Rows, in hundredths of what it may hold.
+    #[must_use]
+    pub fn rows_percent(&self) -> u64 {
+        percent(self.rows.0, self.rows_limit.0)
+    }
+
+    /// The same of bytes.
+    #[must_use]
+    pub fn bytes_percent(&self) -> u64 {
+        percent(self.storage_bytes.0, self.storage_bytes_limit.0)
+    }
 }
 
 /// Silent writes.

@@ -12,7 +12,7 @@ use super::{
     notice::Notice,
     paging::{ITEMS_MAX, ONLY, Pager, Trail},
     posted::Posted,
-    records::List,
+    records::{List, Migration},
     words::{At, Count},
 };
 use crate::error::{self, ApiResult};
@@ -61,10 +61,13 @@ struct ComesWith {
     members: Count,
     grant_links: Count,
     service_credentials: Count,
+    share_link: bool,
+    custom_domains: Count,
+    migration_mode: Migration,
 }
 
 impl ComesWith {
-    /// What there is of it, each with its number.
+    /// What there is of it in others' hands, each with its number.
     fn parts(&self) -> Vec<String> {
         [
             (self.members, "member", "members"),

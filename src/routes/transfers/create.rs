@@ -44,7 +44,8 @@ impl RequestBody for NewTransfer {
 /// With the acceptance everything of the app goes over at once: it counts for the new account,
 /// leaves its organization, and the former owner is a stranger to it. `unrestricted` is turned off:
 /// it was the former owner's word. Its members, grant links and service credentials stay, for the new
-/// owner to look through; `comes_with` counts them. Preview links end. The app's owner is told by mail
+/// owner to look through, and so do its share link, its custom domains and migration mode; `comes_with`
+/// tells of them. Preview links end. The app's owner is told by mail
 /// when somebody else offers the app, and so is whoever offers it when it is accepted or declined.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/transfer", tag = "Transfers", request_body = NewTransfer,

@@ -14,7 +14,10 @@ use rookery_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{http::idempotency::ShownOnce, openapi::ids, state::State};
+use crate::{
+    http::idempotency::ShownOnce, openapi::ids, routes::apps::record::MigrationModeBody,
+    state::State,
+};
 
 /// A pending offer of an app's ownership.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -32,7 +35,7 @@ pub struct TransferBody {
     pub email: String,
     /// The account that offers it.
     pub offered_by: OfferedBy,
-    /// What goes over with the app and goes on working in others' hands.
+    /// What goes over with the app, as it is now.
     pub comes_with: ComesWith,
     /// When.
     #[schema(value_type = String, format = DateTime)]
@@ -77,17 +80,31 @@ impl OfferedBy {
 /// What goes over with an offered app. Preview links are not among it: they end.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct ComesWith {
-    /// Members.
+    /// Members, without the one that it is offered to.
     pub members: u64,
     /// Grant links that have not ended.
     pub grant_links: u64,
     /// Service credentials that are not revoked.
     pub service_credentials: u64,
+    /// Whether it has a share link, which whoever has it, the former owner too, goes on getting in by.
+    pub share_link: bool,
+    /// Custom domains, those that are not proven yet too.
+    pub custom_domains: u64,
+    /// Migration mode, which goes on until its time is over.
+    pub migration_mode: MigrationModeBody,
 }
 
-impl From<Along> for ComesWith {
-    fn from(Along { members, grants, credentials }: Along) -> Self {
-        Self { members, grant_links: grants, service_credentials: credentials }
+impl ComesWith {
+    fn of(state: &State, offer: &Offer) -> Self {
+        let Along { members, grants, credentials, domains } = offer.along;
+        Self {
+            members,
+            grant_links: grants,
+            service_credentials: credentials,
+            share_link: offer.record.share_sealed.is_some(),
+            custom_domains: domains,
+            migration_mode: MigrationModeBody::of(&offer.record, state.clock.now()),
+        }
     }
 }
 
@@ -105,7 +122,7 @@ impl TransferBody {
     /// The record of `offer`, which this account makes.
     #[must_use]
     pub fn new(state: &State, offer: &Offer, offered_by: OfferedBy) -> Self {
-        let Offer { transfer, record, along } = offer;
+        let Offer { transfer, record, .. } = offer;
         Self {
             id: transfer.id,
             status: "pending",
@@ -116,7 +133,7 @@ impl TransferBody {
             },
             email: transfer.email.clone(),
             offered_by,
-            comes_with: (*along).into(),
+            comes_with: ComesWith::of(state, offer),
             created_at: transfer.created_at,
         }
     }

@@ -171,3 +171,47 @@ async fn a_replayed_deploy_has_the_same_warnings() {
     assert_eq!(again.expect(201)["warnings"], deployed["warnings"]);
     assert_eq!(deployed["warnings"], created["warnings"]);
 }
+
+#[tokio::test]
+async fn a_role_that_somebody_has_and_that_is_declared_no_more_is_named() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    let mut manifest = guestbook();
+    manifest["roles"] = json!({"editor": {}, "guest": {}, "idle": {}});
+    let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+    let make = async |below: &str, body: Value| {
+        server.send(Method::POST, &owner, &app.path(below), &body).await.expect(201)
+    };
+    for name in ["bob", "cas"] {
+        let member = json!({"email": format!("{name}@example.org"), "custom_role": "editor"});
+        make("/members", member).await;
+    }
+    make("/grants", json!({"role": "editor"})).await;
+    make("/grants", json!({"role": "guest", "max_uses": 1})).await;
+    let over = make("/grants", json!({"role": "guest"})).await;
+    let over = app.path(&format!("/grants/{}", over["id"].as_str().unwrap()));
+    assert_eq!(server.send(Method::DELETE, &owner, &over, &Value::Null).await.status, 204);
+    let states = async || {
+        let grants = server.get_as(&owner, &app.path("/grants")).await.expect(200);
+        let members = server.get_as(&owner, &app.path("/members")).await.expect(200);
+        let grants = grants["items"].as_array().unwrap().iter();
+        let declared = members["items"][1]["custom_role_declared"].clone();
+        (grants.map(|one| one["state"].clone()).collect::<Vec<_>>(), declared)
+    };
+    assert_eq!(states().await, (vec![json!("active"); 2], json!(true)));
+
+    let with = manifest.clone();
+    manifest.as_object_mut().unwrap().remove("roles");
+    let body = json!({"manifest": manifest});
+    let warnings = redeployed(&server, &owner, &app, body.clone()).await;
+    assert_eq!(paths(&warnings), ["/roles/editor", "/roles/guest"], "nobody has the third");
+    let message = |at: usize| warnings[at]["message"].as_str().unwrap().to_owned();
+    assert!(message(0).contains("2 members and 1 grant link have it"), "{}", message(0));
+    assert!(message(1).contains(": 1 grant link has it. "), "{}", message(1));
+    assert!(message(1).ends_with("its links open nothing"), "{}", message(1));
+    assert_eq!(states().await, (vec![json!("undeclared"); 2], json!(false)));
+    // It is said when it happens, and is over with the role's return.
+    assert_eq!(redeployed(&server, &owner, &app, body).await, json!([]));
+    assert_eq!(redeployed(&server, &owner, &app, json!({"manifest": with})).await, json!([]));
+    assert_eq!(states().await, (vec![json!("active"); 2], json!(true)));
+}

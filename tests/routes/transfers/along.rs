@@ -3,8 +3,11 @@
 use rookery_domain::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{DELETE, GET, POST};
-use crate::harness::{Answer, TestServer};
+use super::{DELETE, GET, PATCH, POST};
+use crate::{
+    harness::{Answer, TestServer},
+    routes::domains::Hosted,
+};
 
 #[tokio::test]
 async fn an_offer_counts_what_comes_along_and_previews_end_with_it() {
@@ -37,7 +40,10 @@ async fn an_offer_counts_what_comes_along_and_previews_end_with_it() {
     clock.set(clock.now().plus_seconds(61));
 
     let offer = server.offer(&ada, &app, &bob).await;
-    let comes = json!({"members": 2, "grant_links": 1, "service_credentials": 1});
+    let comes = json!({
+        "members": 2, "grant_links": 1, "service_credentials": 1, "share_link": false,
+        "custom_domains": 0, "migration_mode": {"on": false, "until": null},
+    });
     assert_eq!(offer["comes_with"], comes);
     assert_eq!(server.offered(&bob).await[0]["comes_with"], comes);
     let page = server.see(&bob.human, "/transfers").await;
@@ -56,4 +62,55 @@ async fn an_offer_counts_what_comes_along_and_previews_end_with_it() {
     let (host, path) = url.split_once("://").unwrap().1.split_once('/').unwrap();
     let opened = server.request(GET, &format!("/{path}")).header("host", host);
     Answer::of(opened).await.error(ErrorCode::GrantInvalid);
+}
+
+#[tokio::test]
+async fn an_offer_tells_of_the_share_link_domains_and_migration_mode() {
+    let hosted = Hosted::start().await;
+    let server = &hosted.server;
+    let (ada, bob) = (server.person("ada").await, server.person("bob").await);
+    let app = server.app_with_rows(&ada, 0).await;
+    let open = json!({"visibility": "link"});
+    let url = server.tell(&ada, PATCH, &app, open).await.expect(200)["share_url"].clone();
+    let site = format!("/apps/{}/sharing", app.rsplit_once('/').unwrap().1);
+    let gets_in = "whoever has it still gets in, and so do you";
+    server.see(&ada.human, &site).await.says(gets_in).hides("Migration mode");
+    let name = json!({"domain": "notes.example.net"});
+    server.tell(&ada, POST, &format!("{app}/domain"), name).await.expect(201);
+    let on = json!({"on": true, "ttl_minutes": 5});
+    let mode = server.tell(&ada, POST, &format!("{app}/migration-mode"), on).await.expect(200);
+    server.see(&ada.human, &site).await.says("Migration mode stays on until");
+    // The one that it is offered to is a member now, and will be none.
+    for member in [&bob.human.email, "carol@example.org"] {
+        server
+            .tell(&ada, POST, &format!("{app}/members"), json!({"email": member}))
+            .await
+            .expect(201);
+    }
+    let offer = server.offer(&ada, &app, &bob).await;
+    let comes = json!({
+        "members": 1, "grant_links": 0, "service_credentials": 0, "share_link": true,
+        "custom_domains": 1, "migration_mode": mode["migration_mode"],
+    });
+    assert_eq!(offer["comes_with"], comes);
+    assert_eq!(server.offered(&bob).await[0]["comes_with"], comes);
+    let page = server.see(&bob.human, "/transfers").await;
+    page.says("1 member.").says("Whoever has its share link still gets in, the former owner too");
+    page.says("It comes with 1 custom domain.").says("Migration mode is on until");
+    server.decide(&bob, &offer, "accept").await.expect(200);
+    let taken = server.tell(&bob, GET, &app, Value::Null).await.expect(200);
+    assert_eq!((&taken["share_url"], &taken["migration_mode"]["on"]), (&url, &json!(true)));
+    let listed = server.tell(&bob, GET, &format!("{app}/members"), Value::Null).await.expect(200);
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn somebody_invited_by_the_address_of_an_offer_is_no_other() {
+    let server = TestServer::start().await;
+    let ada = server.person("ada").await;
+    let app = server.app_with_rows(&ada, 0).await;
+    let body = json!({"email": "new@example.org"});
+    server.tell(&ada, POST, &format!("{app}/members"), body.clone()).await.expect(201);
+    let offer = server.tell(&ada, POST, &format!("{app}/transfer"), body).await.expect(201);
+    assert_eq!(offer["comes_with"]["members"], 0);
 }

@@ -42,7 +42,7 @@ pub enum Tab {
 impl Tab {
     /// Whether the page says which organization the app is in.
     fn names_org(self) -> bool {
-        matches!(self, Self::Overview | Self::Settings)
+        matches!(self, Self::Overview | Self::Sharing | Self::Settings)
     }
 }
 
@@ -141,7 +141,7 @@ impl AppPage {
         let favorites = self_apps::favorites(&desk.state.rooms.db, desk.human).await;
         app.favorite = favorites.map_err(Error::from)?.contains(&app.id);
         if own && app.deleted_at.is_none() {
-            for one in app.collections.iter_mut().filter(|one| one.detached.0 > 0) {
+            for one in app.collections.iter_mut().filter(|one| one.set_aside().is_some()) {
                 let path = format!("{}/retention", collection_path(&app.id.to_string(), &one.name));
                 one.undeclared = desk.api.get_if_allowed::<IgnoredAny>(&path).await?.is_none();
             }

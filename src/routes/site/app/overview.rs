@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::app_page::{AppPage, Tab};
 use crate::{
     error::ApiResult,
-    routes::site::{desk::Desk, frame::Frame, words::percent},
+    routes::site::{desk::Desk, frame::Frame},
 };
 
 #[derive(Template)]
@@ -15,18 +15,6 @@ use crate::{
 struct OverviewPage {
     frame: Frame,
     app_page: AppPage,
-}
-
-impl OverviewPage {
-    fn rows_percent(&self) -> u64 {
-        let held = &self.app_page.app.usage;
-        percent(held.rows.0, held.rows_limit.0)
-    }
-
-    fn bytes_percent(&self) -> u64 {
-        let held = &self.app_page.app.usage;
-        percent(held.storage_bytes.0, held.storage_bytes_limit.0)
-    }
 }
 
 /// The page.

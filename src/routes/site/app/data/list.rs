@@ -274,7 +274,10 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         here: trail.here(&page),
         new: way.to(&format!("{page}/new")),
         trash: way.to(&format!("{page}/trash")),
-        deleted: deleted.map(|one| one.deleted_count.to_string()).unwrap_or_default(),
+        deleted: deleted
+            .and_then(|one| one.deleted_count)
+            .map(|n| n.to_string())
+            .unwrap_or_default(),
         feed_cursor: rows.feed_cursor,
         page,
         query,

@@ -2,17 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use rookery_domain::id::AgentId;
+use rookery_actors::directory::AgentRecord;
+use rookery_domain::{
+    Result,
+    id::{AgentId, HumanId},
+};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::text::{indent, visible};
 use crate::{
     error::ApiResult,
-    routes::site::{
-        desk::Desk,
-        records::{Agent, List},
-        words::At,
+    routes::{
+        apps::record::owner,
+        site::{
+            desk::Desk,
+            records::{Agent, List},
+            words::At,
+        },
     },
 };
 
@@ -84,6 +91,32 @@ impl Names {
         let named = |agent: Agent| (AgentId::to_string(&agent.id), agent.name);
         let agents = agents.items.into_iter().map(named).collect();
         Ok(Self { me: desk.human.to_string(), agents })
+    }
+
+    /// Somebody who acts as an app's owner, or did: of others it says who they are.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    pub fn of_owner(&self, desk: &Desk, who: &Who) -> Result<String> {
+        // Not the address: who made something for a former owner need not be known to the next.
+        let human = |id: HumanId| -> Result<String> {
+            let name = owner(&desk.state, id)?.name;
+            Ok(name.as_deref().unwrap_or("somebody without an account").to_owned())
+        };
+        let known = who.id == self.me || self.agents.contains_key(&who.id);
+        if let (false, Ok(id)) = (known, who.id.parse()) {
+            return human(id);
+        }
+        if let (false, Ok(id)) = (known, who.id.parse())
+            && let Ok(AgentRecord { agent, .. }) = desk.state.rooms.directory.agent(id)
+            && let Some(by) = agent.owner
+        {
+            return Ok(match by == desk.human {
+                true => format!("your agent “{}”", agent.name),
+                false => format!("the agent “{}” of {}", agent.name, human(by)?),
+            });
+        }
+        Ok(self.of(who))
     }
 
     /// Somebody in words.

@@ -9,7 +9,10 @@ use super::records::{Credential, Grant, Member, Offer, Once, Preview, Role};
 use crate::{
     error::ApiResult,
     routes::site::{
-        app::app_page::{AppPage, Tab},
+        app::{
+            app_page::{AppPage, Tab},
+            data::record::Names,
+        },
         desk::Desk,
         fields::Fields,
         frame::Frame,
@@ -50,6 +53,11 @@ struct SharingPage {
 }
 
 impl SharingPage {
+    /// Whether a role of this name can be chosen.
+    fn offers_role(&self, name: &str) -> bool {
+        self.roles.iter().any(|role| role.name == name)
+    }
+
     /// What people are shown of the role of this name.
     fn role_label<'a>(&'a self, name: &'a str) -> &'a str {
         let role = self.roles.iter().find(|role| role.name == name);
@@ -90,7 +98,7 @@ pub(super) async fn view(
     let (roles, offer) =
         (format!("/v1/apps/{id}/roles?limit=200"), format!("/v1/apps/{id}/transfer"));
     let api = &desk.api;
-    let (members, roles, grants, previews, credentials, offer) = tokio::try_join!(
+    let (members, roles, mut grants, mut previews, mut credentials, offer) = tokio::try_join!(
         api.get::<List<Member>>(&members),
         api.get::<List<Role>>(&roles),
         api.get::<List<Grant>>(&grants),
@@ -98,6 +106,16 @@ pub(super) async fn view(
         api.get::<List<Credential>>(&credentials),
         api.get_if_allowed::<Offer>(&offer),
     )?;
+    let names = Names::load(desk).await?;
+    for one in &mut grants.items {
+        one.maker = names.of_owner(desk, &one.created_by)?;
+    }
+    for one in &mut previews.items {
+        one.maker = names.of_owner(desk, &one.created_by)?;
+    }
+    for one in &mut credentials.items {
+        one.maker = names.of_owner(desk, &one.created_by)?;
+    }
     let here = format!("/apps/{id}/sharing");
     let page = SharingPage {
         frame: frame.with(notice),

@@ -2,7 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::routes::site::words::{At, Count};
+use crate::routes::site::{
+    app::data::record::Who,
+    words::{At, Count},
+};
 
 /// Somebody in the app.
 #[derive(Deserialize)]
@@ -17,6 +20,8 @@ pub struct Member {
     pub role: String,
     /// The role of the manifest.
     pub custom_role: Option<String>,
+    /// Whether the manifest declares it.
+    pub custom_role_declared: bool,
 }
 
 impl Member {
@@ -58,12 +63,17 @@ pub struct Grant {
     pub id: String,
     /// Whose role its visitors have.
     pub role: String,
-    /// `active`, `used_up` or `expired`.
+    /// `active`, `used_up`, `expired` or `undeclared`.
     pub state: String,
     /// Visitors that it may make.
     pub max_uses: Option<Count>,
     /// Visitors that it has made.
     pub uses: Count,
+    /// Who made it.
+    pub created_by: Who,
+    /// The same in words.
+    #[serde(skip)]
+    pub maker: String,
     /// When it was made.
     pub created_at: At,
     /// When it ends.
@@ -78,6 +88,7 @@ impl Grant {
             "active" => "In force",
             "used_up" => "Used up",
             "expired" => "Over",
+            "undeclared" => "Opens nothing: the role is not declared any more",
             other => other,
         }
     }
@@ -88,6 +99,11 @@ impl Grant {
 pub struct Preview {
     /// Its id.
     pub id: String,
+    /// Who made it.
+    pub created_by: Who,
+    /// The same in words.
+    #[serde(skip)]
+    pub maker: String,
     /// When it was made.
     pub created_at: At,
     /// When it ends.
@@ -113,6 +129,13 @@ pub struct Credential {
     pub operations: Vec<String>,
     /// `own` or `all`.
     pub scope: String,
+    /// Who made it.
+    pub created_by: Who,
+    /// The same in words.
+    #[serde(skip)]
+    pub maker: String,
+    /// When it was made.
+    pub created_at: At,
     /// Until when the token before works.
     #[serde(default)]
     pub previous_token_expires_at: Option<At>,

@@ -41,6 +41,8 @@ pub(super) struct Rehearsal {
     visibility: Option<&'static str>,
     opened: Vec<Finding>,
     closed: Vec<Finding>,
+    /// Roles that somebody has and that it does not declare.
+    roles: Vec<String>,
     /// Why it cannot be done at all.
     refused: Option<String>,
 }
@@ -174,6 +176,7 @@ async fn rehearse(
             visibility: None,
             opened: Vec::new(),
             closed: Vec::new(),
+            roles: Vec::new(),
             refused: Some(error.message),
         }),
         Err(error) => Err(error),
@@ -190,7 +193,10 @@ impl Rehearsal {
                 V::Link => "open to whoever has the link",
                 V::Public => "public",
             });
+        let warnings = deployed.report.warnings.into_iter();
+        let of_roles = warnings.filter(|warning| warning.path.starts_with("/roles/"));
         Self {
+            roles: of_roles.map(|warning| warning.message.into_owned()).collect(),
             breaks: deployed.report.breaks,
             detached: deployed.report.detached,
             reattached: deployed.report.reattached,
