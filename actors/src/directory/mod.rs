@@ -61,7 +61,7 @@ pub use rookery_storage::{
     participants::{Participant, ParticipantKind},
 };
 pub use sessions::{SessionPosition, SessionRecord};
-pub use sign_in::{SessionHolder, SignedIn};
+pub use sign_in::{MailedLink, SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 
 use self::{core::Core, keeper::Keeper};

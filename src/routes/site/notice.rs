@@ -50,6 +50,11 @@ const DONE: &[(&str, &str, &str)] = &[
     ("app-woken", TOP, "The app is awake."),
     ("saved", TOP, "Saved."),
     ("link-over", TOP, "That sign-in link no longer works, and you are signed in without it."),
+    (
+        "link-of-another",
+        TOP,
+        "That sign-in link was for another account, and no longer works. You are signed in as before.",
+    ),
     ("row-created", TOP, "The row is created."),
     ("row-deleted", TOP, "The row is in the trash."),
     ("row-restored", TOP, "The row is back."),
