@@ -188,7 +188,9 @@ pub const fn advice(code: ErrorCode) -> Option<&'static str> {
              share it with you."
         }
         E::SoftDeleted => "Bring it back from the trash, and it is here again.",
-        E::AppClosed => "Its pages and everything that writes are refused for now.",
+        E::AppClosed => {
+            "Its pages and everything that writes are refused. Its owner can still read its data."
+        }
         E::CsrfOriginMismatch => {
             "The form came from another site. Open the page here and try again."
         }
