@@ -180,7 +180,7 @@ async fn the_owner_who_opens_a_link_is_asked_first() {
     };
     // An app's own page is in a sandbox, which has no origin.
     press("null").await.error(ErrorCode::CsrfOriginMismatch);
-    let entered = press(&world.server.public_url()).await;
+    let entered = press(world.server.public_url()).await;
     assert_eq!((entered.status, entered.header("location")), (303, &*base(&site)));
     assert!(entered.headers.contains_key("set-cookie"));
 }
