@@ -120,7 +120,9 @@ pub fn apps(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
         .get("/s/callback", visitor::callback::callback)
         .get("/s/share/{token}", visitor::share::share)
         .get("/s/grant/{token}", visitor::grant::grant)
-        .get("/s/preview/{token}", visitor::preview::preview);
+        .post("/s/grant/{token}", visitor::grant::accept)
+        .get("/s/preview/{token}", visitor::preview::preview)
+        .post("/s/preview/{token}", visitor::preview::accept);
     (routes, document)
 }
 

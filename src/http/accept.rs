@@ -48,6 +48,13 @@ pub fn is_navigation(headers: &HeaderMap) -> bool {
     }
 }
 
+/// Whether a browser asks, for a page or for something that a page shows: a program names no
+/// `Sec-Fetch-Mode`, and likes JSON.
+#[must_use]
+pub fn is_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key(FETCH_MODE) || prefers(headers, HTML)
+}
+
 /// Says that an answer was chosen by `Accept`.
 pub fn vary(headers: &mut HeaderMap) {
     headers.append(header::VARY, HeaderValue::from_static("accept"));

@@ -114,7 +114,45 @@ struct ToldHtml<'a> {
     email: &'a str,
 }
 
+#[derive(Template)]
+#[template(path = "mail/org.txt")]
+struct OrgText<'a> {
+    site: &'a str,
+    link: &'a str,
+    what: &'a str,
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "mail/org.html")]
+struct OrgHtml<'a> {
+    site: &'a str,
+    link: &'a str,
+    what: &'a str,
+    email: &'a str,
+}
+
 impl Letter {
+    /// Tells the holder of `email` what happened in an organization, whose page is at `link`: `what`, a
+    /// sentence or two.
+    ///
+    /// # Errors
+    /// `internal` if a template fails, which no value can make it do.
+    pub fn of_org(
+        site: &str,
+        link: &str,
+        subject: String,
+        what: &str,
+        email: &str,
+    ) -> rookery_domain::Result<Self> {
+        let failed = |_| rookery_domain::Error::internal();
+        Ok(Self {
+            subject,
+            text: OrgText { site, link, what, email }.render().map_err(failed)?,
+            html: OrgHtml { site, link, what, email }.render().map_err(failed)?,
+        })
+    }
+
     /// Tells the holder of `email` what somebody else did with an app: `what`, a sentence or two.
     ///
     /// # Errors

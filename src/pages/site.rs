@@ -116,8 +116,13 @@ pub enum DeviceStep {
         /// When it asked, in words.
         started_at: String,
     },
-    /// Approved.
+    /// Approved, and the agent has not come for its key yet.
     Approved {
+        /// What the agent calls itself.
+        agent_name: String,
+    },
+    /// The agent has its key.
+    Connected {
         /// What the agent calls itself.
         agent_name: String,
     },

@@ -26,19 +26,32 @@ pub struct StatusPage {
     pub text: &'static str,
     /// The one thing to do, if there is one.
     pub action: Option<Action>,
+    /// What else can be done here, by a form.
+    pub post: Option<Action>,
     /// Seconds until the page loads again by itself.
     pub refresh_s: Option<u32>,
     /// What to quote when asking for help.
     pub request_id: Option<String>,
 }
 
-/// A link shown as a button.
+/// A link, or a form's address, shown as a button.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     /// What it says.
     pub label: &'static str,
     /// Where it leads.
     pub href: String,
+}
+
+/// Who somebody is in an app already, whom a link would make less there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Insider {
+    /// Its owner.
+    Owner,
+    /// A member.
+    Member,
+    /// Who came by a grant link, and has its role.
+    Holder,
 }
 
 impl StatusPage {
@@ -48,7 +61,8 @@ impl StatusPage {
         title: &'static str,
         text: &'static str,
     ) -> Self {
-        Self { shell, status, title, text, action: None, refresh_s: None, request_id: None }
+        let (action, post, refresh_s, request_id) = (None, None, None, None);
+        Self { shell, status, title, text, action, post, refresh_s, request_id }
     }
 
     /// The app is being woken; the page comes again by itself.
@@ -141,6 +155,30 @@ impl StatusPage {
         let text = "It was used up, revoked, or has expired; or a part of it is missing. Ask whoever \
                     gave it to you.";
         Self::new(shell, StatusCode::UNAUTHORIZED, "This link does not work", text)
+    }
+
+    /// A link would make a guest of somebody who is in the app already: `home` is where it stays who it
+    /// is, and a form at `link` uses the link. What the visitor is called, the site alone says, as for
+    /// [`Self::not_let_in`].
+    #[must_use]
+    pub fn already_in(shell: Shell, who: Insider, home: String, link: String) -> Self {
+        let text = match who {
+            Insider::Owner => {
+                "You are in this app as its owner. The link would make this browser a guest here, who may \
+                 do less, until you sign in again. If you stay, it is not used up."
+            }
+            Insider::Member => {
+                "You are in this app as a member. The link would make this browser a guest here, who has \
+                 other rights, until you sign in again. If you stay, it is not used up."
+            }
+            Insider::Holder => {
+                "You are in this app with the role of a link. This one would make this browser a guest \
+                 here, who may only look around."
+            }
+        };
+        let mut page = Self::new(shell, StatusCode::OK, "You are in this app already", text);
+        page.post = Some(Action { label: "Use the link as a guest", href: link });
+        page.with_action("Stay", home)
     }
 
     /// Another page led a visitor here to be signed in as somebody else: `go_on` does it.

@@ -1,13 +1,26 @@
-//! What the people whom an app concerns are mailed when others act: its owner, and whoever offered it.
-//! These are notices within `mail.notices_per_hour`; what they tell of is done, whether they leave or
-//! not.
+//! What people are mailed when others act: an app's owner, and whoever offered it; who is put into an
+//! organization or billed for it, and its admins when apps of it are closed. These are notices within
+//! `mail.notices_per_hour`; what they tell of is done, whether they leave or not.
 
-use rookery_domain::{Result, email::Email, id::HumanId};
+use std::collections::BTreeMap;
 
+use rookery_actors::directory::BillingPassed;
+use rookery_domain::{
+    Result,
+    app::AppRecord,
+    email::Email,
+    id::{AppId, HumanId, OrgId},
+    orgs::OrgRole,
+};
+
+use super::site::words::At;
 use crate::{
     mail::{Letter, organization, sender},
     state::State,
 };
+
+/// Apps that one mail names.
+const APPS_NAMED_MAX: usize = 20;
 
 /// What somebody did with an app.
 #[derive(Debug, Clone, Copy)]
@@ -38,11 +51,8 @@ pub(crate) fn tell(state: &State, human: HumanId, by: HumanId, slug: &str, deed:
 }
 
 fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) -> Result<()> {
-    let directory = &state.rooms.directory;
-    let Some(human) = directory.human(human)? else { return Ok(()) };
-    let Some(email) = human.proven_email() else { return Ok(()) };
-    let email = Email::parse(email)?;
-    let by = sender(directory.human(by)?.as_deref());
+    let Some(email) = address(state, human)? else { return Ok(()) };
+    let by = sender(state.rooms.directory.human(by)?.as_deref());
     let (happened, what) = match deed {
         Deed::Offered { to } => (
             "is offered to somebody",
@@ -81,4 +91,121 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
     let site = &state.public_url;
     let subject = format!("The app {slug} {happened}");
     state.mailer.send(&email, Letter::told(site, site, subject, &what, email.as_str())?)
+}
+
+/// Where a human is mailed; `None` for an address that nobody has proven.
+fn address(state: &State, human: HumanId) -> Result<Option<Email>> {
+    let human = state.rooms.directory.human(human)?;
+    human.as_ref().and_then(|human| human.proven_email()).map(Email::parse).transpose()
+}
+
+/// What happened to somebody in an organization.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum OrgNews<'a> {
+    /// This admin has added them, as this.
+    Joined { by: HumanId, role: OrgRole },
+    /// They are billed for it, since whoever was has left.
+    Billed,
+    /// These apps of it are closed, because their owner's account was deleted.
+    Closed(&'a [AppRecord]),
+}
+
+/// Mails `human` what happened in the organization `org`, which is called `name`; nothing to an address
+/// that nobody has proven.
+pub(crate) fn tell_of_org(
+    state: &State,
+    human: HumanId,
+    org: OrgId,
+    name: &str,
+    news: OrgNews<'_>,
+) {
+    if let Err(error) = mail_of_org(state, human, org, name, news) {
+        tracing::warn!(%error, org.id = %org, "what happened in an organization was not mailed");
+    }
+}
+
+/// Mails the accounts that are billed for organizations from now on.
+pub(crate) fn tell_of_billing(state: &State, passed: impl IntoIterator<Item = BillingPassed>) {
+    for BillingPassed { org, name, to } in passed {
+        tell_of_org(state, to, org, &name, OrgNews::Billed);
+    }
+}
+
+/// Mails the admins of organizations which of their apps were closed: one mail for those of one
+/// organization.
+pub(crate) async fn tell_of_closing(state: &State, closed: &[AppId]) {
+    let mut by_org: BTreeMap<OrgId, Vec<AppRecord>> = BTreeMap::new();
+    for app in closed {
+        let Ok(app) = state.rooms.apps().by_id(*app).await else { continue };
+        let record = app.record();
+        if let Some(org) = record.org {
+            by_org.entry(org).or_default().push(AppRecord::clone(&record));
+        }
+    }
+    let directory = &state.rooms.directory;
+    for (org, apps) in &by_org {
+        let Ok(Some(name)) = directory.org_name(*org) else { continue };
+        let members = directory.org_members(*org, None, usize::MAX).unwrap_or_default();
+        for admin in members.iter().filter(|one| one.member.role == OrgRole::Admin) {
+            tell_of_org(state, admin.member.human, *org, &name, OrgNews::Closed(apps));
+        }
+    }
+}
+
+fn mail_of_org(
+    state: &State,
+    human: HumanId,
+    org: OrgId,
+    name: &str,
+    news: OrgNews<'_>,
+) -> Result<()> {
+    let Some(email) = address(state, human)? else { return Ok(()) };
+    let name = organization(name);
+    let (subject, what) = match news {
+        OrgNews::Joined { by, role } => {
+            let by = sender(state.rooms.directory.human(by)?.as_deref());
+            let may = match role {
+                OrgRole::Admin => {
+                    "You are an admin of it: you act as the owner of its apps, and decide who is in it."
+                }
+                OrgRole::Member => "You are a member of it. Its apps are its admins' to share.",
+            };
+            (format!("You were added to {name}"), format!("{by} has added you to {name}. {may}"))
+        }
+        OrgNews::Billed => (
+            format!("You are billed for {name}"),
+            format!(
+                "Whoever was billed for {name} is in it no more. Of its admins you are the one for the longest, so your account is billed for it from now on."
+            ),
+        ),
+        OrgNews::Closed(apps) => (format!("Apps of {name} are closed"), closed(&name, apps)),
+    };
+    if !state.mailer.admits_notice(&email) {
+        return Ok(());
+    }
+    let site = &state.public_url;
+    let link = format!("{site}/orgs/{org}");
+    state.mailer.send(&email, Letter::of_org(site, &link, subject, &what, email.as_str())?)
+}
+
+/// That these apps of the organization called `org` are closed, and until when they can be read.
+fn closed(org: &str, apps: &[AppRecord]) -> String {
+    let mut slugs: Vec<_> = apps.iter().map(|app| app.slug.to_string()).collect();
+    let more = slugs.len().saturating_sub(APPS_NAMED_MAX);
+    slugs.truncate(APPS_NAMED_MAX);
+    let mut named = slugs.join(", ");
+    if more > 0 {
+        named.push_str(&format!(" and {more} more"));
+    }
+    let end = apps.iter().filter_map(|app| app.purge_at).min();
+    let end = end.map(|end| {
+        format!(
+            " On {}, or soon after, the service destroys them with all their data: save what you need before.",
+            At::from(end)
+        )
+    });
+    format!(
+        "An account was deleted that owned apps of {org}. They are closed: {named}. Nobody can open or change them any more, and you can still read their data.{}",
+        end.unwrap_or_default()
+    )
 }

@@ -16,6 +16,10 @@ pub const CHUNK: u32 = 500;
 /// SQLite every commit waits for it.
 pub const BLOB_BYTES: i64 = 4 << 20;
 
+/// How long a mailed link is stored after its time is over: whoever comes by it too late, or a second
+/// time, is led where it was to lead.
+pub const LINK_GRACE_S: i64 = 3_600;
+
 /// Where a search for contents goes on: behind this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobPlace {
@@ -23,9 +27,9 @@ pub struct BlobPlace {
     sha256: [u8; 32],
 }
 
-/// Claim codes, device codes, links, push subscriptions, sessions, sign-ins that wait for an app,
-/// and rotated-out tokens of credentials that ended before this, and participants that ended
-/// [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
+/// Claim codes, device codes, push subscriptions, sessions, sign-ins that wait for an app,
+/// and rotated-out tokens of credentials that ended before this, links that ended [`LINK_GRACE_S`] sooner
+/// and participants that ended [`GRACE_S`] sooner. One chunk of each; `true` when more may be left.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
@@ -35,8 +39,6 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
              (select hash from claims where expires_at < $1 limit $2)",
         "delete from devices where id in
              (select id from devices where expires_at < $1 limit $2)",
-        "delete from links where hash in
-             (select hash from links where expires_at < $1 limit $2)",
         "delete from push_subscriptions where hash in
              (select hash from push_subscriptions where expires_at < $1 limit $2)",
         "delete from sessions where id in
@@ -52,10 +54,21 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
     for sql in statements {
         more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
     }
-    let participants = "delete from participants where id in
-             (select id from participants where expires_at < $1 limit $2)";
-    let ended_before = ended_before.plus_seconds(-GRACE_S);
-    more |= db.execute(participants, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
+    for (sql, grace_s) in [
+        (
+            "delete from links where hash in
+                 (select hash from links where expires_at < $1 limit $2)",
+            LINK_GRACE_S,
+        ),
+        (
+            "delete from participants where id in
+                 (select id from participants where expires_at < $1 limit $2)",
+            GRACE_S,
+        ),
+    ] {
+        let ended_before = ended_before.plus_seconds(-grace_s);
+        more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
+    }
     Ok(more)
 }
 

@@ -49,15 +49,31 @@ pub async fn create(db: &Db, link: NewLink, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// The address that a link was mailed to, while it is good. Spends nothing.
+/// A link that is stored, good or not any more.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The address that it was mailed to.
+    pub email: String,
+    /// The path on the site that the sign-in ends at.
+    pub redirect_to: Option<String>,
+    /// Whether it signs in.
+    pub is_good: bool,
+}
+
+rookery_domain::shown!(Link: redirect_to, is_good);
+
+/// A link, as long as it is stored: for [`crate::expiry::LINK_GRACE_S`] after its time is over, used or
+/// not. Spends nothing.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn address(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<String>> {
-    let found: Option<(String,)> = db
-        .optional("select email from links where hash = $1 and expires_at > $2", args![hash, now])
-        .await?;
-    Ok(found.map(|(address,)| address))
+pub async fn find(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<Link>> {
+    let sql = "select email, redirect_to, spent, expires_at from links where hash = $1";
+    let found: Option<(String, Option<String>, i64, i64)> = db.optional(sql, args![hash]).await?;
+    Ok(found.map(|(email, redirect_to, spent, expires_at)| {
+        let is_good = spent == 0 && Timestamp(expires_at) > now;
+        Link { email, redirect_to, is_good }
+    }))
 }
 
 /// Spends a link: finds or makes (with the id `candidate`) the account of its address and opens
@@ -77,7 +93,8 @@ pub async fn sign_in(
         Box::pin(async move {
             let spent: Option<(String, Option<String>)> = tx
                 .optional(
-                    "delete from links where hash = $1 and expires_at > $2
+                    "update links set spent = 1
+                     where hash = $1 and expires_at > $2 and spent = 0
                      returning email, redirect_to",
                     args![*hash, *now],
                 )

@@ -10,7 +10,7 @@ use rookery_storage::{
     commit::IdempotencyWrite,
     devices::NewDevice,
     identities::NewFlow,
-    links::NewLink,
+    links::{Link, NewLink},
     orgs::NewMember,
     participants::{Participant, ParticipantKind},
     session_grants::SessionGrant,
@@ -42,6 +42,7 @@ fn no_record_shows_what_must_not_be_in_a_log() {
             expires_at,
         };
         let link = NewLink { hash: hash(), email: email(), redirect_to: None, expires_at };
+        let found = Link { email: email(), redirect_to: None, is_good: true };
         let flow = NewFlow { hash: hash(), sealed: "sealed".into(), redirect_to: None, expires_at };
         let transfer = Transfer {
             id: TransferId::new(),
@@ -75,7 +76,7 @@ fn no_record_shows_what_must_not_be_in_a_log() {
         for shown in [
             format!("{:?}", record(id, "notes")),
             format!("{ada:?} {key:?} {stored:?} {:?} {session:?}", new_session()),
-            format!("{grant:?} {visitor:?} {device:?} {link:?} {flow:?}"),
+            format!("{grant:?} {visitor:?} {device:?} {link:?} {found:?} {flow:?}"),
             format!("{transfer:?} {member:?} {answer:?}"),
         ] {
             let hides = ["171", "@", "sealed\""].iter().all(|word| !shown.contains(word));

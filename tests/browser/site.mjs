@@ -72,7 +72,7 @@ test('a device is approved with the code that it shows', async () => {
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('heading', { name: 'Connect “Tablet”?' }).waitFor();
   await page.getByRole('button', { name: 'Approve' }).click();
-  await page.getByRole('heading', { name: '“Tablet” is connected' }).waitFor();
+  await page.getByRole('heading', { name: '“Tablet” is approved' }).waitFor();
   const got = await call('POST', '/v1/device/token', { body: { device_code: flow.device_code } });
   assert.equal(got.status, 'approved');
   await page.goto(`${SITE_URL}/agents`);

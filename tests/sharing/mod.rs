@@ -13,6 +13,7 @@ mod expiry;
 mod forgetting;
 mod grants;
 mod idempotency;
+mod insiders;
 mod members;
 mod previews;
 mod races;

@@ -80,10 +80,12 @@ async fn an_agent_is_connected_to_the_account_that_the_page_showed() {
     let approved = server.submit(&bob, &path, &fields).await;
     assert_eq!(approved.led_to(), format!("{path}&done=decided"));
     for _ in 0..2 {
-        server.see(&bob, approved.led_to()).await.says("“Tablet” is connected");
+        let page = server.see(&bob, approved.led_to()).await;
+        page.says("“Tablet” is approved").says("as soon as it asks for it");
     }
     server.state().clock.set(crate::harness::START.plus_seconds(10));
     poll().await.expect(200);
+    server.see(&bob, approved.led_to()).await.says("“Tablet” is connected").says("has its key now");
     let agents = Answer::of(server.by(&bob, GET, "/v1/self/agents")).await.expect(200);
     assert_eq!(agents["items"][0]["name"], "Tablet");
     // Decided stays decided, whenever the page is loaded.

@@ -126,7 +126,7 @@ async fn a_name_of_another_app_is_told_from_one_that_waits() {
     named.here.proven(&eve, &theirs, "www.example.com").await;
     named.see().await.says("Waiting for the TXT record");
     named.here.publish(&bound);
-    named.see().await.says("Belongs to another app").says("Somebody else has proven");
+    named.see().await.says("Belongs to another app").says("was proven for another app");
     // The page is its owner's alone.
     let bob = server.human("bob@example.org").await;
     assert_eq!(server.see(&bob, &named.page).await.status, 404);

@@ -6,6 +6,7 @@ mod accounts;
 mod agents;
 mod assets;
 mod browser;
+mod closed;
 mod data;
 mod domains;
 mod fields;

@@ -212,10 +212,10 @@ async fn the_admins_see_when_an_app_ends_whose_owner_has_left() {
     server.submit(&ada.human, "/account", &close).await.led_to();
     let page = app.replace("/v1", "");
     let seen = server.see(&bob.human, &page).await;
-    seen.says("account was deleted").says("may be destroyed with all its data");
+    seen.says("account was deleted").says("this service destroys the app with all its data");
     let record = server.ask(&bob, GET, &app, serde_json::Value::Null).await.expect(200);
     let end = format!("datetime=\"{}\"", record["purge_at"].as_str().expect("a time"));
     seen.says(&end);
     let page = server.see(&bob.human, &org.replace("/v1", "")).await;
-    page.says("may be destroyed from").says(&end);
+    page.says("destroyed with its data on").says(&end);
 }

@@ -1,5 +1,8 @@
 //! Who is signed in, who is not, and what keeps other sites' forms out.
 
+use rookery_actors::WorkerKind;
+use rookery_domain::ErrorCode;
+
 use super::{GET, POST};
 use crate::harness::{Answer, Human, TestServer};
 
@@ -118,7 +121,7 @@ async fn what_programs_add_to_a_mailed_address_is_left_alone() {
 #[tokio::test]
 async fn a_browser_that_keeps_no_cookies_is_told_so_and_keeps_its_link() {
     let server = TestServer::start().await;
-    let token = server.link_token("ada@example.org", None).await;
+    let token = server.link_token("ada@example.org", Some("/agents")).await;
     let confirm = server.get(&format!("/sign-in/confirm?token={token}")).await;
     let probe = crate::harness::session_of(&confirm);
     let path = format!("/v1/auth/verify?token={token}");
@@ -129,29 +132,80 @@ async fn a_browser_that_keeps_no_cookies_is_told_so_and_keeps_its_link() {
     let told = Answer::of(press()).await;
     assert_eq!(told.status, 401);
     told.says("This browser keeps no cookies of this site").says("it was not used up");
+    told.says("name=\"redirect_to\" value=\"/agents\"");
     assert!(!told.headers.contains_key("set-cookie"));
     let signed_in = Answer::of(press().header("cookie", probe)).await;
-    assert_eq!((signed_in.status, signed_in.led_to()), (303, "/"));
+    assert_eq!((signed_in.status, signed_in.led_to()), (303, "/agents"));
 }
 
 #[tokio::test]
-async fn a_link_used_again_by_who_is_signed_in_leads_home() {
+async fn a_link_used_again_by_who_is_signed_in_arrives_where_it_led() {
     let server = TestServer::start().await;
-    let token = server.link_token("ada@example.org", None).await;
-    let path = format!("/v1/auth/verify?token={token}");
-    let cookie = crate::harness::session_of(&server.get(&path).await);
-    let ada = Human { email: "ada@example.org".to_owned(), cookie };
-    let confirm = path.replace("/v1/auth/verify", "/sign-in/confirm");
-    for again in [&path, &confirm] {
-        let home = server.see(&ada, again).await;
-        assert_eq!(home.led_to(), "/?done=link-over#notice");
-        server.see(&ada, home.led_to()).await.says("you are signed in without it");
+    for (to, arrives) in [(None, "/"), (Some("/orgs"), "/orgs")] {
+        let token = server.link_token("ada@example.org", to).await;
+        let path = format!("/v1/auth/verify?token={token}");
+        let cookie = crate::harness::session_of(&server.get(&path).await);
+        let ada = Human { email: "ada@example.org".to_owned(), cookie };
+        let confirm = path.replace("/v1/auth/verify", "/sign-in/confirm");
+        for again in [&path, &confirm] {
+            let answer = server.see(&ada, again).await;
+            assert_eq!(answer.led_to(), arrives);
+            assert!(!answer.headers.contains_key("set-cookie"), "signed in as before");
+        }
+        // Of somebody else's they are told, and stay who they are.
+        let bob = server.human("bob@example.org").await;
+        for again in [&path, &confirm] {
+            let home = server.see(&bob, again).await;
+            assert_eq!(home.led_to(), "/?done=link-of-another#notice");
+            let home = server.see(&bob, home.led_to()).await;
+            home.says("That sign-in link was for another account").hides("ada@example.org");
+        }
+        // One that nobody knows may be anybody's.
+        for unknown in ["bogus", &crate::harness::forged(&token)] {
+            let home = server.see(&ada, &format!("/sign-in/confirm?token={unknown}")).await;
+            assert_eq!(home.led_to(), "/?done=link-over#notice");
+        }
+        server.see(&ada, "/sign-in").await.says("You are signed in as <strong>ada@example.org");
+        server.submit(&ada, "/sign-out", &[]).await;
+        let refused = server.see(&ada, &path).await;
+        assert_eq!(refused.status, 401);
+        refused.says("This sign-in link no longer works: it was used, has expired, or never was.");
+        refused.says(&format!("name=\"redirect_to\" value=\"{arrives}\""));
     }
-    server.see(&ada, "/sign-in").await.says("You are signed in as <strong>ada@example.org");
-    server.submit(&ada, "/sign-out", &[]).await;
-    let refused = server.see(&ada, &path).await;
-    assert_eq!(refused.status, 401);
-    refused.says("This sign-in link no longer works: it was used, has expired, or never was.");
+}
+
+#[tokio::test]
+async fn a_link_that_is_not_good_keeps_where_it_was_to_lead_for_an_hour() {
+    let server = TestServer::start().await;
+    let (used, expired) = (
+        server.link_token("ada@example.org", Some("/orgs")).await,
+        server.link_token("bob@example.org", Some("/orgs")).await,
+    );
+    server.get(&format!("/v1/auth/verify?token={used}")).await.led_to();
+    let clock = &server.state().clock;
+    let sweep = async || {
+        server.state().rooms.runtime.workers().run(WorkerKind::Sweeper).await.expect("swept");
+    };
+    for (seconds, leads) in [(900, "/orgs"), (900 + 3_600, "/orgs"), (901 + 3_600, "/")] {
+        clock.set(crate::harness::START.plus_seconds(seconds));
+        sweep().await;
+        for token in [&used, &expired] {
+            for path in ["/sign-in/confirm", "/v1/auth/verify"] {
+                let request = server.request(GET, &format!("{path}?token={token}"));
+                let page = Answer::of(request.header("accept", "text/html")).await;
+                assert_eq!(page.status, 401);
+                page.says(&format!("name=\"redirect_to\" value=\"{leads}\""));
+            }
+        }
+    }
+    // The clock that runs back makes no used link good again.
+    clock.set(crate::harness::START);
+    let again = server.link_token("ada@example.org", Some("/orgs")).await;
+    clock.set(crate::harness::START.plus_seconds(500));
+    server.get(&format!("/v1/auth/verify?token={again}")).await.led_to();
+    clock.set(crate::harness::START.plus_seconds(-1));
+    let program = server.get(&format!("/v1/auth/verify?token={again}")).await;
+    program.error_of_its_own(ErrorCode::Unauthorized);
 }
 
 #[tokio::test]

@@ -172,6 +172,26 @@ async fn the_owner_signs_in_to_a_private_app_and_comes_back_to_where_it_was() {
 }
 
 #[tokio::test]
+async fn the_owner_who_opens_a_link_is_asked_first() {
+    let world = Shared::start_with(builder()).await;
+    let site = world.site("private").await;
+    let (_, link) = site.grant(json!({"role": "editor"})).await;
+    let cookie = owner(&site, "/").await;
+    let asked = open(site.server, &link, &cookie).await;
+    assert_eq!((asked.status, asked.headers.contains_key("set-cookie")), (200, false));
+    asked.says("as its owner").says(&format!("<form method=\"post\" action=\"{link}\">"));
+    let press = async |origin: &str| {
+        let request = site.visit(Method::POST, &link).header("cookie", &cookie);
+        Answer::of(request.header("origin", origin)).await
+    };
+    // An app's own page is in a sandbox, which has no origin.
+    press("null").await.error(ErrorCode::CsrfOriginMismatch);
+    let entered = press(world.server.public_url()).await;
+    assert_eq!((entered.status, entered.header("location")), (303, &*base(&site)));
+    assert!(entered.headers.contains_key("set-cookie"));
+}
+
+#[tokio::test]
 async fn a_page_that_carries_a_token_is_kept_and_read_by_nobody_else() {
     let world = Shared::start_with(builder()).await;
     let site = world.site("public").await;

@@ -7,6 +7,7 @@ use rookery_domain::{
     Error, ErrorCode, Result, Timestamp,
     access::{Standing, Tier},
     app::AppRecord,
+    grants::{Grant, GrantState},
     id::{AppId, CredentialId, GrantId, HumanId, PreviewId},
     manifest::{Manifest, Visibility},
     members::Member,
@@ -54,6 +55,19 @@ impl AppHandle {
     /// As [`AppHandle::root`].
     pub async fn grant_of_token(&self, token: [u8; 32]) -> Result<Option<GrantId>> {
         Ok(self.root().await?.access.grant_by_token(&token).map(|grant| grant.id))
+    }
+
+    /// Whether the grant link whose token has this hash lets a visitor in now.
+    ///
+    /// # Errors
+    /// As [`AppHandle::root`].
+    pub async fn grant_lets_in(&self, token: [u8; 32]) -> Result<bool> {
+        let root = self.root().await?;
+        let now = self.env().clock.now();
+        let grant = root.access.grant_by_token(&token);
+        let opens =
+            |one: &Grant| one.state(now) == GrantState::Active && declares(&root, &one.role);
+        Ok(grant.is_some_and(|grant| opens(grant)))
     }
 
     /// The preview whose token has this hash, if it opens the app now.

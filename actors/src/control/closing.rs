@@ -19,15 +19,15 @@ use crate::app::{
 const PAGE: u32 = 100;
 
 impl Control {
-    /// Takes down every app whose account is closed; how many there were. What a crash cuts short
-    /// the sweeper finishes, by this same function.
+    /// Takes down every app whose account is closed; which ones. What a crash cuts short the sweeper
+    /// finishes, by this same function.
     ///
     /// # Errors
     /// `unavailable` when storage does not answer.
-    pub async fn abandon_orphans(&self) -> Result<u64> {
+    pub async fn abandon_orphans(&self) -> Result<Vec<AppId>> {
         let control = self.clone();
         to_the_end(async move {
-            let (mut done, mut after) = (0, None);
+            let (mut done, mut after) = (Vec::new(), None);
             loop {
                 let page = closing::orphans(&control.db, after, PAGE).await?;
                 for (app, account) in &page {
@@ -35,7 +35,7 @@ impl Control {
                         return Ok(done);
                     }
                     match control.abandon(*app, *account).await {
-                        Ok(()) => done += 1,
+                        Ok(()) => done.push(*app),
                         // One app that cannot be loaded must not hold up the others.
                         Err(error) => warn!(app.id = %app, %error, "could not be taken down"),
                     }

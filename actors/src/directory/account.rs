@@ -9,7 +9,9 @@ use rookery_storage::{
     idempotency::Keep,
 };
 
-use super::{Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in};
+use super::{
+    BillingPassed, Directory, core::Core, mutation::Failure, orgs::last_admin_of, sign_in,
+};
 
 /// The session was open when the request came in; the account was closed since.
 pub(super) fn no_such_account() -> Error {
@@ -85,12 +87,17 @@ impl Directory {
 
     /// Closes an account whose address is `email`: its sessions and its agents' keys are refused
     /// from the very next request on, name and address are forgotten, and it leaves its
-    /// organizations. Apps are not touched here.
+    /// organizations; those of them that have another billing account by that. Apps are not touched
+    /// here.
     ///
     /// # Errors
     /// `conflict`, when the account was closed or has another address now, and where it is the
     /// last admin of an organization that others are in; `unavailable`, `internal`.
-    pub async fn close_account(&self, human: HumanId, email: Option<String>) -> Result<()> {
+    pub async fn close_account(
+        &self,
+        human: HumanId,
+        email: Option<String>,
+    ) -> Result<Vec<BillingPassed>> {
         self.mutate(async move |core: Arc<Core>| {
             let (closed, left) = match closing::close(&core.db, human, email, core.now()).await? {
                 Closing::Closed { human, left } => (*human, left),
@@ -105,9 +112,10 @@ impl Directory {
                 memory.remove_sessions_of(human);
                 memory.revoke_keys_of(human);
             });
-            core.settle_leaving(human, left);
+            let left = left.into_iter().filter_map(|org| core.settle_left(human, org));
+            let passed = left.collect();
             core.participants.forget_visits_of(human);
-            Ok(())
+            Ok(passed)
         })
         .await
     }

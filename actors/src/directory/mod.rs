@@ -48,7 +48,7 @@ pub use devices::{DevicePolled, DeviceStart};
 pub use identities::{IdpFlow, IdpIdentity};
 pub use invitations::Invited;
 pub use keys::{KeyHolder, MintedKey};
-pub use orgs::{OrgMemberPosition, OrgMemberRecord, OrgPosition, OrgRecord};
+pub use orgs::{BillingPassed, OrgMemberPosition, OrgMemberRecord, OrgPosition, OrgRecord};
 pub use participants::VisitorWatch;
 pub use rookery_storage::{
     agents::{
@@ -61,7 +61,7 @@ pub use rookery_storage::{
     participants::{Participant, ParticipantKind},
 };
 pub use sessions::{SessionPosition, SessionRecord};
-pub use sign_in::{SessionHolder, SignedIn};
+pub use sign_in::{MailedLink, SessionHolder, SignedIn};
 pub use visitors::{Arrival, Visit};
 
 use self::{core::Core, keeper::Keeper};

@@ -65,6 +65,11 @@ impl OrgBook {
         self.orgs.get(&org).map(|entry| &*entry.org.name)
     }
 
+    /// The account that is billed for an organization.
+    pub(super) fn billing(&self, org: OrgId) -> Option<HumanId> {
+        self.orgs.get(&org).map(|entry| entry.org.billing)
+    }
+
     /// The organization, what `human` is there, and how many are in it; `None` for a stranger.
     pub(super) fn seen_by(
         &self,

@@ -38,6 +38,17 @@ pub struct OrgRecord {
     pub billing_name: Option<String>,
 }
 
+/// That an organization has another billing account, because the one before has left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BillingPassed {
+    /// The organization.
+    pub org: OrgId,
+    /// What it is called.
+    pub name: String,
+    /// The account that is billed from now on.
+    pub to: HumanId,
+}
+
 /// Somebody in an organization, as the other members see it.
 #[derive(Debug, Clone)]
 pub struct OrgMemberRecord {
@@ -204,20 +215,20 @@ impl Directory {
         .await
     }
 
-    /// Removes a member of an organization, as its admin `by`. A second time changes nothing.
+    /// Removes a member of an organization, as its admin `by`; who is billed for it from then on, where
+    /// that was the member. A second time changes nothing.
     ///
     /// # Errors
     /// As [`Self::set_org_role`].
-    pub async fn remove_org_member(&self, org: OrgId, by: HumanId, human: HumanId) -> Result<()> {
+    pub async fn remove_org_member(
+        &self,
+        org: OrgId,
+        by: HumanId,
+        human: HumanId,
+    ) -> Result<Option<BillingPassed>> {
         self.mutate(async move |core: Arc<Core>| {
             let removed = orgs::remove_member(&core.db, org, by, human, core.now()).await?;
-            let Some(left) = removed.map_err(refused)? else { return Ok(()) };
-            core.write(|memory| {
-                memory.orgs.remove_member(org, human);
-                memory.orgs.put(left);
-            });
-            core.admins.set(org, human, false);
-            Ok(())
+            Ok(removed.map_err(refused)?.and_then(|left| core.settle_left(human, left)))
         })
         .await
     }
@@ -228,16 +239,18 @@ impl Core {
         self.read(|memory| OrgRecord::read(memory, human, org))?.ok_or_else(no_such_org)
     }
 
-    /// Takes into memory that a closed account is in these organizations no more.
-    pub(super) fn settle_leaving(&self, human: HumanId, left: Vec<Org>) {
-        for org in left {
-            let id = org.id;
-            self.write(|memory| {
-                memory.orgs.remove_member(id, human);
-                memory.orgs.put(org);
-            });
-            self.admins.set(id, human, false);
-        }
+    /// Takes into memory that `human` is in an organization no more, and who is billed for it instead.
+    pub(super) fn settle_left(&self, human: HumanId, left: Org) -> Option<BillingPassed> {
+        let Org { id: org, billing: to, .. } = left;
+        let name = left.name.clone();
+        let before = self.write(|memory| {
+            let before = memory.orgs.billing(org);
+            memory.orgs.remove_member(org, human);
+            memory.orgs.put(left);
+            before
+        });
+        self.admins.set(org, human, false);
+        (before == Some(human) && to != human).then_some(BillingPassed { org, name, to })
     }
 
     /// Takes a committed membership into memory.

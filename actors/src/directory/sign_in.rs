@@ -12,7 +12,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     humans::Human,
-    links::{self, NewLink},
+    links::{self, Link, NewLink},
     sessions::{self, OpenCodes},
 };
 
@@ -48,6 +48,17 @@ pub struct SignedIn {
     pub redirect_to: ReturnPath,
 }
 
+/// A mailed link, to whoever has it.
+#[derive(Clone)]
+pub struct MailedLink {
+    /// The address whose human it signs in.
+    pub address: String,
+    /// Where the sign-in leads.
+    pub redirect_to: ReturnPath,
+    /// Whether it is good; else it was used, or its time is over.
+    pub is_good: bool,
+}
+
 /// Characters of an id that tell people apart.
 const SHORT_ID_CHARS: usize = 6;
 
@@ -63,6 +74,12 @@ pub(super) fn display_name(human: &Human) -> String {
         format!("human {}", &id[id.len() - SHORT_ID_CHARS..])
     };
     human.name.clone().or_else(of_address).unwrap_or_else(of_id)
+}
+
+/// Where a link leads: checked when it was asked for, and again now, as it lay in storage meanwhile.
+fn stored_path(stored: Option<&str>) -> Result<ReturnPath> {
+    let path = stored.map(|path| ReturnPath::parse("redirect_to", path));
+    Ok(path.transpose()?.unwrap_or_default())
 }
 
 impl Directory {
@@ -94,14 +111,17 @@ impl Directory {
         Ok(secret)
     }
 
-    /// The address whose human a link would sign in, to whoever has the link; `None` for one that
-    /// is not good. Spends nothing.
+    /// What a link is, to whoever has it; `None` for one that never was, or ended longer ago than
+    /// links are stored. Spends nothing.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
-    pub async fn link_address(&self, token: &str) -> Result<Option<String>> {
+    pub async fn mailed_link(&self, token: &str) -> Result<Option<MailedLink>> {
         let Some(link) = Secret::parse(SecretKind::Link, token) else { return Ok(None) };
-        Ok(links::address(&self.core.db, link.hash().0, self.core.now()).await?)
+        let found = links::find(&self.core.db, link.hash().0, self.core.now()).await?;
+        let Some(Link { email, redirect_to, is_good }) = found else { return Ok(None) };
+        let redirect_to = stored_path(redirect_to.as_deref())?;
+        Ok(Some(MailedLink { address: email, redirect_to, is_good }))
     }
 
     /// Spends a link: its address is verified, its human (new, where the address is) is signed in.
@@ -130,10 +150,7 @@ impl Directory {
                 memory.put_human(spent.human);
                 memory.put_session(&spent.session);
             });
-            // Checked when it was asked for, and again now: it lay in storage meanwhile.
-            let stored = spent.redirect_to.as_deref();
-            let redirect_to = stored.map(|path| ReturnPath::parse("redirect_to", path));
-            let redirect_to = redirect_to.transpose()?.unwrap_or_default();
+            let redirect_to = stored_path(spent.redirect_to.as_deref())?;
             Ok(SignedIn { human, secret, redirect_to })
         })
         .await

@@ -27,7 +27,7 @@ const BLOB_GRACE_S: i64 = 3_600;
 /// One round; returns how many apps and rows it destroyed.
 pub(super) async fn round(context: &Context) -> Result<Round> {
     let mut round = purges(context).await?;
-    round.done += context.control.abandon_orphans().await?;
+    round.done += context.control.abandon_orphans().await?.len() as u64;
     context.control.end_memberships().await?;
     round += due_apps(context).await?;
     round += due_rows(context).await?;

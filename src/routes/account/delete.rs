@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::{Error, ErrorCode, email::Email};
 use serde::Deserialize;
 use tracing::warn;
@@ -17,7 +18,8 @@ use crate::{
         body::{BodyBound, RequestBody, StrictJson},
         session_cookie,
     },
-    state::AppState,
+    routes::told,
+    state::{AppState, State as Shared},
 };
 
 /// Errors of this route.
@@ -42,7 +44,8 @@ impl RequestBody for Confirmation {
 /// favorites and views are forgotten. Its apps are closed, and destroyed after the time that
 /// deleted apps are kept. It is a member of others' apps no more; what it wrote there stays, with
 /// its id. It leaves its organizations; while it is the last admin of one that others are in, the
-/// answer is `conflict` with `details.org_id`, and nothing has changed.
+/// answer is `conflict` with `details.org_id`, and nothing has changed. By mail are told who is billed for
+/// an organization in its place, and the admins of an organization that apps of the account were in.
 #[utoipa::path(
     delete, path = "/v1/self", tag = "Account", request_body = Confirmation,
     responses((status = 204, description = "Deleted; `Set-Cookie` clears the session")),
@@ -62,16 +65,29 @@ pub async fn delete_account(
     if !confirmed {
         return Err(Error::invalid("`confirm_email` is not the account's address").into());
     }
-    directory.close_account(caller.human, typed).await?;
-    // The account is gone whatever comes now: the sweeper finishes what this does not.
+    let shared = state.clone();
+    // Whom it concerns hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        let passed = shared.rooms.directory.close_account(caller.human, typed).await?;
+        told::tell_of_billing(&shared, passed);
+        close_apps(&shared).await;
+        Ok(())
+    })
+    .await?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    session_cookie::clear(response.headers_mut(), state.is_https());
+    Ok(response)
+}
+
+/// Takes down what the account owned, and its places in the apps of others. It is gone whatever comes
+/// now: the sweeper finishes what this does not.
+async fn close_apps(state: &Shared) {
     let control = state.rooms.control();
-    if let Err(error) = control.abandon_orphans().await {
-        warn!(%error, "apps of a closed account wait for the sweeper");
+    match control.abandon_orphans().await {
+        Ok(closed) => told::tell_of_closing(state, &closed).await,
+        Err(error) => warn!(%error, "apps of a closed account wait for the sweeper"),
     }
     if let Err(error) = control.end_memberships().await {
         warn!(%error, "memberships of a closed account wait for the sweeper");
     }
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    session_cookie::clear(response.headers_mut(), state.is_https());
-    Ok(response)
 }

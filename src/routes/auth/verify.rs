@@ -62,13 +62,16 @@ pub async fn verify(
     if csrf::is_led_from_elsewhere(&headers) {
         return Ok(site::confirm::ask(&query.token)?);
     }
+    let directory = &state.rooms.directory;
     if prefers(&headers, HTML) && session_cookie::is_not_kept(&headers) {
-        return Ok(site::sign_in::cookies_refused(&state, &headers)?);
+        let link = directory.mailed_link(&query.token).await?;
+        return Ok(site::sign_in::cookies_refused(&state, &headers, link)?);
     }
-    let signed_in = match state.rooms.directory.verify_link(&query.token).await {
+    let signed_in = match directory.verify_link(&query.token).await {
         Ok(signed_in) => signed_in,
         Err(error) if error.code == ErrorCode::Unauthorized && prefers(&headers, HTML) => {
-            return Ok(site::sign_in::link_refused(&state, &headers)?);
+            let link = directory.mailed_link(&query.token).await?;
+            return Ok(site::sign_in::link_refused(&state, &headers, link)?);
         }
         Err(error) => return Err(error.into()),
     };

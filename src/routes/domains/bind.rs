@@ -1,9 +1,10 @@
 //! `POST /v1/apps/:id/domain`: binds a custom domain to an app.
 
 use axum::{extract::State, response::Response};
-use rookery_domain::ErrorCode;
+use rookery_domain::{Error, ErrorCode, Result, domains::DomainName, id::HumanId};
 use rookery_storage::domains::Domain;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{
@@ -19,7 +20,7 @@ use crate::{
         idempotency::{Creation, IdempotencyKey},
         reply::Created,
     },
-    state::AppState,
+    state::{AppState, State as Shared},
 };
 
 /// Errors of this route.
@@ -52,7 +53,8 @@ impl RequestBody for NewDomain {
 /// anew for each binding, and the CNAME record that leads requests here. `GET` of the same path
 /// looks for the TXT record, and with it the domain is the app's. The oldest proven domain whose
 /// requests arrive serves the app, the others redirect to it. Before it is proven a binding keeps nobody else away;
-/// whoever proves control first has the name, and then it is `domain_taken` for every other app.
+/// whoever proves control first has the name, and then it is `domain_taken` for every other app; where
+/// that app is the caller's own, `details.app` says which one it is.
 /// The same domain again is `domain_exists`. An app has at most 20 domains (`conflict`).
 #[utoipa::path(
     post, path = "/v1/apps/{id}/domain", tag = "Domains", request_body = NewDomain,
@@ -70,7 +72,7 @@ pub async fn bind(
     let name = custom.parse(&body.domain)?;
     let AppOwner { app, caller, .. } = owner;
     let route = format!("POST /v1/apps/{}/domain", app.id());
-    let principal = caller.principal();
+    let (principal, account) = (caller.principal(), caller.account());
     let shared = state.clone();
     let id = app.id();
     let shown = move |domain: &Domain| {
@@ -80,7 +82,33 @@ pub async fn bind(
     };
     let make = move |keep| async move {
         let max = shared.config.limits.max_domains_per_account;
-        shared.rooms.domains.bind(id, name, max, keep).await
+        match shared.rooms.domains.bind(id, name.clone(), max, keep).await {
+            Err(error) if error.code == ErrorCode::DomainTaken => {
+                Err(taken(&shared, account, &name).await?.unwrap_or(error))
+            }
+            bound => bound,
+        }
     };
     Creation { key, principal, route: &route }.answer(&state, &body, shown, make).await
+}
+
+/// The refusal of a name that an app has of which `account` is the owner too, and may be told.
+async fn taken(
+    state: &Shared,
+    account: Option<HumanId>,
+    name: &DomainName,
+) -> Result<Option<Error>> {
+    let holder = state.rooms.domains.at(name.as_str());
+    let (Some(holder), Some(account)) = (holder, account) else { return Ok(None) };
+    let apps = state.rooms.apps();
+    // It may be destroyed meanwhile.
+    let Ok(app) = apps.by_id(holder.app).await else { return Ok(None) };
+    let record = app.record();
+    if !apps.acts_as_owner(&record, account)? {
+        return Ok(None);
+    }
+    let (id, slug) = (record.id, record.slug.to_string());
+    let message = format!("`{name}` is another app's: that of your app {slug}");
+    let details = json!({"app": {"id": id, "slug": slug}});
+    Ok(Some(Error::new(ErrorCode::DomainTaken, message).with_details(details)))
 }

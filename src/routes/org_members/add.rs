@@ -17,7 +17,10 @@ use crate::{
         strict::optional_word,
     },
     push::{Addressee, PushMessage},
-    routes::orgs::record::OrgRoleBody,
+    routes::{
+        orgs::record::OrgRoleBody,
+        told::{self, OrgNews},
+    },
     state::AppState,
 };
 
@@ -43,7 +46,7 @@ impl RequestBody for NewOrgMember {
 /// Adds an existing account to an organization.
 ///
 /// An address that no account has verified is `not_found`, one that is a member already
-/// `conflict`. An organization has 1,000 members at most.
+/// `conflict`. An organization has 1,000 members at most. The member is told by mail.
 #[utoipa::path(
     post, path = "/v1/orgs/{id}/members", tag = "Organizations", request_body = NewOrgMember,
     params(("id" = String, Path, description = "The organization's id"), IdempotencyKey),
@@ -57,17 +60,20 @@ pub async fn add(
 ) -> ApiResult<Response> {
     let email = Email::parse(&body.email)?;
     let role = body.role.map_or(OrgRole::Member, Into::into);
-    let (directory, push) = (state.rooms.directory.clone(), state.push.clone());
+    let shared = state.clone();
     let OrgAdmin { org, account, caller } = caller;
     let shown = move |added: &OrgMemberRecord| Created {
         location: format!("/v1/orgs/{org}/members/{}", added.member.human),
         record: OrgMemberBody::of(added),
     };
     let make = move |keep| async move {
+        let directory = &shared.rooms.directory;
         let added = directory.add_org_member(org, account, email, role, keep).await?;
         // Who added may have left meanwhile; the member is there all the same.
         if let Ok(joined) = directory.org(account, org) {
-            push.tell(Addressee::Human(added.member.human), PushMessage::joined(&joined.org.name));
+            let (human, name) = (added.member.human, &joined.org.name);
+            shared.push.tell(Addressee::Human(human), PushMessage::joined(name));
+            told::tell_of_org(&shared, human, org, name, OrgNews::Joined { by: account, role });
         }
         Ok(added)
     };

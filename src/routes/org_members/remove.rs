@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use http::StatusCode;
+use rookery_actors::task::to_the_end;
 use rookery_domain::{ErrorCode, id::HumanId};
 
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
         body::{Nothing, OptionalJson},
         params::PathId,
     },
+    routes::told,
     state::AppState,
 };
 
@@ -20,7 +22,8 @@ pub const ERRORS: &[ErrorCode] = &[ErrorCode::Conflict, ErrorCode::PayloadTooLar
 /// Removes a member; a second time changes nothing.
 ///
 /// The last admin cannot be removed: `conflict`. When the billing account is removed, the
-/// longest-standing admin's account is billed from then on. Apps stay where they are.
+/// longest-standing admin's account is billed from then on, and told so by mail. Apps stay where they
+/// are.
 #[utoipa::path(
     delete, path = "/v1/orgs/{id}/members/{human_id}", tag = "Organizations",
     params(
@@ -35,6 +38,13 @@ pub async fn remove(
     PathId(human): PathId<HumanId>,
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<StatusCode> {
-    state.rooms.directory.remove_org_member(caller.org, caller.account, human).await?;
+    // Whoever is billed now hears of it, also where whoever asked does not wait for the answer.
+    to_the_end(async move {
+        let directory = &state.rooms.directory;
+        let passed = directory.remove_org_member(caller.org, caller.account, human).await?;
+        told::tell_of_billing(&state, passed);
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

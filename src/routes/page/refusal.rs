@@ -16,7 +16,7 @@ use crate::{
     http::{accept, auth::visitor::Arriving, client::RequestContext},
     pages::{
         shell::{Shell, render},
-        status::StatusPage,
+        status::{Insider, StatusPage},
     },
     state::AppState,
 };
@@ -51,6 +51,8 @@ pub enum Refusal {
     AnotherAccount,
     /// A sign-in that leads here from elsewhere did not begin in this browser.
     UnaskedSignIn,
+    /// A link would make somebody else of a visitor who is this in the app already.
+    AlreadyIn(Insider),
     /// A link that somebody was given does not let in.
     DeadLink(Error),
     /// A share link is not the one in force.
@@ -107,6 +109,10 @@ impl From<Refusal> for Error {
             }
             Refusal::AnotherAccount | Refusal::UnaskedSignIn => {
                 Self::new(ErrorCode::Forbidden, "whoever signs in here is asked first, on a page")
+            }
+            Refusal::AlreadyIn(_) => {
+                let message = "whoever is in the app already is asked first, on a page";
+                Self::new(ErrorCode::Forbidden, message)
             }
             Refusal::DeadShareLink => unauthorized("this share link is not the one in force")
                 .with_hint(DEAD_SHARE_LINK_HINT),
@@ -192,6 +198,9 @@ pub fn status_page(
         }
         Refusal::AnotherAccount => StatusPage::another_account(shell, go_on()),
         Refusal::UnaskedSignIn => StatusPage::unasked_sign_in(shell, go_on()),
+        Refusal::AlreadyIn(who) => {
+            StatusPage::already_in(shell, *who, state.origins.app_base_path(slug), go_on())
+        }
         Refusal::SpentGrant(_) => StatusPage::spent_link(shell, sign_in()),
         Refusal::DeadLink(_) => StatusPage::dead_link(shell),
         Refusal::DeadShareLink => StatusPage::dead_share_link(shell, sign_in()),

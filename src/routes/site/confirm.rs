@@ -31,8 +31,10 @@ pub async fn page(
     headers: HeaderMap,
     PageQuery(query): PageQuery<Confirm>,
 ) -> ApiResult<Response> {
-    let Some(address) = state.rooms.directory.link_address(&query.token).await? else {
-        return Ok(sign_in::link_refused(&state, &headers)?);
+    let link = state.rooms.directory.mailed_link(&query.token).await?;
+    let address = match link {
+        Some(link) if link.is_good => link.address,
+        link => return Ok(sign_in::link_refused(&state, &headers, link)?),
     };
     let shell = frame(&state, visitor(&state, &headers)?)?;
     let page = ConfirmPage { shell, token: query.token, address };

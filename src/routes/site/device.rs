@@ -123,7 +123,8 @@ fn step_of(user_code: String, device: Device) -> DeviceStep {
             agent_name,
             started_at: At::from(device.created_at).to_string(),
         },
-        DeviceState::Approved | DeviceState::Redeemed => DeviceStep::Approved { agent_name },
+        DeviceState::Approved => DeviceStep::Approved { agent_name },
+        DeviceState::Redeemed => DeviceStep::Connected { agent_name },
         DeviceState::Denied => DeviceStep::Denied { agent_name },
     }
 }

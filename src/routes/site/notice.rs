@@ -50,6 +50,11 @@ const DONE: &[(&str, &str, &str)] = &[
     ("app-woken", TOP, "The app is awake."),
     ("saved", TOP, "Saved."),
     ("link-over", TOP, "That sign-in link no longer works, and you are signed in without it."),
+    (
+        "link-of-another",
+        TOP,
+        "That sign-in link was for another account, and no longer works. You are signed in as before.",
+    ),
     ("row-created", TOP, "The row is created."),
     ("row-deleted", TOP, "The row is in the trash."),
     ("row-restored", TOP, "The row is back."),
@@ -183,7 +188,9 @@ pub const fn advice(code: ErrorCode) -> Option<&'static str> {
              share it with you."
         }
         E::SoftDeleted => "Bring it back from the trash, and it is here again.",
-        E::AppClosed => "Its pages and everything that writes are refused for now.",
+        E::AppClosed => {
+            "Its pages and everything that writes are refused. Its owner can still read its data."
+        }
         E::CsrfOriginMismatch => {
             "The form came from another site. Open the page here and try again."
         }

@@ -3,7 +3,7 @@
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use rookery_actors::Directory;
+use rookery_actors::{Directory, directory::MailedLink};
 use rookery_domain::{ErrorCode, Result, email::Email, redirect::ReturnPath, slug};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
@@ -191,17 +191,36 @@ pub(in crate::routes) fn refused(
     ask(state, headers, StatusCode::UNAUTHORIZED, String::new(), path, why)
 }
 
-/// The page of a mailed link that is not good, where another one can be asked for. It is the same
-/// whether the link was used, has expired or never was. Whoever is signed in has come back to it, and
-/// needs no other.
-pub(in crate::routes) fn link_refused(state: &Shared, headers: &HeaderMap) -> Result<Response> {
-    match visitor(state, headers)? {
-        Some(_) => see_other(&format!("/?{DONE}=link-over#{ANCHOR}")),
-        None => refused(state, headers, DEAD_LINK, &ReturnPath::default()),
+/// The page of a mailed link that is not good, where another one can be asked for. Of one that is still
+/// known it leads where that was to lead, whether it was used or has expired. Whoever is signed in
+/// already has come back to it, and goes on there; by a link that was somebody else's they stay who they
+/// are, and are told so.
+pub(in crate::routes) fn link_refused(
+    state: &Shared,
+    headers: &HeaderMap,
+    link: Option<MailedLink>,
+) -> Result<Response> {
+    let Some(visitor) = visitor(state, headers)? else {
+        return refused(state, headers, DEAD_LINK, &leads_to(link));
+    };
+    let human = state.rooms.directory.human(visitor.human)?;
+    let own = human.as_ref().and_then(|human| human.proven_email());
+    match link {
+        Some(link) if own == Some(&*link.address) => see_other(link.redirect_to.as_str()),
+        Some(_) => see_other(&format!("/?{DONE}=link-of-another#{ANCHOR}")),
+        None => see_other(&format!("/?{DONE}=link-over#{ANCHOR}")),
     }
 }
 
 /// The page for a browser that keeps no cookies.
-pub(in crate::routes) fn cookies_refused(state: &Shared, headers: &HeaderMap) -> Result<Response> {
-    refused(state, headers, NO_COOKIES, &ReturnPath::default())
+pub(in crate::routes) fn cookies_refused(
+    state: &Shared,
+    headers: &HeaderMap,
+    link: Option<MailedLink>,
+) -> Result<Response> {
+    refused(state, headers, NO_COOKIES, &leads_to(link))
+}
+
+fn leads_to(link: Option<MailedLink>) -> ReturnPath {
+    link.map(|link| link.redirect_to).unwrap_or_default()
 }

@@ -7,13 +7,13 @@ use axum::{
 use http::{HeaderMap, Uri};
 use rookery_actors::directory::ParticipantKind;
 use rookery_domain::{
-    Error,
+    Result,
     access::Tier,
     grants,
     secret::{Secret, SecretKind},
 };
 
-use super::{came_in, see_other};
+use super::{asked_here, came_in, insider, refused, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -21,12 +21,15 @@ use crate::{
         client::RequestContext,
         looking::{Looking, is_link_preview, untouched},
     },
-    routes::page::refuse,
+    pages::status::Insider,
+    routes::page::{Refusal, refuse},
     state::AppState,
 };
 
 /// Lets whoever has the link in, with its role, and goes on to the start of the app. Whoever came
-/// by it before stays who they are, and uses nothing up; nor does a program that previews links.
+/// by it before stays who they are, and uses nothing up; nor does a program that previews links. A
+/// browser in which the owner or a member is in the app is asked first, by a page whose form is
+/// [`accept`]'s.
 ///
 /// # Errors
 /// `grant_invalid` for a link that is unknown, used up, expired, revoked, or of another app (to a
@@ -40,29 +43,56 @@ pub async fn grant(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error: Error| Ok(refuse(&state, &context, &uri, &headers, error.into()));
-    let record = arriving.app.record();
+    let show = |refusal| Ok(refuse(&state, &context, &uri, &headers, refusal));
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
-        return show(error);
+        return show(error.into());
     }
     if looking || is_link_preview(&headers) {
         return Ok(untouched());
     }
-    let base = state.origins.app_base_path(&record.slug);
-    if is_here_by(&arriving, &token).await {
+    let who = insider(&arriving, &headers).await?.filter(|who| *who != Insider::Holder);
+    if let Some(who) = who
+        && lets_in(&arriving, &token).await?
+    {
+        return show(Refusal::AlreadyIn(who));
+    }
+    let entered = enter(&arriving, &state, &token).await;
+    entered.or_else(|error| refused(&state, &context, &uri, &headers, error))
+}
+
+/// Lets whoever sends the form of [`grant`]'s page in by the link.
+///
+/// # Errors
+/// `csrf_origin_mismatch` for a form of another page; those of [`grant`].
+pub async fn accept(
+    Following(arriving): Following,
+    context: RequestContext,
+    State(state): State<AppState>,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(token): Path<String>,
+) -> ApiResult<Response> {
+    asked_here(&arriving, &state, &headers)?;
+    let entered = enter(&arriving, &state, &token).await;
+    entered.or_else(|error| refused(&state, &context, &uri, &headers, error))
+}
+
+/// Spends a use of the link, unless the visitor is here by it.
+async fn enter(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult<Response> {
+    let base = state.origins.app_base_path(&arriving.app.record().slug);
+    if is_here_by(arriving, token).await {
         return Ok(see_other(&base)?);
     }
-    let redeemed = match Secret::parse(SecretKind::Grant, &token) {
-        Some(token) => {
-            let directory = &state.rooms.directory;
-            directory.redeem_grant(&arriving.app, arriving.nobody(), token.hash()).await
-        }
-        None => Err(grants::not_good()),
-    };
-    match redeemed {
-        Ok(visit) => came_in(&arriving, &state, &visit, &base).await,
-        Err(error) => show(error),
-    }
+    let token = Secret::parse(SecretKind::Grant, token).ok_or_else(grants::not_good)?;
+    let directory = &state.rooms.directory;
+    let visit = directory.redeem_grant(&arriving.app, arriving.nobody(), token.hash()).await?;
+    came_in(arriving, state, &visit, &base).await
+}
+
+/// Whether the link lets somebody in now.
+async fn lets_in(arriving: &Arriving, token: &str) -> Result<bool> {
+    let Some(token) = Secret::parse(SecretKind::Grant, token) else { return Ok(false) };
+    arriving.app.grant_lets_in(token.hash().0).await
 }
 
 /// Whether the visitor came by this link before, and is still let in by it.

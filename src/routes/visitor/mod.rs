@@ -16,13 +16,15 @@ pub mod share;
 pub mod sign_in;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use rookery_actors::directory::{Arrival, ParticipantKind, Visit};
-use rookery_domain::{Error, Result};
+use rookery_domain::{Error, ErrorCode, Result, access::Tier};
 
 use crate::{
-    error::ApiResult,
-    http::{auth::visitor::Arriving, participant_cookie},
+    error::{ApiError, ApiResult},
+    http::{accept, auth::visitor::Arriving, client::RequestContext, csrf, participant_cookie},
+    pages::status::Insider,
+    routes::page::refuse,
     state::AppState,
 };
 
@@ -36,6 +38,46 @@ fn see_other(location: &str) -> Result<Response> {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
+}
+
+/// Who the visitor of a browser is in the app by more than its visibility gives. It is asked before a
+/// link makes a guest of it: the browser has one cookie, so all its tabs would be that guest. A
+/// program that follows a link means it.
+async fn insider(arriving: &Arriving, headers: &HeaderMap) -> Result<Option<Insider>> {
+    let Some(visitor) = arriving.participant() else { return Ok(None) };
+    if !arriving.by_cookie || !accept::is_browser(headers) {
+        return Ok(None);
+    }
+    match arriving.app.standing(&arriving.caller_of(visitor)).await {
+        Ok(standing) => Ok(match (standing.tier, standing.role) {
+            (Tier::Owner, _) => Some(Insider::Owner),
+            (Tier::Member, _) => Some(Insider::Member),
+            (Tier::Visitor, role) => role.map(|_| Insider::Holder),
+        }),
+        Err(error) if error.code.status() == 401 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a form that uses a link asks: that the app's state lets visitors in, and that a page of this very
+/// origin sent it. Without a cookie too: another site must not choose who its visitor is here.
+fn asked_here(arriving: &Arriving, state: &AppState, headers: &HeaderMap) -> Result<()> {
+    csrf::check(&Method::POST, headers, &arriving.origin(state))?;
+    arriving.check_state(Tier::Visitor, false)
+}
+
+/// What a link that does not let in is answered: to a browser by a page of its own.
+fn refused(
+    state: &AppState,
+    context: &RequestContext,
+    uri: &Uri,
+    headers: &HeaderMap,
+    error: ApiError,
+) -> ApiResult<Response> {
+    match error.error.code {
+        ErrorCode::GrantInvalid => Ok(refuse(state, context, uri, headers, error.error.into())),
+        _ => Err(error),
+    }
 }
 
 /// Lets a visitor in and sends it on, with the cookie of its token.

@@ -15,7 +15,7 @@ use rookery_domain::{
     secret::{Secret, SecretKind},
 };
 
-use super::{come_in, see_other};
+use super::{asked_here, come_in, insider, refused, see_other};
 use crate::{
     error::ApiResult,
     http::{
@@ -23,12 +23,13 @@ use crate::{
         client::RequestContext,
         looking::{Looking, untouched},
     },
-    routes::page::refuse,
+    routes::page::{Refusal, refuse},
     state::AppState,
 };
 
 /// Lets whoever has the token look at the app, and goes on to its start. Whoever looks by it
-/// already stays who they are.
+/// already stays who they are. A browser in which somebody may do more is asked first, by a page whose
+/// form is [`accept`]'s.
 ///
 /// # Errors
 /// `grant_invalid` for a token that is unknown, expired, revoked, or of another app, and while the
@@ -42,17 +43,44 @@ pub async fn preview(
     headers: HeaderMap,
     Path(token): Path<String>,
 ) -> ApiResult<Response> {
-    let show = |error: Error| Ok(refuse(&state, &context, &uri, &headers, error.into()));
+    let show = |refusal| Ok(refuse(&state, &context, &uri, &headers, refusal));
     if let Err(error) = arriving.check_state(Tier::Visitor, false) {
-        return show(error);
+        return show(error.into());
     }
     let preview = match in_force(&arriving, &token).await {
         Ok(preview) => preview,
-        Err(error) => return show(error),
+        Err(error) => return show(error.into()),
     };
     if looking {
         return Ok(untouched());
     }
+    match insider(&arriving, &headers).await? {
+        Some(who) => show(Refusal::AlreadyIn(who)),
+        None => enter(&arriving, &state, &preview).await,
+    }
+}
+
+/// Lets whoever sends the form of [`preview`]'s page look.
+///
+/// # Errors
+/// `csrf_origin_mismatch` for a form of another page; those of [`preview`].
+pub async fn accept(
+    Following(arriving): Following,
+    context: RequestContext,
+    State(state): State<AppState>,
+    uri: Uri,
+    headers: HeaderMap,
+    Path(token): Path<String>,
+) -> ApiResult<Response> {
+    asked_here(&arriving, &state, &headers)?;
+    match in_force(&arriving, &token).await {
+        Ok(preview) => enter(&arriving, &state, &preview).await,
+        Err(error) => refused(&state, &context, &uri, &headers, error.into()),
+    }
+}
+
+/// Lets the visitor look, unless it does by this preview already.
+async fn enter(arriving: &Arriving, state: &AppState, preview: &Preview) -> ApiResult<Response> {
     let base = state.origins.app_base_path(&arriving.app.record().slug);
     let came_by = Some(preview.id.uuid().into_bytes());
     let is_here = arriving.participant().is_some_and(|visitor| visitor.via == came_by);
@@ -60,7 +88,7 @@ pub async fn preview(
         return Ok(see_other(&base)?);
     }
     let arrival = Arrival::Preview { preview: preview.id, until: preview.expires_at };
-    come_in(&arriving, &state, arrival, &base).await
+    come_in(arriving, state, arrival, &base).await
 }
 
 /// The preview that the token is of, if it opens the app now.

@@ -41,6 +41,15 @@ contract! {
         assert_eq!(first.redirect_to.as_deref(), Some("/device"));
         let session = open_session(db, first.session.hash, NOW).await;
         assert_eq!(session, Some(first.session));
+
+        // It is known for a while yet, and never good again, whatever the clock says.
+        for now in [NOW.plus_seconds(-900), NOW, NOW.plus_seconds(900)] {
+            let known = links::find(db, link.hash, now).await.unwrap().unwrap();
+            assert_eq!((&*known.email, known.is_good), ("ada@example.com", false));
+            assert_eq!(known.redirect_to.as_deref(), Some("/device"));
+            let again = links::sign_in(db, link.hash, HumanId::new(), new_session(), now).await;
+            assert_eq!(again.unwrap(), None);
+        }
     }
 
     async fn unknown_and_expired_links_sign_nobody_in(test: &TestDb) {

@@ -234,7 +234,15 @@ async fn of_many_apps_that_prove_a_name_at_once_one_has_it() {
     let winner = shown.iter().position(has_it).expect("a winner");
     let (late, late_app) = &apps[(winner + 1) % 8];
     let another = here.server.deploy(late, json!({})).await;
-    here.bind(late, &another, name).await.error(ErrorCode::DomainTaken);
+    let refused = here.bind(late, &another, name).await.error(ErrorCode::DomainTaken);
+    assert!(refused.get("details").is_none(), "whose it is, is no business of others: {refused}");
+    // Whoever has it hears which of its apps that is.
+    let (owner, app) = &apps[winner];
+    let beside = here.server.deploy(owner, json!({})).await;
+    let refused = here.bind(owner, &beside, name).await.error(ErrorCode::DomainTaken);
+    assert_eq!(refused["details"], json!({"app": {"id": app.id, "slug": app.slug}}));
+    let message = refused["message"].as_str().expect("text");
+    assert!(message.ends_with(&format!("that of your app {}", app.slug)), "{message}");
     // When it goes, the next may have it.
     let (owner, app) = &apps[winner];
     assert_eq!(here.remove(owner, app, None).await.status, 204);

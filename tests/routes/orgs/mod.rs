@@ -4,6 +4,7 @@
 mod apps;
 mod manage;
 mod races;
+mod told;
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};

@@ -171,6 +171,18 @@ impl AppPage {
         self.declared().len() > COLLECTIONS_SIDE_BY_SIDE
     }
 
+    /// Whether the app was taken down: it can be read, and nothing else.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.app.status == "closed"
+    }
+
+    /// Whether anybody is shown the app itself.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        !self.is_deleted() && !self.is_closed()
+    }
+
     /// Whether the app is in the trash.
     #[must_use]
     pub fn is_deleted(&self) -> bool {

@@ -251,7 +251,10 @@ async fn view(
     let history = history(&events, &names);
     let text = row.text();
     let way = Way::back(desk, at.id, at.collection);
-    let fixed = refusals.update.filter(|_| draft.is_none());
+    let closed = app_page.is_closed();
+    let fixed = refusals.update.map(|error| Notice::refused(&error).text);
+    let fixed = if closed { Some("The app is closed.".to_owned()) } else { fixed };
+    let fixed = fixed.filter(|_| draft.is_none());
     let draft = draft.unwrap_or_else(|| Draft {
         base: text.clone(),
         data: text,
@@ -269,8 +272,8 @@ async fn view(
         row,
         draft,
         history,
-        fixed: fixed.map(|error| Notice::refused(&error).text),
-        deletes: refusals.delete.is_none(),
+        fixed,
+        deletes: refusals.delete.is_none() && !closed,
         history_max: feed::HISTORY_EVENTS_MAX,
     };
     Ok(desk.page(status, &page)?)

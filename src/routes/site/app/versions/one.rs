@@ -128,7 +128,11 @@ pub(super) async fn view(
     };
     let record = app.record();
     let current = number == record.version;
-    let rehearsal = if current { None } else { Some(rehearse(desk, &app, number).await?) };
+    // A closed app takes no deploy.
+    let rehearsal = match current || app_page.is_closed() {
+        true => None,
+        false => Some(rehearse(desk, &app, number).await?),
+    };
     let report = control.report_on(&app, version.manifest.clone()).await?;
     let page = VersionPage {
         frame,
