@@ -56,7 +56,10 @@ impl Session<'_> {
             return Err(why);
         }
         self.roll_back()?;
-        tracing::warn!(?failure, groups = batch.entries.len(), "a batch was not committed");
+        if let Some(skipped) = self.counters.batch_lines.take() {
+            let groups = batch.entries.len();
+            tracing::warn!(?failure, groups, skipped, "a batch was not committed");
+        }
         batch.stage = Stage::Aborted(failure.into_abort());
         Ok(())
     }
