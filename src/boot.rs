@@ -5,7 +5,7 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -21,15 +21,13 @@ use rookery_domain::{
     Error, app::AppRecord, principal::Caller, sealed::ServerKey, text::unhex, time::Clock,
 };
 use rookery_storage::commit::Epoch;
-use rookery_storage::faults::Faults;
 use rookery_storage::{Db, StorageError, StorageOptions, Writer, WriterOptions};
+use rookery_storage::{db::KEY_FILE, faults::Faults};
 use secrecy::ExposeSecret as _;
 use tokio::runtime::Handle;
 
 use crate::config::Config;
 
-/// The file in the data folder that holds the server's key.
-const KEY_FILE: &str = "server.key";
 /// Bytes of the server's key.
 const KEY_BYTES: usize = 32;
 
@@ -48,8 +46,13 @@ pub enum BootError {
     #[error("{0}")]
     Storage(#[from] StorageError),
     /// The server's key.
-    #[error("data_dir: the server's key cannot be read or made: {0}")]
-    Key(#[from] io::Error),
+    #[error("data_dir: the server's key, {}, cannot be read or made: {error}", path.display())]
+    Key {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The supervision tree.
     #[error("{0}")]
     Runtime(#[from] rookery_actors::StartError),
@@ -131,7 +134,7 @@ impl Rooms {
         faults: Faults,
     ) -> Result<Self, BootError> {
         let db = connect(config).await?;
-        let epoch = db.next_epoch().await?;
+        let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let options = WriterOptions { faults, ..WriterOptions::default() };
         let writer = threads.writer(&db, epoch, options)?;
@@ -242,6 +245,13 @@ fn unopened(config: &Config, error: StorageError) -> BootError {
         "" => "data_dir",
         _ => "storage.database_url",
     };
+    let error = match error {
+        // It is said of every database, and here it has a place.
+        StorageError::Full if setting == "data_dir" => {
+            StorageError::Open(format!("{}: {error}", config.data_dir.display()))
+        }
+        other => other,
+    };
     BootError::Unopened { setting, error }
 }
 
@@ -271,7 +281,8 @@ pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
 /// The server's key: the setting, else the file; and whether it was made for this start.
 fn server_key(config: &Config) -> Result<(ServerKey, bool), BootError> {
     let (key, is_new) = match config.server.key.expose_secret() {
-        "" => key_of_file(&config.data_dir)?,
+        "" => key_of_file(&config.data_dir)
+            .map_err(|error| BootError::Key { path: config.data_dir.join(KEY_FILE), error })?,
         text => (parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?, false),
     };
     Ok((ServerKey::new(&key), is_new))
@@ -292,12 +303,16 @@ fn key_of_file(folder: &Path) -> io::Result<([u8; KEY_BYTES], bool)> {
     if is_new {
         write_new_key(folder, &path)?;
     }
-    let mut key = [0; KEY_BYTES];
-    let mut file = fs::File::open(&path)?;
-    file.read_exact(&mut key)?;
-    if file.read(&mut [0])? != 0 {
-        return Err(io::Error::other("longer than a key"));
-    }
+    let mut content = Vec::with_capacity(KEY_BYTES + 1);
+    fs::File::open(&path)?.take(KEY_BYTES as u64 + 1).read_to_end(&mut content)?;
+    let key = content.as_slice().try_into().map_err(|_| {
+        let found = match content.len() {
+            0 => "is empty".to_owned(),
+            len @ ..KEY_BYTES => format!("has {len}"),
+            _ => "has more".to_owned(),
+        };
+        io::Error::other(format!("a key has {KEY_BYTES} bytes, and the file {found}"))
+    })?;
     Ok((key, is_new))
 }
 

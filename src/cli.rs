@@ -15,6 +15,9 @@ use crate::{
     terminal::{self, OpsArgs},
 };
 
+/// Why a process ends that can no longer keep anything.
+const BROKEN: &str = "the store is broken; nothing can be made durable any more";
+
 /// Hosts small web apps that agents deploy.
 #[derive(Debug, Parser)]
 #[command(name = "rookery", version)]
@@ -144,13 +147,18 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
             Ok(()) => tokio::select! {
                 () = signals.stop() => Ok(()),
                 () = server.state().rooms.runtime.broken() => {
-                    Err("the store is broken; nothing can be made durable any more".to_owned())
+                    Err(BROKEN.to_owned())
                 }
             },
             Err(line) => Err(line),
         };
+        let state = server.state().clone();
         tokio::select! {
-            () = server.stop() => ended,
+            () = server.stop() => match state.rooms.writer.health().broken {
+                // The stop itself may have come upon it.
+                true => Err(BROKEN.to_owned()),
+                false => ended,
+            },
             () = signals.insist() => Err("interrupted twice: ended without waiting".to_owned()),
         }
     });

@@ -74,6 +74,9 @@ pub async fn back_up(
     file: &Path,
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
+    if file == Path::new("-") {
+        return Err("a backup is written to a file, not to standard output".to_owned());
+    }
     backup::backup(&storage(config), file, stop).await.map_err(|error| error.to_string())
 }
 

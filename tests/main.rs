@@ -12,6 +12,7 @@ mod errors;
 mod harness;
 mod http;
 mod load;
+mod lost_files;
 mod mail;
 mod matrix;
 mod model;

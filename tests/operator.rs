@@ -122,6 +122,33 @@ async fn a_backup_of_a_busy_server_holds_all_that_was_acknowledged_before_it() {
     assert_eq!(root.live_rows("entries"), Some(rows + 1));
 }
 
+#[tokio::test]
+async fn a_new_volume_takes_a_restore_and_what_is_no_place_for_a_backup_is_named() {
+    let server = TestServer::builder().on_sqlite().start().await;
+    let data = server.state().config.data_dir.clone();
+    let out = tempdir().unwrap();
+    let ask = async |args: &[&str]| said(&rookery(&data, &nobody(), args).await);
+
+    let nowhere = out.path().join("nowhere");
+    let refused = ask(&["backup", nowhere.join("copy.db").to_str().unwrap()]).await;
+    let named = format!("rookery: {}: there is no such folder\n", nowhere.display());
+    assert_eq!(refused, (false, named));
+    let refused = ask(&["backup", "-"]).await;
+    assert!(!refused.0 && refused.1.contains("standard output"), "{}", refused.1);
+    assert!(!data.join("-").exists());
+
+    let file = out.path().join("copy.db");
+    let made = ask(&["backup", file.to_str().unwrap()]).await;
+    assert!(made.0, "{}", made.1);
+    let volume = tempdir().unwrap();
+    std::fs::create_dir(volume.path().join("lost+found")).unwrap();
+    let restore = ["restore", file.to_str().unwrap()];
+    let restored = said(&rookery(volume.path(), &nobody(), &restore).await);
+    assert!(restored.0, "{}", restored.1);
+    let refused = said(&rookery(volume.path(), &nobody(), &restore).await);
+    assert!(!refused.0 && refused.1.contains("--force"), "{}", refused.1);
+}
+
 /// [`rookery`] on a PostgreSQL database, where it does not find the server that serves it.
 async fn close_beside(url: &str, app: &str) -> (bool, String) {
     let data = tempdir().unwrap();

@@ -15,7 +15,7 @@ use rookery_storage::{Db, StorageOptions};
 use rookery_testkit::{until, until_async};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tracing::Dispatch;
+use tracing::{Dispatch, subscriber::DefaultGuard};
 
 use crate::harness::{Answer, TestServer, apps::guestbook, database};
 
@@ -24,7 +24,7 @@ const TRIES_MAX: usize = 100;
 
 /// What this thread logs: the server of a test runs on it.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -37,6 +37,24 @@ impl Write for Log {
 }
 
 impl Log {
+    /// Takes this thread's lines for as long as the guards live.
+    pub(crate) fn listen(&self, most: tracing::Level) -> (Dispatch, DefaultGuard) {
+        let writer = self.clone();
+        let lines = tracing_subscriber::fmt().json().flatten_event(true);
+        let lines = lines.with_max_level(most).with_writer(move || writer.clone());
+        // With a single subscriber in the process, a line that another thread is first to pass would be
+        // judged by that thread, which has none, and be off for good.
+        let another = Dispatch::new(tracing_subscriber::registry());
+        (another, tracing::subscriber::set_default(lines.finish()))
+    }
+
+    /// What was said by this module.
+    pub(crate) fn said_by(&self, module: &str) -> Vec<Value> {
+        let text = String::from_utf8(self.0.lock().expect("the log").clone()).expect("text");
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.filter(|line| line["target"] == module).collect()
+    }
+
     /// The line of the request that got this answer.
     fn line_of(&self, answer: &Answer) -> Value {
         let text = String::from_utf8(self.0.lock().expect("the log").clone()).expect("text");
@@ -79,13 +97,7 @@ async fn until_created(send: impl AsyncFn() -> Answer) {
 async fn writes_are_unavailable_and_the_log_tells_why_while_the_database_only_reads() {
     let Some(database) = database::on_postgres().await else { return };
     let log = Log::default();
-    let writer = log.clone();
-    let lines = tracing_subscriber::fmt().json().flatten_event(true);
-    let lines = lines.with_max_level(tracing::Level::WARN).with_writer(move || writer.clone());
-    // With a single subscriber in the process, a line that another thread is first to pass would be
-    // judged by that thread, which has none, and be off for good.
-    let _another = Dispatch::new(tracing_subscriber::registry());
-    let _guard = tracing::subscriber::set_default(lines.finish());
+    let _guards = log.listen(tracing::Level::WARN);
     let server = TestServer::builder().on(database).start().await;
     let owner = server.owner("ann").await;
     let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;

@@ -125,6 +125,31 @@ async fn the_next_line_tells_how_many_were_left_out() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
+    for (trusted, warnings) in [("", 1), ("127.0.0.0/8", 0)] {
+        let data = tempfile::tempdir().unwrap();
+        let mut command = rookery(data.path());
+        if !trusted.is_empty() {
+            command.env("ROOKERY__SERVER__TRUSTED_PROXIES", trusted);
+        }
+        let mut child = command.spawn().unwrap();
+        let (site, _) = addresses(&mut child);
+        rookery::outbound::install_tls();
+        let client = reqwest::Client::new();
+        for headers in [&[][..], &["x-forwarded-for"], &["x-forwarded-for"], &["forwarded"]] {
+            let mut request = client.get(format!("http://{site}/llms.txt"));
+            for name in headers {
+                request = request.header(*name, "for=203.0.113.7");
+            }
+            Answer::of(request).await;
+        }
+        signal(&child, "-TERM");
+        let (_, log) = end_of(child).await;
+        assert_eq!(log.matches("server.trusted_proxies does not name").count(), warnings, "{log}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_to_http_1_0_that_ends_with_the_connection_says_so() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;

@@ -46,6 +46,7 @@ use super::{
     request_log::{Line, RequestLog},
     route_table::RouteTable,
     session_cookie,
+    untold_proxy::UntoldProxy,
 };
 use crate::{
     error::{ApiError, Told},
@@ -70,6 +71,7 @@ pub struct Edge {
     request_ids: RequestIds,
     log: RequestLog,
     limiter: Option<Limiter>,
+    untold_proxy: UntoldProxy,
     min_cli_version: Option<CliVersion>,
     /// Whom the operators' listener lets in.
     operators: Option<Operators>,
@@ -102,6 +104,7 @@ impl Edge {
             request_ids: RequestIds::new(),
             log: RequestLog::new(state.config.log.requests_per_second_max),
             limiter: None,
+            untold_proxy: UntoldProxy::default(),
             min_cli_version: None,
             operators: None,
             https: state.is_https(),
@@ -164,6 +167,10 @@ impl Edge {
         let (method, uri) = (parts.method.clone(), parts.uri.clone());
         let proxies = &self.state.config.server.trusted_proxies;
         let address = client::address(peer, &parts.headers, proxies);
+        let by_proxy = client::is_trusted(peer, proxies);
+        if !by_proxy && self.limiter.is_some() {
+            self.untold_proxy.look(peer, &parts.headers);
+        }
         let caller = request_id::trace_parent(&parts.headers);
         let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
@@ -173,7 +180,7 @@ impl Edge {
         let mut passing = Passing {
             began,
             address,
-            by_proxy: client::is_trusted(peer, proxies),
+            by_proxy,
             request_id: self.request_ids.of(&parts.headers),
             allowance: self.limiter.as_ref().map(|limiter| limiter.count(address)),
             is_http_10: parts.version == Version::HTTP_10,

@@ -35,4 +35,5 @@ pub mod route_table;
 pub mod session_cookie;
 pub mod sign_in_cookie;
 pub mod strict;
+mod untold_proxy;
 pub mod waiters;

@@ -25,7 +25,10 @@ const PROBE_KEY: &str = "readiness";
 
 /// What was found out last.
 #[derive(Debug, Default)]
-pub struct Readiness(Mutex<Last>);
+pub struct Readiness {
+    last: Mutex<Last>,
+    told: parking_lot::Mutex<Told>,
+}
 
 #[derive(Debug, Default)]
 struct Last {
@@ -36,16 +39,48 @@ struct Last {
     superseded: bool,
 }
 
+/// What the log says: a line at each change, none sooner than a second after the one before it.
+#[derive(Debug, Default)]
+struct Told {
+    refused: bool,
+    at: Option<Instant>,
+}
+
+impl Told {
+    fn tell(&mut self, found: &Result<()>, is_draining: bool) {
+        let is_soon = self.at.is_some_and(|at| at.elapsed() < GOOD_FOR);
+        if self.refused == found.is_err() || is_soon {
+            return;
+        }
+        *self = Self { refused: found.is_err(), at: Some(Instant::now()) };
+        match found {
+            Ok(()) => tracing::info!("ready again"),
+            // Somebody has asked for it.
+            Err(error) if is_draining => tracing::info!(%error, "not ready"),
+            Err(error) => tracing::warn!(%error, "not ready"),
+        }
+    }
+}
+
 impl Readiness {
     /// Succeeds when a commit can be made.
     ///
     /// # Errors
     /// `unavailable`, with the reason.
     pub async fn check(&self, state: &State) -> Result<()> {
+        let found = self.look(state).await;
+        self.told.lock().tell(&found, state.drain.is_cancelled());
+        found
+    }
+
+    async fn look(&self, state: &State) -> Result<()> {
         if state.drain.is_cancelled() {
             return Err(Error::unavailable("the service is draining"));
         }
         let rooms = &state.rooms;
+        if !rooms.db.has_its_files() {
+            return Err(Error::unavailable("a file of the database is gone or was replaced"));
+        }
         let writer = rooms.writer.health();
         if rooms.runtime.is_broken() || writer.broken {
             return Err(Error::unavailable("the store is broken"));
@@ -62,13 +97,10 @@ impl Readiness {
         if writer.stuck {
             return Err(Error::unavailable("a commit takes too long"));
         }
-        if rooms.db.has_lost_its_file() {
-            return Err(Error::unavailable("the database's file is gone"));
-        }
         if !rooms.directory.is_up() {
             return Err(Error::unavailable("accounts are being loaded"));
         }
-        let mut last = self.0.lock().await;
+        let mut last = self.last.lock().await;
         if let Some((at, found)) = &last.looked
             && at.elapsed() < GOOD_FOR
         {
@@ -86,9 +118,6 @@ impl Readiness {
                     return Err(error);
                 }
             };
-            if last.superseded {
-                tracing::warn!("not ready: a later server has taken the database over");
-            }
         }
         let found = match last.superseded {
             true => Err(Error::unavailable("a later server has taken the database over")),
@@ -113,8 +142,7 @@ async fn probe(state: &State, committed: bool) -> Result<bool> {
     match tokio::time::timeout(PROBE_MAX, looked).await {
         Ok(Ok(Ok(superseded))) => Ok(superseded),
         Ok(Ok(Err(error))) => {
-            tracing::warn!(%error, "not ready: a commit failed");
-            Err(Error::unavailable("a commit cannot be made now"))
+            Err(Error::unavailable("a commit cannot be made now").caused_by(error))
         }
         Ok(Err(_)) | Err(_) => Err(Error::unavailable("a commit takes too long")),
     }

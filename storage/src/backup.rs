@@ -38,9 +38,12 @@ const RESTORING: &str = ".restoring";
 /// And once the file is whole: from then on the restore goes on, also at the next start.
 const RESTORED: &str = ".restored";
 
+/// What a new file system brings along.
+const LOST_AND_FOUND: &str = "lost+found";
+
 const EXISTS: &str = "it exists; backups never overwrite";
 
-/// Writes a copy of the database to `file`, which must not exist. It is checked and durable when
+/// Writes a copy of the database to `file`, which must not exist; its folder must. It is checked and durable when
 /// this returns; the server may run all the while. When `stop` completes first, nothing is left of
 /// it.
 ///
@@ -94,6 +97,9 @@ impl Interruption {
 fn backup_file(source: &Path, file: &Path, interruption: &Interruption) -> Result<()> {
     if file.exists() {
         return Err(failed(file, EXISTS));
+    }
+    if !folder_of(file).is_dir() {
+        return Err(failed(folder_of(file), "there is no such folder"));
     }
     if with_suffix(source, RESTORED).exists() {
         return Err(failed(source, "a restore of it was cut short; the next start ends it"));
@@ -155,7 +161,7 @@ fn restore_file(file: &Path, folder: &Path, force: bool) -> Result<()> {
     let _lock = LockFile::take(folder)?;
     end_restore(folder)?;
     if !force && holds_anything(folder)? {
-        return Err(failed(folder, "it is not empty; force replaces its database"));
+        return Err(failed(folder, "it is not empty; --force replaces its database"));
     }
     let database = folder.join(DATABASE_FILE);
     let partial = with_suffix(&database, RESTORING);
@@ -256,7 +262,8 @@ fn open(file: &Path, flags: OpenFlags) -> Result<Connection> {
 fn holds_anything(folder: &Path) -> Result<bool> {
     let unreadable = |error: std::io::Error| failed(folder, error);
     for entry in fs::read_dir(folder).map_err(unreadable)? {
-        if entry.map_err(unreadable)?.file_name() != LOCK_FILE {
+        let name = entry.map_err(unreadable)?.file_name();
+        if name != LOCK_FILE && name != LOST_AND_FOUND {
             return Ok(true);
         }
     }

@@ -72,6 +72,18 @@ impl Process {
         assert!(self.child.wait().expect("it ends").success());
     }
 
+    /// Has it end, unless it does so by itself; its exit code.
+    pub fn end(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+        self.child.wait().expect("it ends").code()
+    }
+
+    /// Waits until it has ended by itself; its exit code.
+    pub fn ended(mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").code()
+    }
+
     /// The session cookie of a human that signs in.
     pub async fn sign_in(&self, email: &str) -> String {
         let url = |path: &str| format!("{}{path}", self.url);

@@ -9,7 +9,10 @@ use rookery_storage::{
 use rookery_testkit::until_async;
 use serde_json::json;
 
-use crate::harness::{Answer, TestServer, apps::guestbook};
+use crate::{
+    harness::{Answer, TestServer, apps::guestbook},
+    outage::Log,
+};
 
 #[tokio::test]
 async fn a_failed_fsync_ends_readiness_on_both_listeners_and_acknowledges_nothing() {
@@ -45,6 +48,8 @@ async fn a_full_disk_ends_readiness_until_space_returns_though_nobody_writes() {
     let full = |point, first, last| (first..=last).map(move |nth| (point, nth, Fault::Full));
     let faults = full(Point::AtCommit, 3, 3).chain(full(Point::AtCheckpoint, 1, 2));
     let faults = Faults::listed(faults);
+    let log = Log::default();
+    let _guards = log.listen(tracing::Level::INFO);
     let server = TestServer::builder().on_sqlite().with_faults(faults).start().await;
     let owner = server.owner("ann").await;
     let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
@@ -64,6 +69,18 @@ async fn a_full_disk_ends_readiness_until_space_returns_though_nobody_writes() {
     let message = error.error(ErrorCode::Unavailable)["message"].clone();
     assert!(message.as_str().unwrap().contains("no space"), "{message}");
     until_async("the next look at the disk", async || ready().await.status == 200).await;
+    let told = || log.said_by("rookery::ops::readiness");
+    // The line of the way back comes no sooner than a second after the other one.
+    until_async("the line of the way back", async || {
+        ready().await;
+        told().len() > 1
+    })
+    .await;
+    let told = told();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!((&told[0]["level"], &told[0]["message"]), (&json!("WARN"), &json!("not ready")));
+    assert!(told[0]["error"].as_str().unwrap().contains("no space"), "{told:?}");
+    assert_eq!((&told[1]["level"], &told[1]["message"]), (&json!("INFO"), &json!("ready again")));
 }
 
 #[tokio::test]

@@ -133,7 +133,6 @@ impl Context {
 
     fn mend(&self) -> Result<u64> {
         if !self.env().store.mend()? && !self.broken.is_cancelled() {
-            error!("the store is broken: nothing can be made durable any more");
             self.broken.cancel();
         }
         Ok(0)

@@ -7,6 +7,7 @@
 
 mod answer;
 mod args;
+mod files;
 mod migrating;
 mod origin;
 mod postgres;
@@ -30,6 +31,7 @@ use crate::{
 
 pub(crate) use answer::{AnswerTimeout, Silent};
 pub(crate) use args::{Arg, Args, args, for_postgres, for_rusqlite, newest_first};
+pub use files::KEY_FILE;
 pub use postgres::PostgresDb;
 pub(crate) use soundness::Soundness;
 pub use sqlite::{APPLICATION_ID, DATABASE_FILE, LOCK_FILE, SqliteDb};
@@ -172,13 +174,16 @@ impl Db {
         Some(file + log.map_or(0, |log| log.len()))
     }
 
-    /// Whether the file is gone under which the database was opened: what is written goes nowhere.
+    /// Whether SQLite's files are still the ones at their paths. Where they are not, what is written
+    /// would be lost, and all writing has ended when this returns.
     #[must_use]
-    pub fn has_lost_its_file(&self) -> bool {
-        match self {
-            Self::Sqlite(db) => matches!(db.path().try_exists(), Ok(false)),
-            Self::Postgres(_) => false,
+    pub fn has_its_files(&self) -> bool {
+        let Self::Sqlite(db) = self else { return true };
+        let checked = db.check_files();
+        if let Err(why) = &checked {
+            db.soundness().break_for(why);
         }
+        checked.is_ok()
     }
 
     /// Draws the epoch of this process start: higher than any before it, also where the tables were
@@ -248,10 +253,6 @@ impl Db {
                     }
                     Err(Attempt::Again(error) | Attempt::Final(error)) => {
                         if let StorageError::Broken(why) = &error {
-                            tracing::error!(
-                                why,
-                                "the store is broken: nothing is written any more"
-                            );
                             db.soundness().break_for(why);
                         }
                         return Err(error);

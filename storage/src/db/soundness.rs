@@ -1,6 +1,6 @@
 //! Whether the database can still promise anything. One failed fsync, on whichever path, ends all
 //! writing of this process: what the next fsync says about the same pages is worth nothing
-//! (the kernel reports such a failure once).
+//! (the kernel reports such a failure once). So does a file that somebody took away.
 
 use tokio::sync::watch;
 
@@ -15,15 +15,18 @@ pub(crate) struct Soundness {
 }
 
 impl Soundness {
-    /// From now on nothing is written. The first reason stays.
+    /// From now on nothing is written. The first reason stays, and is logged.
     pub(crate) fn break_for(&self, why: &str) {
-        self.broken.send_if_modified(|broken| {
+        let is_first = self.broken.send_if_modified(|broken| {
             let is_first = broken.is_none();
             if is_first {
                 *broken = Some(why.to_owned());
             }
             is_first
         });
+        if is_first {
+            tracing::error!(why, "the store is broken: nothing is written any more");
+        }
     }
 
     /// Why nothing is written any more.

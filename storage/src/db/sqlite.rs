@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use rusqlite::OpenFlags;
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection,
     SqlitePool,
@@ -21,7 +22,12 @@ use sqlx::{
 };
 use tokio::sync::Mutex;
 
-use super::{Attempt, Body, Soundness, StorageOptions, Tx, migrating, postgres::SLOW_STATEMENT};
+use super::{
+    Attempt, Body, Soundness, StorageOptions, Tx,
+    files::{self, Files, Watched},
+    migrating,
+    postgres::SLOW_STATEMENT,
+};
 use crate::{
     backup::end_restore,
     error::{Result, StorageError},
@@ -80,6 +86,10 @@ struct Inner {
     /// Idle connections of the hot path's driver, for loading apps.
     loaders: parking_lot::Mutex<Vec<rusqlite::Connection>>,
     loading: Offload,
+    files: Files,
+    /// A connection that is not used: SQLite would end the log with the last one, and the next would
+    /// have another log.
+    keeper: parking_lot::Mutex<Option<rusqlite::Connection>>,
     /// Given back at the close, for the next process or the next start in this one.
     lock: parking_lot::Mutex<Option<LockFile>>,
 }
@@ -96,7 +106,10 @@ impl SqliteDb {
         let lock = LockFile::take(&options.data_dir)?;
         end_restore(&options.data_dir)?;
         let path = options.data_dir.join(DATABASE_FILE);
-        create_file(&path)?;
+        files::check_beginning(&options.data_dir)?;
+        let database = create_file(&path)?;
+        // Before there is a log: a power loss that left only that would look like a lost database.
+        sync_folder(&options.data_dir)?;
         // First by a connection that changes nothing: one of ours makes any file a database with a
         // log. What it cannot read, ours can tell more of.
         let looking = SqliteConnectOptions::new().filename(&path).read_only(true);
@@ -112,8 +125,15 @@ impl SqliteDb {
             return Err(foreign(&path));
         }
         claim(&mut cold).await.map_err(|error| cannot_open(&path, &error))?;
-        migrating::sqlite(&mut cold, &MIGRATIONS).await?;
+        migrating::sqlite(&mut cold, &MIGRATIONS).await.map_err(|error| match error {
+            StorageError::Open(why) => StorageError::Open(format!("{}: {why}", path.display())),
+            other => other,
+        })?;
         sync_folder(&options.data_dir)?;
+        let keeper = open_log(&path).map_err(|error| {
+            StorageError::Open(format!("{} cannot be opened: {error}", path.display()))
+        })?;
+        let files = Files::of(database, lock.watched()?)?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(options.sqlite_readers_max)
@@ -130,6 +150,8 @@ impl SqliteDb {
             cold: Mutex::new(Some(cold)),
             loaders: parking_lot::Mutex::default(),
             loading: Offload::default(),
+            files,
+            keeper: parking_lot::Mutex::new(Some(keeper)),
             lock: parking_lot::Mutex::new(Some(lock)),
         })))
     }
@@ -141,8 +163,17 @@ impl SqliteDb {
     }
 
     /// SQLite's log.
-    pub(crate) fn log_path(&self) -> PathBuf {
-        with_suffix(&self.0.path, "-wal")
+    pub(crate) fn log_path(&self) -> &Path {
+        self.0.files.log()
+    }
+
+    /// Whether what is written goes to the files that are at their paths. To be asked after each commit,
+    /// before anybody is told of it.
+    ///
+    /// # Errors
+    /// A line that names the file, when nothing may be written any more.
+    pub(crate) fn check_files(&self) -> Result<(), String> {
+        self.0.files.check()
     }
 
     /// Who holds this may write. The writer thread takes it with `blocking_lock` for each group
@@ -176,6 +207,7 @@ impl SqliteDb {
     pub(super) async fn close(&self) {
         self.0.readers.close().await;
         self.0.loaders.lock().clear();
+        self.0.keeper.lock().take();
         let mut cold = self.0.cold.lock().await;
         let _baton = self.0.baton.lock().await;
         if let Some(cold) = cold.take()
@@ -199,12 +231,12 @@ impl SqliteDb {
         }
         let conn = match cold.take() {
             Some(conn) => conn,
-            None => self
-                .0
-                .options
-                .connect()
-                .await
-                .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?,
+            None => {
+                // It opens what is there now.
+                self.check_files().map_err(|why| Attempt::Final(StorageError::Broken(why)))?;
+                let conn = self.0.options.connect().await;
+                conn.map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?
+            }
         };
         // From here on the connection goes back only in a known state. A body that panics drops
         // it, which closes it and rolls back.
@@ -217,7 +249,12 @@ impl SqliteDb {
         let roll_back = result.is_err() || tx.is_doomed();
         let ending = tx.control(if roll_back { "rollback" } else { "commit" }).await;
         match ending {
-            Ok(()) => *cold = tx.into_sqlite(),
+            Ok(()) => {
+                *cold = tx.into_sqlite();
+                if !roll_back {
+                    self.check_files().map_err(|why| Attempt::Final(StorageError::Broken(why)))?;
+                }
+            }
             Err(error) => {
                 close(tx).await;
                 if !roll_back {
@@ -332,21 +369,30 @@ fn sync_folder(folder: &Path) -> Result<()> {
     })
 }
 
-/// Makes the file with the mode that its WAL will inherit.
-fn create_file(path: &Path) -> Result<()> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map(drop)
+/// Makes the file with the mode that its WAL will inherit, where there is none.
+fn create_file(path: &Path) -> Result<Watched> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(path);
+    file.and_then(|file| Watched::opened(path.to_owned(), &file))
         .map_err(|error| StorageError::Open(format!("{}: {error}", path.display())))
+}
+
+/// A connection that has the log open.
+fn open_log(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = rusqlite::Connection::open_with_flags(path, flags)?;
+    connection.execute_batch("pragma query_only = on")?;
+    // The log is opened by the first read.
+    connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
 }
 
 /// The lock that means "a process has this folder"; free when dropped, also by a crash.
 #[derive(Debug)]
-pub(crate) struct LockFile(#[expect(dead_code, reason = "open for its lock")] File);
+pub(crate) struct LockFile {
+    path: PathBuf,
+    file: File,
+}
 
 impl LockFile {
     pub(crate) fn take(folder: &Path) -> Result<Self> {
@@ -373,6 +419,12 @@ impl LockFile {
         }
         // For the operator who looks for the holder; the lock alone decides.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Self(file))
+        Ok(Self { path, file })
+    }
+
+    /// The file, to be looked at.
+    fn watched(&self) -> Result<Watched> {
+        Watched::opened(self.path.clone(), &self.file)
+            .map_err(|error| StorageError::Open(format!("{}: {error}", self.path.display())))
     }
 }

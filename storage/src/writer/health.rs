@@ -9,7 +9,10 @@ use std::{
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::queue::{LaneStatus, Load};
+use super::{
+    lines::Lines,
+    queue::{LaneStatus, Load},
+};
 use crate::commit::{Abort, Group, Outcome};
 
 /// Upper bounds of the commit-time buckets, in microseconds; a last bucket takes the rest.
@@ -104,6 +107,10 @@ pub(super) struct Counters {
     out_of_space: AtomicBool,
     /// When a commit last found no room (PostgreSQL).
     full_at: Mutex<Option<Instant>>,
+    /// Lines of batches that were not committed.
+    pub(super) batch_lines: Lines,
+    /// Lines of checkpoints that failed.
+    pub(super) checkpoint_lines: Lines,
 }
 
 impl Counters {

@@ -12,6 +12,7 @@ mod batch;
 mod bound;
 mod failure;
 mod health;
+mod lines;
 mod postgres;
 mod queue;
 mod sqlite;

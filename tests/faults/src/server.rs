@@ -144,6 +144,13 @@ impl Launch {
         self.data.with_extension("log")
     }
 
+    /// Lines of its log so far with this in them.
+    #[must_use]
+    pub fn lines_with(&self, what: &str) -> usize {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        log.lines().filter(|line| line.contains(what)).count()
+    }
+
     /// Lines of its log so far.
     #[must_use]
     pub fn log_lines(&self) -> usize {

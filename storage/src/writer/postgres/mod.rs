@@ -55,7 +55,6 @@ pub(super) fn start(db: PostgresDb, shared: Arc<Shared>, lane: usize) {
         let status = match work.await {
             Ok(Ok(())) => LaneStatus::Stopped,
             Ok(Err(why)) => {
-                tracing::error!(why, "the store is broken: nothing is written any more");
                 db.soundness().break_for(&why);
                 for queue in &shared.queues {
                     queue.break_store(&why);

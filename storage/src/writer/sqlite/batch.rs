@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::statements::Statements;
 use crate::{
     commit::{Abort, Epoch, Group, Outcome},
-    db::for_rusqlite,
+    db::{SqliteDb, for_rusqlite},
     error::StorageError,
     faults::{Faults, Point},
     writer::{
@@ -22,6 +22,7 @@ use crate::{
 /// The lane's connection with everything a transaction needs.
 pub(super) struct Session<'c> {
     pub(super) connection: &'c Connection,
+    pub(super) db: &'c SqliteDb,
     pub(super) statements: Statements<'c>,
     pub(super) epoch: Epoch,
     pub(super) faults: &'c Faults,
@@ -56,7 +57,10 @@ impl Session<'_> {
             return Err(why);
         }
         self.roll_back()?;
-        tracing::warn!(?failure, groups = batch.entries.len(), "a batch was not committed");
+        if let Some(skipped) = self.counters.batch_lines.take() {
+            let groups = batch.entries.len();
+            tracing::warn!(?failure, groups, skipped, "a batch was not committed");
+        }
         batch.stage = Stage::Aborted(failure.into_abort());
         Ok(())
     }
@@ -88,6 +92,7 @@ impl Session<'_> {
                     other => other,
                 },
             )?;
+        self.db.check_files().map_err(Failure::Broken)?;
         batch.stage = Stage::Committed;
         self.counters.committed(began.elapsed(), batch.rows());
         // Durable: what goes wrong from here on, short of a panic, changes nothing.

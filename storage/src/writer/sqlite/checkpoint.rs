@@ -259,7 +259,9 @@ fn checkpoint(
         Err(error) => match StorageError::of_rusqlite(&error) {
             StorageError::Broken(why) => return Err(why),
             other => {
-                tracing::warn!(error = %other, "a checkpoint failed");
+                if let Some(skipped) = shared.counters.checkpoint_lines.take() {
+                    tracing::warn!(error = %other, skipped, "a checkpoint failed");
+                }
                 return Ok(match other {
                     StorageError::Full => Moved::NoSpace,
                     _ => Moved::Nothing,

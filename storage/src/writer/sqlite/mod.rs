@@ -33,6 +33,11 @@ use crate::{
 
 /// Starts the lane's thread.
 pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<(), StorageError> {
+    // One that is started again would open what is there now.
+    if let Err(why) = db.check_files() {
+        db.soundness().break_for(&why);
+        return Err(StorageError::Broken(why));
+    }
     let connection = open(&db, &shared)?;
     let beside = open(&db, &shared)?;
     let started = thread::Builder::new().name("rookery-writer".into()).spawn({
@@ -43,7 +48,6 @@ pub(super) fn start(db: SqliteDb, shared: Arc<Shared>, lane: usize) -> Result<()
             let status = match catch_unwind(run) {
                 Ok(Ok(())) => LaneStatus::Stopped,
                 Ok(Err(Ended::Broken(why))) => {
-                    tracing::error!(why, "the store is broken: nothing is written any more");
                     db.soundness().break_for(&why);
                     queue.break_store(&why);
                     return;
@@ -109,6 +113,7 @@ fn run(
     let failed = |error: rusqlite::Error| Ended::Failed(error.to_string());
     let mut session = Session {
         connection: &connection,
+        db,
         statements: Statements::prepare(&connection).map_err(failed)?,
         epoch: shared.epoch,
         faults: &shared.options.faults,
@@ -121,6 +126,10 @@ fn run(
     let baton = db.baton();
     loop {
         let waited = queue.wait_on_thread(log.looks_again_after());
+        if waited != Waited::Work {
+            // Nobody writes, and whoever looks after the server should know all the same.
+            db.check_files().map_err(Ended::Broken)?;
+        }
         if waited == Waited::End {
             return log.end(db).map_err(Ended::Broken);
         }

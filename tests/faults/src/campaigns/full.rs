@@ -49,7 +49,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         Disk::Small(_) => "a tmpfs of 32 MiB",
         Disk::Bounded(_) => "mounting is not permitted here: the shim lets no file grow",
     });
-    let launch = world.launch_sqlite(disk.folder());
+    let launch = world.launch_sqlite(disk.folder()).set("ROOKERY__LOG__LEVEL", "warn");
     let server = match &disk {
         Disk::Small(_) => launch.start().await?,
         Disk::Bounded(folder) => {
@@ -61,7 +61,7 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
     let app = App::deploy(&api).await?;
     let mut book = Book::default();
     let (mut acknowledged, mut unavailable, mut read) = (0, 0, 0);
-    let mut slowest = Duration::ZERO;
+    let (mut slowest, mut full_for) = (Duration::ZERO, Duration::ZERO);
     for time in 0..times {
         let crew = Crew::start(&api, &app, &format!("d{time}"), WRITERS, OnSilence::GoOn);
         let follower = Follower::start(&api, &app);
@@ -76,15 +76,23 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
             }
         }
         disk.free()?;
+        full_for += begin.elapsed();
         let (begin, reached) = (Instant::now(), crew.acknowledged());
         if let Err(Failure(words)) = crew.reach(reached + ACKNOWLEDGED, PATIENCE).await {
             verdict.violations.add(format!("time {time}: no recovery: {words}"));
         }
         slowest = slowest.max(begin.elapsed());
+        full_for += begin.elapsed();
         let (journal, seen) = (crew.finish().await?, follower.finish().await?);
         acknowledged += journal.acknowledged;
         unavailable += journal.unavailable;
         book.check(&api, &app, journal, &seen, &mut verdict.violations).await?;
+    }
+    // One a second, and the first of each time.
+    let (lines, most) =
+        (launch.lines_with("a checkpoint failed"), full_for.as_secs() + times as u64);
+    if lines as u64 > most {
+        verdict.violations.add(format!("{lines} lines of failed checkpoints, {most} at most"));
     }
     super::kill::stop(server).await?;
     verdict.saw(format!(
