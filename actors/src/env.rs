@@ -6,7 +6,10 @@ use rookery_domain::{
     Error, Result, limits::Limits, manifest::SchemaSource, schema::CompiledSchema,
     sealed::ServerKey, time::Clock,
 };
-use rookery_storage::offload::{Offload, run_in};
+use rookery_storage::{
+    lines::Lines,
+    offload::{Offload, run_in},
+};
 use tokio::{
     runtime::Handle,
     sync::Semaphore,
@@ -14,8 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    accounts::Accounts, app::warnings::Warnings, meters::Collector, observe::Observer,
-    orgs::OrgAdmins, store::AppStore,
+    accounts::Accounts, meters::Collector, observe::Observer, orgs::OrgAdmins, store::AppStore,
 };
 
 /// Settings of the runtime. Units are in the names.
@@ -118,7 +120,7 @@ pub(crate) struct Env {
     /// Places for deploys that hold detached rows.
     pub(crate) detached_places: Arc<Semaphore>,
     /// Lines of commits that come to nothing.
-    pub(crate) warnings: Warnings,
+    pub(crate) warnings: Lines,
     /// What operators see.
     pub(crate) observer: Arc<Observer>,
     /// What apps were used for and is not rolled up yet.

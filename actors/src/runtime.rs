@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use rookery_domain::{limits::Limits, sealed::ServerKey, time::Clock};
-use rookery_storage::{Db, StorageError, offload::Offload};
+use rookery_storage::{Db, StorageError, lines::Lines, offload::Offload};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::{
     accounts::Accounts,
-    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES, warnings::Warnings},
+    app::{deploy::DETACHED_PLACES, trash::TRASH_PLACES},
     control::Control,
     domains::Domains,
     env::{Env, RuntimeOptions, Schemas},
@@ -25,6 +25,8 @@ use crate::{
 
 /// How long admitted requests may take to be answered at shutdown.
 const DRAIN_MAX: Duration = Duration::from_secs(8);
+/// Lines a second about commits that come to nothing, of all apps together.
+const WARNINGS_PER_SECOND_MAX: u32 = 10;
 /// Pause between two looks at a writer that keeps dying.
 const MEND_PAUSE: Duration = Duration::from_millis(100);
 
@@ -155,7 +157,7 @@ pub(crate) async fn start_apps(
     let tree = Tree::start(observer.clone(), clock.clone(), options.threads.clone()).await?;
     let schemas = Schemas::new(options.schema_cache_bytes);
     let env = Arc::new(Env {
-        warnings: Warnings::default(),
+        warnings: Lines::new(WARNINGS_PER_SECOND_MAX),
         options,
         limits,
         clock,

@@ -11,14 +11,12 @@ use std::{
 };
 
 use http::{HeaderValue, Method, StatusCode};
-use rookery_actors::observe::lines::Lines;
 use rookery_domain::{ErrorCode, trace::TraceId};
+use rookery_storage::lines::Lines;
 
 /// Decides which requests get a line.
 #[derive(Debug)]
 pub struct RequestLog {
-    start: Instant,
-    lines_per_second_max: u32,
     successes: Lines,
     refusals: Lines,
     /// Of what was too much to take: whoever sends it can send more of it.
@@ -55,11 +53,9 @@ impl RequestLog {
     #[must_use]
     pub fn new(lines_per_second_max: u32) -> Self {
         Self {
-            start: Instant::now(),
-            lines_per_second_max,
-            successes: Lines::default(),
-            refusals: Lines::default(),
-            untaken: Lines::default(),
+            successes: Lines::new(lines_per_second_max),
+            refusals: Lines::new(lines_per_second_max),
+            untaken: Lines::new(lines_per_second_max),
             skipped: AtomicU32::new(0),
         }
     }
@@ -79,8 +75,7 @@ impl RequestLog {
         if !is_warning && !tracing::enabled!(target: "rookery::request", tracing::Level::INFO) {
             return false;
         }
-        let uptime = now.saturating_duration_since(self.start);
-        let wanted = lines.take(uptime, self.lines_per_second_max);
+        let wanted = lines.has_room(now);
         if !wanted {
             self.skipped.fetch_add(1, Ordering::Relaxed);
         }

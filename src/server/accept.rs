@@ -8,11 +8,12 @@ use std::{
     pin::pin,
     sync::Arc,
     task::Poll,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rookery_storage::lines::Lines;
 #[cfg(target_os = "linux")]
 use socket2::SockRef;
 use tokio::{
@@ -38,8 +39,6 @@ const UNSENT_BYTES_MAX: u32 = 128 << 10;
 const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Between two lines in the log about failed accepts, and about places that are all taken.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
 /// The share of places that are kept for whoever speaks: with fewer of them free, a connection that
 /// says nothing is not waited for.
 const HURRIED_SHARE: usize = 4;
@@ -107,13 +106,14 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
-    let (mut refusals, mut waits) = (Lines::default(), Lines::default());
+    // Whoever comes while no place is free, or no file, writes one line a second.
+    let (refusals, waits) = (Lines::default(), Lines::default());
     loop {
         if slots.available_permits() == 0
-            && let Some(times) = waits.due()
+            && let Some(skipped) = waits.take()
         {
             let connections = limits.connections_max;
-            tracing::warn!(connections, times, "all connections are taken: further ones wait");
+            tracing::warn!(connections, skipped, "all connections are taken: further ones wait");
         }
         let accepted = tokio::select! {
             () = drain.cancelled() => break,
@@ -126,8 +126,8 @@ pub(super) async fn serve(
                 connections.spawn(connection(stream, peer, slot, edge, limits, drain));
             }
             Err(error) => {
-                if let Some(times) = refusals.due() {
-                    tracing::warn!(%error, times, "no connection was accepted");
+                if let Some(skipped) = refusals.take() {
+                    tracing::warn!(%error, skipped, "no connection was accepted");
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
@@ -138,25 +138,6 @@ pub(super) async fn serve(
     if timeout(limits.drain_timeout, connections.wait()).await.is_err() {
         let waited_s = limits.drain_timeout.as_secs_f64();
         tracing::warn!(waited_s, "requests were still running when a listener had to close");
-    }
-}
-
-/// What the log is told of now and then.
-#[derive(Default)]
-struct Lines {
-    untold: u64,
-    told: Option<Instant>,
-}
-
-impl Lines {
-    /// Counts one more time. How many there were since the last line, if one is due.
-    fn due(&mut self) -> Option<u64> {
-        self.untold += 1;
-        if self.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
-            return None;
-        }
-        self.told = Some(Instant::now());
-        Some(std::mem::take(&mut self.untold))
     }
 }
 

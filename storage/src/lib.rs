@@ -27,6 +27,7 @@ pub mod humans;
 pub mod idempotency;
 pub mod identities;
 pub mod integrity;
+pub mod lines;
 pub mod links;
 pub mod load;
 pub mod members;

@@ -27,6 +27,7 @@ struct Post {
 impl Post {
     /// Starts them; `None`, when there is no node.
     async fn start() -> Option<Self> {
+        rookery::outbound::install_tls();
         let service = Service::start("tests/mail/mod.rs", "smtp.mjs", &[]).await?;
         let servers = ask(&service, "/servers").await;
         let folder = tempfile::tempdir().expect("a temporary folder");

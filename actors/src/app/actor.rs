@@ -254,7 +254,7 @@ impl App {
             Outcome::Committed => self.committed(myself, in_flight),
             Outcome::Aborted(Abort::Fenced) => {
                 // Another incarnation wrote: this one is not the app's actor any more.
-                if let Some(skipped) = self.env.warnings.take(self.env.uptime()) {
+                if let Some(skipped) = self.env.warnings.take() {
                     warn!(app.id = %self.slot.id, skipped, "fenced: the app's head moved");
                 }
                 // It leaves before anybody is told: whoever asks again must not find it, nor what
@@ -263,7 +263,7 @@ impl App {
                 refuse(in_flight.replies, || Error::unavailable("the app moved; try again"));
             }
             Outcome::Aborted(abort) => {
-                if let Some(skipped) = self.env.warnings.take(self.env.uptime()) {
+                if let Some(skipped) = self.env.warnings.take() {
                     warn!(app.id = %self.slot.id, ?abort, skipped, "a commit was not applied");
                 }
                 let (apps_max, alone) = (self.env.limits.max_apps_per_account, in_flight.alone);

@@ -27,5 +27,4 @@ pub(crate) mod standing;
 pub(crate) mod tail;
 pub(crate) mod trash;
 mod unique;
-pub(crate) mod warnings;
 mod working;

@@ -10,7 +10,6 @@ pub mod histogram;
 pub mod hot;
 mod intervention;
 pub mod lifecycle;
-pub mod lines;
 pub mod view;
 
 use std::{

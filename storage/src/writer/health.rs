@@ -9,11 +9,11 @@ use std::{
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::{
+use super::queue::{LaneStatus, Load};
+use crate::{
+    commit::{Abort, Group, Outcome},
     lines::Lines,
-    queue::{LaneStatus, Load},
 };
-use crate::commit::{Abort, Group, Outcome};
 
 /// Upper bounds of the commit-time buckets, in microseconds; a last bucket takes the rest.
 pub const COMMIT_BUCKETS_US: [u64; 11] =

@@ -12,7 +12,6 @@ mod batch;
 mod bound;
 mod failure;
 mod health;
-mod lines;
 mod postgres;
 mod queue;
 mod sqlite;
