@@ -96,9 +96,44 @@ pub fn organization(name: &str) -> String {
     }
 }
 
+/// What a letter about the doings of others is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// An app that its reader owns or offered.
+    App,
+    /// An organization that its reader is in.
+    Organization,
+}
+
+impl About {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::App => "About one of your apps",
+            Self::Organization => "About one of your organizations",
+        }
+    }
+
+    const fn place(self) -> &'static str {
+        match self {
+            Self::App => "Your apps",
+            Self::Organization => "The organization",
+        }
+    }
+
+    const fn reader(self) -> &'static str {
+        match self {
+            Self::App => {
+                "the address of the account that the app concerns. There is nothing that you have to do"
+            }
+            Self::Organization => "the address of an account that is in the organization",
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "mail/told.txt")]
 struct ToldText<'a> {
+    about: About,
     site: &'a str,
     link: &'a str,
     what: &'a str,
@@ -108,24 +143,7 @@ struct ToldText<'a> {
 #[derive(Template)]
 #[template(path = "mail/told.html")]
 struct ToldHtml<'a> {
-    site: &'a str,
-    link: &'a str,
-    what: &'a str,
-    email: &'a str,
-}
-
-#[derive(Template)]
-#[template(path = "mail/org.txt")]
-struct OrgText<'a> {
-    site: &'a str,
-    link: &'a str,
-    what: &'a str,
-    email: &'a str,
-}
-
-#[derive(Template)]
-#[template(path = "mail/org.html")]
-struct OrgHtml<'a> {
+    about: About,
     site: &'a str,
     link: &'a str,
     what: &'a str,
@@ -133,33 +151,13 @@ struct OrgHtml<'a> {
 }
 
 impl Letter {
-    /// Tells the holder of `email` what happened in an organization, whose page is at `link`: `what`, a
-    /// sentence or two.
-    ///
-    /// # Errors
-    /// `internal` if a template fails, which no value can make it do.
-    pub fn of_org(
-        site: &str,
-        link: &str,
-        subject: String,
-        what: &str,
-        email: &str,
-    ) -> rookery_domain::Result<Self> {
-        let failed = |_| rookery_domain::Error::internal();
-        Ok(Self {
-            subject,
-            text: OrgText { site, link, what, email }.render().map_err(failed)?,
-            html: OrgHtml { site, link, what, email }.render().map_err(failed)?,
-        })
-    }
-
-    /// Tells the holder of `email` what somebody else did with an app: `what`, a sentence or two.
+    /// Tells the holder of `email` what somebody else did: `what`, a sentence or two; more is at `link`.
     ///
     /// # Errors
     /// `internal` if a template fails, which no value can make it do.
     pub fn told(
-        site: &str,
-        link: &str,
+        about: About,
+        (site, link): (&str, &str),
         subject: String,
         what: &str,
         email: &str,
@@ -167,8 +165,8 @@ impl Letter {
         let failed = |_| rookery_domain::Error::internal();
         Ok(Self {
             subject,
-            text: ToldText { site, link, what, email }.render().map_err(failed)?,
-            html: ToldHtml { site, link, what, email }.render().map_err(failed)?,
+            text: ToldText { about, site, link, what, email }.render().map_err(failed)?,
+            html: ToldHtml { about, site, link, what, email }.render().map_err(failed)?,
         })
     }
 

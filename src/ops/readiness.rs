@@ -78,9 +78,9 @@ impl Readiness {
             return Err(Error::unavailable("the service is draining"));
         }
         let rooms = &state.rooms;
-        if !rooms.db.has_its_files() {
-            return Err(Error::unavailable("a file of the database is gone or was replaced"));
-        }
+        rooms.db.check_files().map_err(|why| {
+            Error::unavailable("a file of the database is gone or was replaced").caused_by(why)
+        })?;
         let writer = rooms.writer.health();
         if rooms.runtime.is_broken() || writer.broken {
             return Err(Error::unavailable("the store is broken"));

@@ -15,12 +15,14 @@ use rookery_domain::{
 
 use super::site::words::At;
 use crate::{
-    mail::{Letter, organization, sender},
+    mail::{About, Letter, organization, sender},
     state::State,
 };
 
 /// Apps that one mail names.
 const APPS_NAMED_MAX: usize = 20;
+/// Admins of one organization that are mailed about the same.
+const ADMINS_TOLD_MAX: usize = 100;
 
 /// What somebody did with an app.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +92,8 @@ fn mail(state: &State, human: HumanId, by: HumanId, slug: &str, deed: Deed<'_>) 
     }
     let site = &state.public_url;
     let subject = format!("The app {slug} {happened}");
-    state.mailer.send(&email, Letter::told(site, site, subject, &what, email.as_str())?)
+    let letter = Letter::told(About::App, (site, site), subject, &what, email.as_str())?;
+    state.mailer.send(&email, letter)
 }
 
 /// Where a human is mailed; `None` for an address that nobody has proven.
@@ -145,9 +148,8 @@ pub(crate) async fn tell_of_closing(state: &State, closed: &[AppId]) {
     let directory = &state.rooms.directory;
     for (org, apps) in &by_org {
         let Ok(Some(name)) = directory.org_name(*org) else { continue };
-        let members = directory.org_members(*org, None, usize::MAX).unwrap_or_default();
-        for admin in members.iter().filter(|one| one.member.role == OrgRole::Admin) {
-            tell_of_org(state, admin.member.human, *org, &name, OrgNews::Closed(apps));
+        for admin in directory.org_admins(*org, ADMINS_TOLD_MAX).unwrap_or_default() {
+            tell_of_org(state, admin, *org, &name, OrgNews::Closed(apps));
         }
     }
 }
@@ -185,7 +187,8 @@ fn mail_of_org(
     }
     let site = &state.public_url;
     let link = format!("{site}/orgs/{org}");
-    state.mailer.send(&email, Letter::of_org(site, &link, subject, &what, email.as_str())?)
+    let letter = Letter::told(About::Organization, (site, &link), subject, &what, email.as_str())?;
+    state.mailer.send(&email, letter)
 }
 
 /// That these apps of the organization called `org` are closed, and until when they can be read.

@@ -212,8 +212,8 @@ async fn http(
     .await;
 }
 
-/// Waits for the first byte, as long as for a head, or not for long where places are few. Until then a connection has no buffers: one
-/// that is opened and never used costs a tenth of one that speaks.
+/// Waits for the first byte, as long as for a head, or not for long where places are few. Until then
+/// a connection has no buffers: one that is opened and never used costs a tenth of one that speaks.
 async fn speaks(stream: &TcpStream, limits: Limits, drain: &CancellationToken) -> bool {
     // Readiness alone may be told of a socket that has nothing.
     let mut byte = [0; 1];

@@ -155,6 +155,18 @@ impl Directory {
         })
     }
 
+    /// The admins of an organization in the order in which they came into it, at most `limit`.
+    ///
+    /// # Errors
+    /// `unavailable`, while accounts are being loaded.
+    pub fn org_admins(&self, org: OrgId, limit: usize) -> Result<Vec<HumanId>> {
+        self.core.read(|memory| {
+            let members = memory.orgs.members(org, None);
+            let admins = members.filter(|member| member.role == OrgRole::Admin).take(limit);
+            admins.map(|member| member.human).collect()
+        })
+    }
+
     /// Renames an organization, as its admin `by`.
     ///
     /// # Errors

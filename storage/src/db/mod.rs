@@ -174,16 +174,17 @@ impl Db {
         Some(file + log.map_or(0, |log| log.len()))
     }
 
-    /// Whether SQLite's files are still the ones at their paths. Where they are not, what is written
-    /// would be lost, and all writing has ended when this returns.
-    #[must_use]
-    pub fn has_its_files(&self) -> bool {
-        let Self::Sqlite(db) = self else { return true };
-        let checked = db.check_files();
-        if let Err(why) = &checked {
-            db.soundness().break_for(why);
-        }
-        checked.is_ok()
+    /// Ends all writing where SQLite's files are not the ones at their paths any more: what is written
+    /// would be lost.
+    ///
+    /// # Errors
+    /// [`StorageError::Broken`], which names the file.
+    pub fn check_files(&self) -> Result<()> {
+        let Self::Sqlite(db) = self else { return Ok(()) };
+        db.check_files().map_err(|why| {
+            db.soundness().break_for(&why);
+            StorageError::Broken(why)
+        })
     }
 
     /// Draws the epoch of this process start: higher than any before it, also where the tables were
