@@ -92,11 +92,14 @@ test('a row that came without its data is asked for, and left out where it is no
     // In sight of the feed, and not of the list: an outline.
     const at = new Date(1_800_000_100_000).toISOString();
     const by = { kind: 'anonymous', id: 'prt_1' };
+    const asked = page.waitForResponse(/notes\/far$/, { timeout: 60_000 });
     service.emit({ type: 'row.created', at, by, collection: 'notes', key: 'far', version: 1 });
     // Created, and changed since: the feed has its newest data only once.
     service.write('notes', 'c', { t: 1 });
     await showing(page, 'a=1@1', 'b=1@1', 'c=1@1');
-    assert.deepEqual(service.seen('GET', 'collections/notes/far').length, 1);
+    // What came along is shown before it is asked for.
+    await asked;
+    assert.equal(service.seen('GET', 'collections/notes/far').length, 1);
     const seen = await page.evaluate(() => window.seen);
     assert.deepEqual([seen.changes, seen.errors], [['sync', 'row.created c'], []]);
   }));
