@@ -12,9 +12,11 @@ let reopen = () => {};
 let heard = 0;
 
 // Over HTTP/1.1 a browser has six connections for all tabs of an app. Of those that nobody looks at
-// none is held open: they ask every now and then.
-const isShared = performance.getEntriesByType('navigation')[0]?.nextHopProtocol === 'http/1.1';
-const isIdle = () => isShared && document.hidden;
+// none is held open: they ask every now and then. What came from the browser's cache, such as the
+// document, names no protocol; the calls before the feed do.
+const timing = performance;
+const isIdle = () => document.hidden && timing.getEntries().some((entry) =>
+  /^http.1/.test(entry.nextHopProtocol) && entry.name.startsWith(location.origin));
 
 // A page that was put away, frozen, asleep or offline is told of no connection that died meanwhile. What
 // is evidently alive stays as it is, so of several such events at once one counts. Caught on their way
@@ -96,10 +98,10 @@ const follow = async (signal) => {
 
 // Until somebody looks at the page, or it is time to ask again.
 const nap = () => {
-  const ending = new AbortController();
-  reopen = () => ending.abort();
+  const abort = new AbortController();
+  reopen = () => abort.abort();
   heard = 0;
-  return sleep(STREAM_ALIVE_MS, ending.signal);
+  return sleep(STREAM_ALIVE_MS, abort.signal);
 };
 
 const readStream = async (signal, alive) => {

@@ -6,17 +6,21 @@ use crate::{Error, Result, agent_name::AgentName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanName(AgentName);
 
+/// What joins the parts of a host's or a mailbox's address: `.` and `@`, and the characters that
+/// browsers read as those (UTS #46).
+const JOINTS: [char; 6] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}', '@', '\u{ff20}'];
+
 /// Whether a mail program, or a reader, could take a part of `name` for an address: of a page or of a
 /// mailbox.
 #[must_use]
 pub fn may_become_link(name: &str) -> bool {
     let lower = name.to_lowercase();
     let is_of_host = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let joins = |(at, dot): (usize, &str)| {
-        let (before, after) = (&lower[..at], &lower[at + dot.len()..]);
+    let joins = |(at, joint): (usize, &str)| {
+        let (before, after) = (&lower[..at], &lower[at + joint.len()..]);
         is_of_host(before.chars().next_back()) && is_of_host(after.chars().next())
     };
-    lower.contains("://") || lower.contains("www.") || lower.match_indices(['.', '@']).any(joins)
+    lower.contains("://") || lower.contains("www.") || lower.match_indices(JOINTS).any(joins)
 }
 
 impl HumanName {

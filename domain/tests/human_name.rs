@@ -21,6 +21,11 @@ fn a_name_that_holds_an_address_may_become_a_link() {
     {
         assert!(may_become_link(name), "{name}");
     }
+    for name in
+        ["evil\u{3002}example", "evil\u{ff0e}example", "evil\u{ff61}example", "ann\u{ff20}home"]
+    {
+        assert!(may_become_link(name), "browsers lead there: {name}");
+    }
     for name in ["Ada Lovelace", "A. Lovelace", "Dr. Ada L.", "Ada ... Lovelace", "http:/", ""] {
         assert!(!may_become_link(name), "{name}");
     }

@@ -29,6 +29,8 @@ const ESCAPE_FACTOR: usize = 6;
 const SMALL_BYTES_MAX: usize = 32 << 10;
 /// Bytes of a whole batch, however large its rows may be alone.
 const BATCH_BYTES_MAX: usize = 8 << 20;
+/// What clients call the encoding of JSON: its name, and the label that many use for it.
+const UTF_8: [&str; 2] = ["utf-8", "utf8"];
 
 /// How large a request's body may be: each request type names its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,8 +248,9 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
     }
     let is_foreign = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let value = value.trim_matches('"');
         name.eq_ignore_ascii_case("charset")
-            && !value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            && !UTF_8.iter().any(|label| value.eq_ignore_ascii_case(label))
     };
     if parts.any(is_foreign) {
         let sent = sent_type(headers);

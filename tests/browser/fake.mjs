@@ -34,6 +34,7 @@ export class FakeService {
     this.role = 'anyone';        // of whoever has a session
     this.floor = 0;              // cursors below it are forgotten
     this.html = '<!doctype html><title>t</title><script src="/s/sdk.js"></script>';
+    this.documentSeconds = 0;    // the browser may keep the document for so long
     this.prefix = '';
     this.sandbox = false;
   }
@@ -123,6 +124,7 @@ export class FakeService {
     }
     if (!path.startsWith('/s/')) {
       res.writeHead(200, { 'content-type': 'text/html; charset=utf-8',
+        'cache-control': `max-age=${this.documentSeconds}`,
         'content-security-policy': CSP.replaceAll("'self'", this.sandbox ? this.url : "'self'") +
           (this.sandbox ? SANDBOX : '') });
       return res.end(this.html);

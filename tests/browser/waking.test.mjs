@@ -90,13 +90,15 @@ const turn = (page, away) => page.evaluate((hidden) => {
   document.dispatchEvent(new Event('visibilitychange'));
 }, away);
 
+const isLeft = async (page, service) => {
+  while (service.streams.size) await page.evaluate(() => {});
+};
+
 test('a page that nobody looks at holds no connection, asks every 20 s, and is live when it is looked at',
   () => withPage(browser, withNotes, async ({ page, service }) => {
     await follow(page);
     await turn(page, true);
-    const left = async () => {
-      while (service.streams.size) await page.evaluate(() => {});
-    };
+    const left = () => isLeft(page, service);
     await left();
     service.write('notes', 'a', { t: 2 });
     await page.clock.runFor(21_000);
@@ -110,4 +112,19 @@ test('a page that nobody looks at holds no connection, asks every 20 s, and is l
     assert.equal(opened(service), asked + 1);
     assert.equal(service.streams.size, 1);
     assert.equal(service.seen('GET', 'collections/notes').length, 1, 'no second list');
+  }));
+
+test('nor does one whose document came from the cache of the browser', () => withPage(browser,
+  (service) => {
+    withNotes(service);
+    service.documentSeconds = 60;
+  },
+  async ({ page: first, service }) => {
+    const page = await first.context().newPage();
+    await page.goto(service.url);
+    const [document] = await page.evaluate(() => performance.getEntriesByType('navigation'));
+    assert.equal(document.nextHopProtocol, '', 'it was not asked for again');
+    await follow(page);
+    await turn(page, true);
+    await isLeft(page, service);
   }));

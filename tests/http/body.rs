@@ -62,8 +62,12 @@ async fn a_body_that_is_not_called_json_is_refused() {
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("Content-Type: ") && message.ends_with(sent), "{message}");
     }
-    for kind in [json, "APPLICATION/JSON;charset=\"UTF-8\"", "application/json; charset=utf-8; v=1"]
-    {
+    for kind in [
+        json,
+        "APPLICATION/JSON;charset=\"UTF-8\"",
+        "application/json; charset=utf-8; v=1",
+        "application/json; charset=utf8",
+    ] {
         assert_eq!(post(&[kind]).await.status, 201);
     }
 }

@@ -170,10 +170,15 @@ async fn a_file_of_no_known_type_is_sent_by_its_path() {
 async fn a_deploy_as_json_is_in_utf_8() {
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
-    let deploy = server.call(Method::POST, "/v1/apps?dry_run=true", &owner);
-    let deploy = deploy.header("content-type", "application/json; charset=iso-8859-1");
-    let refused =
-        Answer::of(deploy.body(r#"{"html": "x"}"#)).await.error(ErrorCode::InvalidRequest);
+    let deploy = async |charset: &str| {
+        let request = server.call(Method::POST, "/v1/apps?dry_run=true", &owner);
+        let kind = format!("application/json; charset={charset}");
+        Answer::of(request.header("content-type", kind).body(r#"{"html": "x"}"#)).await
+    };
+    for charset in ["utf-8", "UTF-8", "\"utf-8\"", "utf8"] {
+        deploy(charset).await.expect(200);
+    }
+    let refused = deploy("iso-8859-1").await.error(ErrorCode::InvalidRequest);
     assert!(
         refused["message"].as_str().unwrap().starts_with("Content-Type: charset must be utf-8")
     );

@@ -45,13 +45,14 @@ async fn whoever_is_put_into_an_organization_is_mailed_who_did_it() {
     server.set_role(&org, &ada, &bob, "member").await.expect(200);
     assert_eq!(told(&server, &bob).await.len(), 1);
     // A name that a mail program would make a link of is a stranger's link.
-    let name = json!({"name": "Paid: https://evil.example/now"});
-    server.ask(&ada, Method::PATCH, &org, name).await.expect(200);
-    let dan = server.person("dan").await;
-    server.join(&org, &ada, &dan, "member").await;
-    let (subject, text) = told(&server, &dan).await.swap_remove(0);
-    assert_eq!(subject, "You were added to an organization");
-    assert!(!text.contains("evil.example"), "{text}");
+    for (who, name) in [("dan", "Paid: https://evil.example/now"), ("eve", "evil\u{3002}example")] {
+        server.ask(&ada, Method::PATCH, &org, json!({"name": name})).await.expect(200);
+        let who = server.person(who).await;
+        server.join(&org, &ada, &who, "member").await;
+        let (subject, text) = told(&server, &who).await.swap_remove(0);
+        assert_eq!(subject, "You were added to an organization");
+        assert!(!text.contains("evil"), "{text}");
+    }
 }
 
 #[tokio::test]
