@@ -14,8 +14,7 @@ let heard = 0;
 // Over HTTP/1.1 a browser has six connections for all tabs of an app. Of those that nobody looks at
 // none is held open: they ask every now and then. What came from the browser's cache, such as the
 // document, names no protocol; the calls before the feed do.
-const timing = performance;
-const isIdle = () => document.hidden && timing.getEntries().some((entry) =>
+const isIdle = () => document.hidden && performance.getEntries().some((entry) =>
   /^http.1/.test(entry.nextHopProtocol) && entry.name.startsWith(location.origin));
 
 // A page that was put away, frozen, asleep or offline is told of no connection that died meanwhile. What
