@@ -171,7 +171,7 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
 }
 
 /// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
-async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+pub(crate) async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
     refuse_commits_saying(postgres, count, sqlstate, "refused").await;
 }
 
@@ -286,12 +286,13 @@ fn a_full_disk_is_told_apart() {
 #[test]
 fn what_an_operator_can_put_right_is_no_bug_of_ours() {
     // Only reads; an I/O error; a password that was changed; a database that is being replaced; a
-    // standby, whose code is also that of what no server can.
+    // process that was stopped in the middle; a standby, whose code is also that of what no server can.
     for (sqlstate, why, is_known) in [
         ("25006", "refused", true),
         ("58030", "refused", true),
         ("28P01", "refused", true),
         ("3D000", "refused", true),
+        ("25P03", "refused", true),
         ("0A000", "cannot set transaction read-write mode during recovery", true),
         ("55000", "cannot acquire lock mode while recovery is in progress", true),
         ("0A000", "refused", false),
