@@ -215,6 +215,25 @@ fn a_commit_that_goes_on_failing_is_given_up_and_leaves_nothing() {
 }
 
 #[test]
+fn a_lock_that_was_waited_for_in_vain_is_not_waited_for_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let sql = "create sequence attempts;
+                   create function locked() returns trigger language plpgsql as $$
+                   begin
+                       perform nextval('attempts');
+                       raise exception 'refused' using errcode = '55P03';
+                   end $$;
+                   create trigger locked before insert on meta
+                       for each row execute function locked()";
+        postgres.pool().execute(sql).await.unwrap();
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 1);
+    });
+}
+
+#[test]
 fn a_commit_of_unknown_outcome_is_never_tried_again() {
     on_postgres(async |test: &TestDb| {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };

@@ -152,7 +152,7 @@ impl PostgresDb {
         let mut tx = Tx::postgres(conn, self.answer_timeout());
         tx.control("begin").await.map_err(|error| StorageError::before_commit(&error))?;
         let result = body(&mut tx, input).await;
-        let is_silent = tx.is_silent();
+        let has_waited = tx.has_waited();
         if result.is_err() || tx.is_doomed() {
             if tx.control("rollback").await.is_ok() {
                 drop(tx.into_postgres());
@@ -163,7 +163,7 @@ impl PostgresDb {
         }
         result.map_err(|error| match error {
             // It would only be waited for again.
-            error if is_silent => Attempt::Final(error),
+            error if has_waited => Attempt::Final(error),
             error => error.into(),
         })
     }

@@ -172,7 +172,7 @@ impl Lane {
             }
         };
         let answer_timeout = self.db.answer_timeout();
-        let mut session = Session { connection, answer_timeout, shared: &self.shared };
+        let mut session = Session { connection, answer_timeout, shared: &self.shared, not_now: 0 };
         match session.commit(batch).await {
             Ok(()) => {
                 self.note(Link::Up);
