@@ -372,6 +372,7 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
         let database = test.database.as_ref().expect("PostgreSQL");
         database.set("default_transaction_isolation", "serializable").await;
         database.set("idle_session_timeout", "'10min'").await;
+        database.set("standard_conforming_strings", "off").await;
         for (set, found) in [("off", "on"), ("on", "on"), ("remote_write", "remote_write")] {
             database.set("synchronous_commit", set).await;
             let db = Db::connect(&test.options).await.unwrap();
@@ -379,11 +380,14 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
             // What the session has set itself is not changed by a reload of the server.
             let show = "select string_agg(setting || ' by ' || source, ', ' order by name)
                         from pg_settings where name in ('synchronous_commit',
-                            'default_transaction_isolation', 'idle_session_timeout')";
+                            'default_transaction_isolation', 'idle_session_timeout',
+                            'standard_conforming_strings')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
-            let found = format!("read committed by session, 0 by session, {found} by session");
+            let found = format!(
+                "read committed by session, 0 by session, on by session, {found} by session"
+            );
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }

@@ -35,6 +35,8 @@ pub(super) const SESSION: &str = "
         where current_setting('idle_session_timeout', true) is not null;
     -- The statements are written for it: they lock what they decide on.
     set default_transaction_isolation = 'read committed';
+    -- A backslash in a literal is one: an id is written with it, and a migration.
+    set standard_conforming_strings = on;
     -- That a table is there already is no news at each start.
     set client_min_messages = 'warning';
     -- What is acknowledged is durable. Anything else than off is the operator's choice, and stays with
