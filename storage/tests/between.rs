@@ -1,5 +1,7 @@
 //! What stands between a server and PostgreSQL here: errors that end a connection or the whole server, which
-//! get that severity on their way.
+//! get that severity on their way, and silence.
+
+use std::{future::pending, time::Duration};
 
 use rookery_storage::{
     Db, StorageError, StorageOptions, Writer, WriterOptions,
@@ -8,7 +10,7 @@ use rookery_storage::{
 };
 use sqlx::Executor as _;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, copy_bidirectional},
     net::{TcpListener, TcpStream, UnixStream},
 };
 
@@ -145,5 +147,23 @@ fn an_error_that_ended_the_connection_before_commit_is_no_bug_of_ours() {
         let error = meta::set(&db, "k", "v").await.unwrap_err();
         assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
         db.close().await;
+    });
+}
+
+#[test]
+fn a_database_that_falls_silent_during_the_start_is_not_waited_for() {
+    on_postgres(async |test: &TestDb| {
+        let url = between(test, |number, mut client, mut server| async move {
+            if number > 0 {
+                return pending().await;
+            }
+            copy_bidirectional(&mut client, &mut server).await.map(drop)
+        });
+        let options = StorageOptions {
+            postgres_answer_timeout: Duration::from_millis(300),
+            ..StorageOptions::postgres(url.await, "unused")
+        };
+        let error = Db::connect(&options).await.unwrap_err().to_string();
+        assert!(error.contains("does not answer in time"), "{error}");
     });
 }

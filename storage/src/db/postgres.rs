@@ -47,6 +47,8 @@ pub(super) const SESSION: &str = "
 const POOLER: &str = "a pooler in front of it gives each transaction to any session: set it to session \
                       mode, or connect directly";
 
+const NO_ANSWER: &str = "it does not answer in time";
+
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
@@ -73,10 +75,16 @@ impl PostgresDb {
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let pool = pool(&connect, options.postgres_connections_max).await?;
-        // Not of the pool: it may be left with the lock of a failed migration.
-        let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
-        check_pooler(&pool, &mut own).await?;
-        check(&pool).await?;
+        let answer_timeout = AnswerTimeout(options.postgres_answer_timeout);
+        let checked = async {
+            // Not of the pool: it may be left with the lock of a failed migration.
+            let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
+            check_pooler(&pool, &mut own).await?;
+            check(&pool).await?;
+            Ok(own)
+        };
+        let checked = answer_timeout.of(checked).await;
+        let mut own = checked.unwrap_or_else(|_| Err(cannot_reach(NO_ANSWER)))?;
         migrating::postgres(&mut own, &MIGRATIONS).await?;
         origin::note(&mut own).await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
@@ -86,7 +94,7 @@ impl PostgresDb {
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
-            answer_timeout: AnswerTimeout(options.postgres_answer_timeout),
+            answer_timeout,
             soundness: Soundness::default(),
         })))
     }
@@ -265,11 +273,14 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 async fn cause(connect: &PgConnectOptions) -> StorageError {
     match timeout(ACQUIRE_TIMEOUT, session(connect)).await {
         Ok(Err(error)) => unreachable(&error),
-        Ok(Ok(_)) | Err(_) => cannot_reach("it does not answer in time"),
+        Ok(Ok(_)) | Err(_) => cannot_reach(NO_ANSWER),
     }
 }
 
 fn unreachable(error: &sqlx::Error) -> StorageError {
+    if let sqlx::Error::PoolTimedOut = error {
+        return cannot_reach(NO_ANSWER);
+    }
     match error.as_database_error().and_then(|error| error.code()).as_deref() {
         // duplicate_prepared_statement, invalid_sql_statement_name: somebody else's, or left to
         // somebody else.
