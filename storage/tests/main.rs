@@ -7,6 +7,7 @@ mod hidden;
 mod migrations;
 mod plans;
 mod postgres_only;
+mod replaced;
 mod restores;
 mod sqlite_only;
 mod statements;

@@ -1,6 +1,6 @@
 //! PostgreSQL: a pool, and transactions that own their connection from BEGIN to COMMIT.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{io, str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
     ConnectOptions as _, Executor as _, PgConnection, PgPool, Row as _,
@@ -49,6 +49,9 @@ const POOLER: &str = "a pooler in front of it gives each transaction to any sess
 
 const NO_ANSWER: &str = "it does not answer in time";
 
+const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
+                        over, or a copy";
+
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
@@ -62,6 +65,8 @@ struct Inner {
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
     soundness: Soundness,
+    /// Which database it is, where that is known.
+    identity: Option<String>,
 }
 
 impl PostgresDb {
@@ -90,12 +95,14 @@ impl PostgresDb {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
             StorageError::Open(why)
         })?;
+        let identity = origin::identity(&mut own).await.map_err(|error| unreachable(&error))?;
         drop(own);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
             answer_timeout,
             soundness: Soundness::default(),
+            identity,
         })))
     }
 
@@ -110,12 +117,22 @@ impl PostgresDb {
         &self.0.soundness
     }
 
-    /// A connection outside of the pool, as the writer's lanes have.
+    /// A connection outside of the pool, as the writer's lanes have. Ends all writing where it leads to
+    /// another database than the one that was opened: what is in memory may not be there.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Those of the driver, and when it is another database, or a standby.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
-        session(&self.0.options).await
+        let mut connection = session(&self.0.options).await?;
+        let identity = origin::identity(&mut connection).await?;
+        if identity.as_deref() == Some(origin::STANDBY) {
+            return Err(io::Error::other("it is a standby, which takes no writes").into());
+        }
+        if identity.is_some() && self.0.identity.is_some() && identity != self.0.identity {
+            self.0.soundness.break_for(REPLACED);
+            return Err(io::Error::other(REPLACED).into());
+        }
+        Ok(connection)
     }
 
     /// How long the server may take to answer.
