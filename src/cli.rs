@@ -139,7 +139,11 @@ fn serve(file: Option<&Path>, demo: bool) -> Result<(), String> {
     let runtime = runtime()?;
     let result = runtime.block_on(async {
         let mut signals = signals()?;
-        let server = server::start(config, Hooks::default()).await.map_err(|e| e.to_string())?;
+        // A start may have to wait: for a database, or for another process that migrates it.
+        let server = tokio::select! {
+            started = server::start(config, Hooks::default()) => started.map_err(|e| e.to_string())?,
+            () = signals.stop() => return Ok(()),
+        };
         // Nobody has to listen on standard output for the server to serve.
         let _ = print(&greeting(&server));
         let done = if demo { show(&server).await } else { Ok(()) };

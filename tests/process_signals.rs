@@ -9,7 +9,10 @@ use std::{
 use reqwest::Method;
 use rookery_testkit::until_async;
 use serde_json::json;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 
 use crate::{
     harness::{Answer, RawConnection, TestServer, apps::guestbook},
@@ -51,6 +54,19 @@ async fn a_closed_terminal_drains() {
     let mut child = rookery(data.path()).spawn().unwrap();
     addresses(&mut child);
     signal(&child, "-HUP");
+    assert_eq!(end_of(child).await, (Some(0), String::new()));
+}
+
+#[tokio::test]
+async fn a_start_that_waits_for_its_database_ends_when_it_is_told_to() {
+    let data = tempfile::tempdir().unwrap();
+    // It takes connections and says nothing.
+    let database = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ann@{}/rookery", database.local_addr().unwrap());
+    let mut command = rookery(data.path());
+    let child = command.env("ROOKERY__STORAGE__DATABASE_URL", url).spawn().unwrap();
+    let _asked = timeout(TOO_LONG, database.accept()).await.expect("it asks").unwrap();
+    signal(&child, "-TERM");
     assert_eq!(end_of(child).await, (Some(0), String::new()));
 }
 

@@ -5,6 +5,7 @@
 //! a caller expects (a slug is taken, a code is spent) are not errors and not here.
 
 use rookery_domain::Error as DomainError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// A failure of the database, sorted by what is known afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -157,8 +158,8 @@ impl Cause {
         let why = error.to_string();
         match error {
             E::Database(database) => {
-                if let Some(pg) = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>() {
-                    Self::of_postgres(pg.code(), why)
+                if let Some(pg) = database.try_downcast_ref::<PgDatabaseError>() {
+                    Self::of_postgres(pg.severity(), pg.code(), why)
                 } else {
                     let code = database.code().and_then(|code| code.parse().ok()).unwrap_or(0);
                     Self::of_sqlite(code, why)
@@ -171,8 +172,10 @@ impl Cause {
     }
 
     /// By SQLSTATE (PostgreSQL documentation, appendix A).
-    fn of_postgres(code: &str, why: String) -> Self {
+    fn of_postgres(severity: PgSeverity, code: &str, why: String) -> Self {
         match code {
+            // All of the server has stopped, maybe with a COMMIT in its log: its recovery will tell.
+            _ if severity == PgSeverity::Panic => Self::Lost(why),
             // disk_full.
             "53100" => Self::Full,
             // data_corrupted, index_corrupted.
@@ -182,6 +185,9 @@ impl Cause {
             // read_only_sql_transaction: a standby, or a server that protects itself. io_error,
             // and a password or database that an operator is about to put right.
             "25006" | "58030" | "3D000" => Self::Transient(why),
+            // idle_in_transaction_session_timeout: one of us was stopped for a while, and the transaction
+            // has ended before COMMIT was read.
+            "25P03" => Self::Transient(why),
             // feature_not_supported, object_not_in_prerequisite_state: what a standby also says.
             "0A000" | "55000" if why.contains("recovery") => Self::Transient(why),
             _ if code.starts_with("28") => Self::Transient(why),
@@ -190,6 +196,8 @@ impl Cause {
             _ if code.starts_with("57P") || code.starts_with("08") => Self::Lost(why),
             // The other resources pass: out of memory, too many connections.
             _ if code.starts_with("53") => Self::Transient(why),
+            // It ended the connection, most of all one that was being made: no statement is at fault.
+            _ if severity == PgSeverity::Fatal => Self::Lost(why),
             _ => Self::Refused(why),
         }
     }

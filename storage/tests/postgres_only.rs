@@ -171,7 +171,7 @@ fn a_transaction_that_loses_a_deadlock_is_tried_again() {
 }
 
 /// Makes the first `count` commits that touch `meta` fail with this SQLSTATE, at COMMIT itself.
-async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
+pub(crate) async fn refuse_commits(postgres: &PostgresDb, count: u32, sqlstate: &str) {
     refuse_commits_saying(postgres, count, sqlstate, "refused").await;
 }
 
@@ -211,6 +211,25 @@ fn a_commit_that_goes_on_failing_is_given_up_and_leaves_nothing() {
         assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
         assert_eq!(number(&test.db, "select last_value from attempts").await, 4);
         assert_eq!(meta::get(&test.db, "k").await.unwrap(), None);
+    });
+}
+
+#[test]
+fn a_lock_that_was_waited_for_in_vain_is_not_waited_for_again() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let sql = "create sequence attempts;
+                   create function locked() returns trigger language plpgsql as $$
+                   begin
+                       perform nextval('attempts');
+                       raise exception 'refused' using errcode = '55P03';
+                   end $$;
+                   create trigger locked before insert on meta
+                       for each row execute function locked()";
+        postgres.pool().execute(sql).await.unwrap();
+        let error = meta::set(&test.db, "k", "v").await.unwrap_err();
+        assert!(matches!(error, StorageError::Aborted(_)), "{error:?}");
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 1);
     });
 }
 
@@ -286,12 +305,13 @@ fn a_full_disk_is_told_apart() {
 #[test]
 fn what_an_operator_can_put_right_is_no_bug_of_ours() {
     // Only reads; an I/O error; a password that was changed; a database that is being replaced; a
-    // standby, whose code is also that of what no server can.
+    // process that was stopped in the middle; a standby, whose code is also that of what no server can.
     for (sqlstate, why, is_known) in [
         ("25006", "refused", true),
         ("58030", "refused", true),
         ("28P01", "refused", true),
         ("3D000", "refused", true),
+        ("25P03", "refused", true),
         ("0A000", "cannot set transaction read-write mode during recovery", true),
         ("55000", "cannot acquire lock mode while recovery is in progress", true),
         ("0A000", "refused", false),
@@ -352,6 +372,7 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
         let database = test.database.as_ref().expect("PostgreSQL");
         database.set("default_transaction_isolation", "serializable").await;
         database.set("idle_session_timeout", "'10min'").await;
+        database.set("standard_conforming_strings", "off").await;
         for (set, found) in [("off", "on"), ("on", "on"), ("remote_write", "remote_write")] {
             database.set("synchronous_commit", set).await;
             let db = Db::connect(&test.options).await.unwrap();
@@ -359,11 +380,14 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
             // What the session has set itself is not changed by a reload of the server.
             let show = "select string_agg(setting || ' by ' || source, ', ' order by name)
                         from pg_settings where name in ('synchronous_commit',
-                            'default_transaction_isolation', 'idle_session_timeout')";
+                            'default_transaction_isolation', 'idle_session_timeout',
+                            'standard_conforming_strings')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
-            let found = format!("read committed by session, 0 by session, {found} by session");
+            let found = format!(
+                "read committed by session, 0 by session, on by session, {found} by session"
+            );
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;
         }

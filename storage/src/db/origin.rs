@@ -54,3 +54,20 @@ async fn origin(connection: &mut PgConnection) -> sqlx::Result<String> {
     }
     Ok(origin.join("/"))
 }
+
+/// What [`identity`] says of a standby. It may be about to take over, and its connections would outlive that.
+pub(super) const STANDBY: &str = "standby";
+
+/// Which database this is, as far as one question tells, which each new connection of the writer asks.
+/// `None` where that is not known: the role may not ask.
+pub(super) async fn identity(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
+    let identity = "select case when pg_is_in_recovery() then 'standby' else
+                        (select system_identifier from pg_control_system())
+                        || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+                        || '/' || (select oid from pg_database where datname = current_database())
+                        || '/' || to_regclass('app_head')::oid end";
+    match query_scalar(identity).fetch_one(connection).await {
+        Err(sqlx::Error::Database(_)) => Ok(None),
+        known => known,
+    }
+}

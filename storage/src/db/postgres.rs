@@ -1,6 +1,6 @@
 //! PostgreSQL: a pool, and transactions that own their connection from BEGIN to COMMIT.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{io, str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
     ConnectOptions as _, Executor as _, PgConnection, PgPool, Row as _,
@@ -35,6 +35,8 @@ pub(super) const SESSION: &str = "
         where current_setting('idle_session_timeout', true) is not null;
     -- The statements are written for it: they lock what they decide on.
     set default_transaction_isolation = 'read committed';
+    -- A backslash in a literal is one: an id is written with it, and a migration.
+    set standard_conforming_strings = on;
     -- That a table is there already is no news at each start.
     set client_min_messages = 'warning';
     -- What is acknowledged is durable. Anything else than off is the operator's choice, and stays with
@@ -44,6 +46,11 @@ pub(super) const SESSION: &str = "
 
 const POOLER: &str = "a pooler in front of it gives each transaction to any session: set it to session \
                       mode, or connect directly";
+
+const NO_ANSWER: &str = "it does not answer in time";
+
+const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
+                        over, or a copy";
 
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
@@ -58,6 +65,8 @@ struct Inner {
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
     soundness: Soundness,
+    /// Which database it is, where that is known.
+    identity: Option<String>,
 }
 
 impl PostgresDb {
@@ -71,21 +80,29 @@ impl PostgresDb {
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
         let pool = pool(&connect, options.postgres_connections_max).await?;
-        // Not of the pool: it may be left with the lock of a failed migration.
-        let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
-        check_pooler(&pool, &mut own).await?;
-        check(&pool).await?;
+        let answer_timeout = AnswerTimeout(options.postgres_answer_timeout);
+        let checked = async {
+            // Not of the pool: it may be left with the lock of a failed migration.
+            let mut own = session(&connect).await.map_err(|error| unreachable(&error))?;
+            check_pooler(&pool, &mut own).await?;
+            check(&pool).await?;
+            Ok(own)
+        };
+        let checked = answer_timeout.of(checked).await;
+        let mut own = checked.unwrap_or_else(|_| Err(cannot_reach(NO_ANSWER)))?;
         migrating::postgres(&mut own, &MIGRATIONS).await?;
         origin::note(&mut own).await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
             StorageError::Open(why)
         })?;
+        let identity = origin::identity(&mut own).await.map_err(|error| unreachable(&error))?;
         drop(own);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
-            answer_timeout: AnswerTimeout(options.postgres_answer_timeout),
+            answer_timeout,
             soundness: Soundness::default(),
+            identity,
         })))
     }
 
@@ -100,12 +117,22 @@ impl PostgresDb {
         &self.0.soundness
     }
 
-    /// A connection outside of the pool, as the writer's lanes have.
+    /// A connection outside of the pool, as the writer's lanes have. Ends all writing where it leads to
+    /// another database than the one that was opened: what is in memory may not be there.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Those of the driver, and when it is another database, or a standby.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
-        session(&self.0.options).await
+        let mut connection = session(&self.0.options).await?;
+        let identity = origin::identity(&mut connection).await?;
+        if identity.as_deref() == Some(origin::STANDBY) {
+            return Err(io::Error::other("it is a standby, which takes no writes").into());
+        }
+        if identity.is_some() && self.0.identity.is_some() && identity != self.0.identity {
+            self.0.soundness.break_for(REPLACED);
+            return Err(io::Error::other(REPLACED).into());
+        }
+        Ok(connection)
     }
 
     /// How long the server may take to answer.
@@ -152,7 +179,7 @@ impl PostgresDb {
         let mut tx = Tx::postgres(conn, self.answer_timeout());
         tx.control("begin").await.map_err(|error| StorageError::before_commit(&error))?;
         let result = body(&mut tx, input).await;
-        let is_silent = tx.is_silent();
+        let has_waited = tx.has_waited();
         if result.is_err() || tx.is_doomed() {
             if tx.control("rollback").await.is_ok() {
                 drop(tx.into_postgres());
@@ -163,7 +190,7 @@ impl PostgresDb {
         }
         result.map_err(|error| match error {
             // It would only be waited for again.
-            error if is_silent => Attempt::Final(error),
+            error if has_waited => Attempt::Final(error),
             error => error.into(),
         })
     }
@@ -263,11 +290,14 @@ async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool
 async fn cause(connect: &PgConnectOptions) -> StorageError {
     match timeout(ACQUIRE_TIMEOUT, session(connect)).await {
         Ok(Err(error)) => unreachable(&error),
-        Ok(Ok(_)) | Err(_) => cannot_reach("it does not answer in time"),
+        Ok(Ok(_)) | Err(_) => cannot_reach(NO_ANSWER),
     }
 }
 
 fn unreachable(error: &sqlx::Error) -> StorageError {
+    if let sqlx::Error::PoolTimedOut = error {
+        return cannot_reach(NO_ANSWER);
+    }
     match error.as_database_error().and_then(|error| error.code()).as_deref() {
         // duplicate_prepared_statement, invalid_sql_statement_name: somebody else's, or left to
         // somebody else.

@@ -16,6 +16,8 @@ pub(crate) struct Tx {
     conn: Conn,
     /// A statement failed or the body gave up: this transaction is never committed.
     doomed: bool,
+    /// A statement waited for a lock as long as PostgreSQL lets it.
+    waited: bool,
 }
 
 enum Conn {
@@ -84,21 +86,21 @@ impl Drop for Pooled {
 
 impl Tx {
     pub(super) fn sqlite(conn: SqliteConnection) -> Self {
-        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false }
+        Self { conn: Conn::Sqlite(Box::new(conn)), doomed: false, waited: false }
     }
 
     pub(super) fn postgres(conn: PoolConnection<Postgres>, answer_timeout: AnswerTimeout) -> Self {
         let conn = Pooled { conn: Some(conn), answer_timeout };
-        Self { conn: Conn::Postgres(conn), doomed: false }
+        Self { conn: Conn::Postgres(conn), doomed: false, waited: false }
     }
 
     pub(super) const fn is_doomed(&self) -> bool {
         self.doomed
     }
 
-    /// Whether the server did not answer in time.
-    pub(super) const fn is_silent(&self) -> bool {
-        matches!(&self.conn, Conn::Postgres(Pooled { conn: None, .. }))
+    /// Whether a statement had all the time that there is: for a lock, or for the server's answer.
+    pub(super) const fn has_waited(&self) -> bool {
+        self.waited || matches!(&self.conn, Conn::Postgres(Pooled { conn: None, .. }))
     }
 
     /// The SQLite connection, when it is one.
@@ -192,6 +194,7 @@ impl Tx {
     fn settle<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T> {
         result.map_err(|error| {
             self.doomed = true;
+            self.waited |= is_lock_timeout(&error);
             StorageError::before_commit(&error)
         })
     }
@@ -265,4 +268,9 @@ pub(super) async fn all_postgres<'c, T: Record>(
 /// Whether the connection broke before the answer came.
 pub(super) const fn is_lost(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Io(_) | sqlx::Error::Protocol(_))
+}
+
+/// Whether a lock was waited for in vain: lock_not_available.
+fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("55P03")
 }

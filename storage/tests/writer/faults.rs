@@ -9,9 +9,10 @@ use rookery_storage::{
     idempotency,
 };
 use rookery_testkit::until;
+use sqlx::Executor as _;
 
 use super::kit::{Draft, Hold, deploy, load, picture, start, start_with};
-use crate::support::{NOW, TestDb, contract, on_postgres, on_sqlite, row};
+use crate::support::{NOW, TestDb, contract, number, on_postgres, on_sqlite, row};
 
 /// A group with something in every table.
 async fn everything(test: &TestDb, app: AppId) -> Draft {
@@ -234,6 +235,50 @@ fn of_groups_tried_one_by_one_only_those_sent_have_an_unknown_outcome() {
         assert!(matches!(third, Outcome::Aborted(_)), "{third:?}");
         let again = Draft::new(apps[2], 1).create(row("a", "{}")).commit(&writer).await;
         assert_eq!(again, Outcome::Committed);
+    });
+}
+
+#[test]
+fn a_lock_that_stops_every_group_is_not_waited_for_by_each() {
+    const APPS: usize = 8;
+    on_postgres(async |test| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let mut operator = postgres.connect().await.unwrap();
+        let sql = "create sequence attempts;
+                   create function locked() returns trigger language plpgsql as $$
+                   begin
+                       perform nextval('attempts');
+                       raise exception 'canceling statement due to lock timeout'
+                           using errcode = '55P03';
+                   end $$;
+                   create trigger locked before insert on rows for each row execute function locked()";
+        operator.execute(sql).await.unwrap();
+        let mut apps = Vec::new();
+        for i in 0..=APPS {
+            apps.push(deploy(test, &format!("app-{i}")).await);
+        }
+        let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
+        let epoch = test.db.next_epoch().await.unwrap();
+        let writer = Writer::start(&test.db, epoch, options).unwrap();
+        let hold = Hold::on(test, apps[0]).await;
+        let first = Draft::new(apps[0], 1).create(row("a", "{}")).submit(&writer);
+        until("a commit in flight", || writer.health().in_flight > 0).await;
+        let create = |app| Draft::new(app, 1).create(row("a", "{}"));
+        let plain: Vec<_> = apps[1..APPS].iter().map(|app| create(*app).submit(&writer)).collect();
+        // It has a transaction of its own, after the others.
+        let alone = Draft::new(apps[APPS], 1).purge(row("a", "{}")).submit(&writer);
+        drop(hold);
+        for told in std::iter::once(first).chain(plain).chain([alone]) {
+            let outcome = told.await.unwrap();
+            assert!(matches!(outcome, Outcome::Aborted(Abort::Refused(_))), "{outcome:?}");
+        }
+        // The first group, the batch of the others as a whole, and two of them.
+        assert_eq!(number(&test.db, "select last_value from attempts").await, 4);
+
+        operator.execute("drop trigger locked on rows").await.unwrap();
+        for app in apps {
+            assert_eq!(create(app).commit(&writer).await, Outcome::Committed);
+        }
     });
 }
 

@@ -19,6 +19,10 @@ use crate::{
     writer::{Shared, batch::Batch, failure::Failure},
 };
 
+/// After so many statements that the database could not carry out now, the rest of a batch is not tried:
+/// each may have waited for a lock, up to its time-out, and the next ones would wait for the same.
+const NOT_NOW_MAX: u32 = 3;
+
 /// Why the lane cannot go on with this connection, or at all.
 pub(super) enum Ended {
     ConnectionLost(String),
@@ -30,6 +34,8 @@ pub(super) struct Session<'a> {
     pub(super) connection: PgConnection,
     pub(super) answer_timeout: AnswerTimeout,
     pub(super) shared: &'a Shared,
+    /// Statements that the database could not carry out now.
+    pub(super) not_now: u32,
 }
 
 impl Session<'_> {
@@ -39,7 +45,9 @@ impl Session<'_> {
             .partition(|position| needs_transaction(&batch.entries[*position].group));
         self.together(batch, &plain).await?;
         for position in alone {
-            self.transaction(batch, position).await?;
+            if !self.gives_up(batch, position) {
+                self.transaction(batch, position).await?;
+            }
         }
         Ok(())
     }
@@ -59,6 +67,9 @@ impl Session<'_> {
                     batch.entries[*position].outcome = None;
                 }
                 for position in plain {
+                    if self.gives_up(batch, *position) {
+                        continue;
+                    }
                     if let Err(failure) = self.statement(batch, &[*position]).await {
                         fail(batch, &[*position], failure)?;
                     }
@@ -67,6 +78,24 @@ impl Session<'_> {
             }
             Err(failure) => fail(batch, plain, failure),
         }
+    }
+
+    /// Whether a group that was not sent is not tried; then it is told so.
+    fn gives_up(&self, batch: &mut Batch<'_>, position: usize) -> bool {
+        let gives_up = self.not_now >= NOT_NOW_MAX;
+        if gives_up {
+            let why = "others of its batch have waited for the database in vain";
+            tell(batch, &[position], &Outcome::Aborted(Abort::Refused(why.into())));
+        }
+        gives_up
+    }
+
+    /// What an error of the database means for who met it.
+    fn met(&mut self, error: StorageError) -> Failure {
+        if matches!(error, StorageError::Aborted(_)) {
+            self.not_now += 1;
+        }
+        error.into()
     }
 
     async fn statement(&mut self, batch: &mut Batch<'_>, plain: &[usize]) -> Result<(), Failure> {
@@ -83,7 +112,7 @@ impl Session<'_> {
             .answer_timeout
             .of(answer)
             .await?
-            .map_err(|error| Failure::from(StorageError::at_commit(&error)))?;
+            .map_err(|error| self.met(StorageError::at_commit(&error)))?;
         let rows = plain.iter().map(|position| batch.entries[*position].group.rows.len()).sum();
         self.shared.counters.committed(began.elapsed(), rows);
         self.answer_arrives()?;
@@ -164,11 +193,11 @@ impl Session<'_> {
     /// `false` when the fence refuses the group. All of it is before COMMIT.
     async fn write(&mut self, steps: Vec<Step>, commit: PgArguments) -> Result<bool, Failure> {
         self.pass(Point::BeforeBegin)?;
-        self.connection.execute("begin").await.map_err(|error| before_commit(&error))?;
+        self.connection.execute("begin").await.map_err(|error| self.before_commit(&error))?;
         for Step { sql, arguments, without_row, point } in steps {
             let done = match query_with(sql, arguments).execute(&mut self.connection).await {
                 Ok(done) => done,
-                Err(error) => return Err(before_commit(&error)),
+                Err(error) => return Err(self.before_commit(&error)),
             };
             match without_row {
                 Some(NoRow::Fenced) if done.rows_affected() == 0 => return Ok(false),
@@ -182,9 +211,13 @@ impl Session<'_> {
         let passed = query_with(statement::COMMIT, commit)
             .fetch_all(&mut self.connection)
             .await
-            .map_err(|error| before_commit(&error))?;
+            .map_err(|error| self.before_commit(&error))?;
         self.pass(Point::BeforeCommit)?;
         Ok(passed.len() == 1)
+    }
+
+    fn before_commit(&mut self, error: &sqlx::Error) -> Failure {
+        self.met(StorageError::before_commit(error))
     }
 
     async fn roll_back(&mut self) -> Result<(), Ended> {
@@ -246,8 +279,4 @@ fn fail(batch: &mut Batch<'_>, positions: &[usize], failure: Failure) -> Result<
             Ok(())
         }
     }
-}
-
-fn before_commit(error: &sqlx::Error) -> Failure {
-    Failure::from(StorageError::before_commit(error))
 }

@@ -26,7 +26,11 @@ use super::{
     batch::{Batch, Stage},
     queue::{LaneStatus, Link, Queue},
 };
-use crate::{commit::Abort, db::PostgresDb};
+use crate::{
+    commit::Abort,
+    db::{PostgresDb, Silent},
+    error::plain,
+};
 
 /// A connection that was idle this long is asked whether it still lives before it gets a batch:
 /// to lose it then costs nothing, to lose it around a commit leaves an unknown outcome.
@@ -156,7 +160,7 @@ impl Lane {
         if !matches!(*self.queue(&self.shared).link().borrow(), Link::Down(_)) {
             tracing::warn!(%error, "a part of the writer cannot reach the database");
         }
-        self.note(Link::Down(error.to_string()));
+        self.note(Link::Down(plain(error)));
     }
 
     async fn commit(&mut self, batch: &mut Batch<'_>) -> Result<(), String> {
@@ -172,7 +176,7 @@ impl Lane {
             }
         };
         let answer_timeout = self.db.answer_timeout();
-        let mut session = Session { connection, answer_timeout, shared: &self.shared };
+        let mut session = Session { connection, answer_timeout, shared: &self.shared, not_now: 0 };
         match session.commit(batch).await {
             Ok(()) => {
                 self.note(Link::Up);
@@ -198,6 +202,6 @@ impl Lane {
         {
             return Ok(idle);
         }
-        timeout(CONNECT_TIMEOUT, self.db.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)?
+        timeout(CONNECT_TIMEOUT, self.db.connect()).await.map_err(|_| Silent)?
     }
 }
