@@ -29,10 +29,12 @@ fn a_database_that_takes_the_place_of_another_is_not_written_to() {
 
         // The same database, as after a restart of its server: which group meets the loss is not told.
         operator.execute(CUT).await.unwrap();
-        let mut seq = load(&test.db, app).await.head.last_seq;
-        while create(seq, "a").await != Outcome::Committed {
+        let mut seq = 0;
+        let is_committed = async || {
             seq = load(&test.db, app).await.head.last_seq;
-        }
+            create(seq, "a").await == Outcome::Committed
+        };
+        until_async("a commit by a new connection", is_committed).await;
 
         // A copy that was restored beneath the server: the same rows, in other tables.
         let sql = "begin;
