@@ -26,10 +26,10 @@ const solve = async ({ algorithm, challenge, salt, signature, maxnumber, maxNumb
     solver = null;
     throw error;
   });
-  const started = Date.now();
+  const started = timing.now();
   const number = await work(text, { salt, challenge, max: maxnumber || maxNumber });
   if (number === null) throw unsolvable('no number fits the challenge');
-  const took = Date.now() - started;
+  const took = Math.round(timing.now() - started);
   return btoa(JSON.stringify({ algorithm, challenge, number, salt, signature, took }));
 };
 

@@ -13,9 +13,7 @@ let heard = 0;
 
 // Over HTTP/1.1 a browser has six connections for all tabs of an app. Of those that nobody looks at
 // none is held open: they ask every now and then. What came from the browser's cache, such as the
-// document, names no protocol; the calls before the feed do. A page that is tested may put a clock of
-// its own in place of the browser's.
-const timing = performance;
+// document, names no protocol; the calls before the feed do.
 const isIdle = () => document.hidden && timing.getEntries().some((entry) =>
   /^http.1/.test(entry.nextHopProtocol) && entry.name.startsWith(location.origin));
 

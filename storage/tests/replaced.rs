@@ -89,3 +89,30 @@ fn a_standby_is_not_connected_to_before_it_has_taken_over() {
         assert!(why.contains("another database"), "{why}");
     });
 }
+
+#[test]
+fn a_database_that_does_not_tell_which_one_it_is_is_not_written_to() {
+    on_postgres(async |test: &TestDb| {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        writer.connected().await.unwrap();
+        let database = test.database.as_ref().expect("PostgreSQL");
+        let create = |key| Draft::new(app, 1).create(row(key, "{}")).commit(&writer);
+        let mut operator = PgConnection::connect(&database.url).await.unwrap();
+        let say = "create function public.pg_current_wal_lsn() returns pg_lsn language plpgsql
+                   as $$ begin raise exception 'not for you' using errcode = '42501'; end $$";
+        operator.execute(say).await.unwrap();
+        database.set("search_path", "public, pg_catalog").await;
+        let refused = async || {
+            let outcome = create("a").await;
+            assert_ne!(outcome, Outcome::Committed);
+            matches!(outcome, Outcome::Aborted(Abort::Refused(why)) if why.contains("which database"))
+        };
+        until_async("it does not tell", refused).await;
+        assert!(writer.health().unreachable && !writer.health().broken);
+
+        let mut operator = PgConnection::connect(&database.url).await.unwrap();
+        operator.execute("drop function public.pg_current_wal_lsn()").await.unwrap();
+        until_async("it tells again", async || create("a").await == Outcome::Committed).await;
+    });
+}

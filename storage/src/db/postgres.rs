@@ -13,7 +13,9 @@ use tracing::warn;
 
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
-    StorageOptions, Tx, migrating, origin, tx,
+    StorageOptions, Tx, migrating,
+    origin::{self, Origin},
+    tx,
 };
 use crate::error::{Result, StorageError, plain};
 
@@ -52,6 +54,9 @@ const NO_ANSWER: &str = "it does not answer in time";
 const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
                         over, or a copy";
 
+const UNTOLD: &str = "it does not tell which database it is, as it did at the start: the role may have lost \
+                      a right";
+
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
@@ -65,8 +70,8 @@ struct Inner {
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
     soundness: Soundness,
-    /// Which database it is, where that is known.
-    identity: Option<String>,
+    /// Which database was opened.
+    origin: Origin,
 }
 
 impl PostgresDb {
@@ -91,18 +96,21 @@ impl PostgresDb {
         let checked = answer_timeout.of(checked).await;
         let mut own = checked.unwrap_or_else(|_| Err(cannot_reach(NO_ANSWER)))?;
         migrating::postgres(&mut own, &MIGRATIONS).await?;
-        origin::note(&mut own).await.map_err(|error| {
+        let origin = async {
+            let origin = Origin::of(&mut own).await?;
+            origin.note(&mut own).await.map(|()| origin)
+        };
+        let origin = origin.await.map_err(|error| {
             let why = format!("what the PostgreSQL database is cannot be noted in it: {error}");
             StorageError::Open(why)
         })?;
-        let identity = origin::identity(&mut own).await.map_err(|error| unreachable(&error))?;
         drop(own);
         Ok(Self(Arc::new(Inner {
             pool,
             options: connect,
             answer_timeout,
             soundness: Soundness::default(),
-            identity,
+            origin,
         })))
     }
 
@@ -121,16 +129,19 @@ impl PostgresDb {
     /// another database than the one that was opened: what is in memory may not be there.
     ///
     /// # Errors
-    /// Those of the driver, and when it is another database, or a standby.
+    /// Those of the driver, and when it is another database, a standby, or one that does not tell.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
         let mut connection = session(&self.0.options).await?;
-        let identity = origin::identity(&mut connection).await?;
-        if identity.as_deref() == Some(origin::STANDBY) {
+        if origin::is_standby(&mut connection).await? {
             return Err(io::Error::other("it is a standby, which takes no writes").into());
         }
-        if identity.is_some() && self.0.identity.is_some() && identity != self.0.identity {
+        let found = Origin::of(&mut connection).await?;
+        if self.0.origin.is_other(&found) {
             self.0.soundness.break_for(REPLACED);
             return Err(io::Error::other(REPLACED).into());
+        }
+        if self.0.origin.is_untold(&found) {
+            return Err(io::Error::other(UNTOLD).into());
         }
         Ok(connection)
     }
