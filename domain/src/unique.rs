@@ -22,7 +22,7 @@ const PLAIN_BYTES_MAX: usize = 96;
 
 /// The normal form of a value of a unique field: equal exactly when the values collide.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UniqueKey(Box<str>);
+pub struct UniqueKey(String);
 
 impl UniqueKey {
     /// The normal form of `value`; `None` for null, which collides with nothing.
@@ -36,7 +36,7 @@ impl UniqueKey {
         if form.len() > PLAIN_BYTES_MAX {
             form = format!("#{}", URL_SAFE_NO_PAD.encode(Sha256::digest(&form)));
         }
-        Some(Self(form.into()))
+        Some(Self(form))
     }
 
     /// The normal form of the member `field` of a row's data; `None` when it is absent or null.
@@ -55,11 +55,20 @@ impl UniqueKey {
 /// `text` trimmed and case-folded; applying it again changes nothing.
 #[must_use]
 pub fn normalise(text: &str) -> String {
+    let mut normal = String::new();
+    write_normal(text, &mut normal);
+    normal
+}
+
+fn write_normal(text: &str, out: &mut String) {
     let text = text.trim();
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        let start = out.len();
+        out.push_str(text);
+        out[start..].make_ascii_lowercase();
+    } else {
+        out.extend(text.chars().nfd().default_case_fold().nfd());
     }
-    text.chars().nfd().default_case_fold().nfd().collect()
 }
 
 /// Appends the form of `value`. Its first character tells the type, and a string inside an array
@@ -70,8 +79,9 @@ fn write_form(value: &Value, out: &mut String) {
         Value::Bool(value) => out.push(if *value { 't' } else { 'f' }),
         Value::Number(number) => write_number(number, out),
         Value::String(text) => {
+            out.reserve(1 + text.len());
             out.push('"');
-            out.push_str(&normalise(text));
+            write_normal(text, out);
         }
         Value::Array(items) => {
             out.push('[');

@@ -11,7 +11,6 @@ use rookery_domain::{
     event::{Event, RowChange},
     json,
     manifest::{self, Manifest},
-    row::Row,
     timezone::Zone,
 };
 use rookery_storage::{
@@ -68,10 +67,8 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     let now = env.clock.now();
     let last_at = latest(&loaded, |at| !at.is_ahead_of(now));
     let latest = latest(&loaded, |_| true);
-    let mut rows: HashMap<Arc<str>, Vec<Arc<Row>>> = HashMap::new();
-    for row in loaded.rows {
-        rows.entry(row.collection).or_default().push(row.row);
-    }
+    let mut rows: HashMap<_, _> =
+        loaded.rows.into_iter().map(|stored| (stored.collection, stored.rows)).collect();
     let (mut collections, mut shelves) = (Vec::new(), Vec::new());
     for (name, decl) in &manifest.collections {
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
@@ -210,7 +207,7 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
 /// before older ones after the clock was set back a little.
 fn latest(loaded: &LoadedApp, believed: impl Fn(Timestamp) -> bool) -> Timestamp {
     let record = [loaded.record.created_at, loaded.record.updated_at];
-    let rows = loaded.rows.iter().flat_map(|row| [row.row.created_at, row.row.updated_at]);
+    let rows = loaded.live_rows().flat_map(|row| [row.created_at, row.updated_at]);
     let events = loaded.tail.iter().map(|event| event.at);
     let all = rows.chain(events).chain(record);
     all.filter(|at| believed(*at)).max().unwrap_or_default()

@@ -17,7 +17,7 @@
 //! What is not here: permissions, versions, quotas. This is a container.
 
 use std::{
-    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+    hash::{BuildHasherDefault, Hasher},
     iter::Flatten,
     ops::Range,
     sync::{Arc, LazyLock},
@@ -25,6 +25,7 @@ use std::{
 
 use imbl::OrdMap;
 use rookery_domain::{Timestamp, row::Row};
+use siphasher::sip128::SipHasher13;
 
 use super::places::{self, Places};
 
@@ -48,9 +49,9 @@ pub(crate) struct Digest([u32; 4]);
 impl Digest {
     /// The digest of `text`, the same for the life of this process.
     pub(crate) fn of(text: &str) -> Self {
-        static KEYS: LazyLock<(RandomState, RandomState)> =
-            LazyLock::new(|| (RandomState::new(), RandomState::new()));
-        let (a, b) = (KEYS.0.hash_one(text), KEYS.1.hash_one(text));
+        static KEYED: LazyLock<SipHasher13> =
+            LazyLock::new(|| SipHasher13::new_with_key(&rand::random()));
+        let (a, b) = KEYED.hash(text.as_bytes()).as_u64();
         Self([a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32])
     }
 }

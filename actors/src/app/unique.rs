@@ -1,11 +1,45 @@
-//! The unique indexes of a collection, made from its rows. What keeps them in step with a write is
-//! in [`working`](super::working); the normal form of a value is the domain's.
+//! What a row holds in the unique fields of its collection, and the indexes of that, made from the
+//! collection's rows. What keeps them in step with a write is in [`working`](super::working); the
+//! normal form of a value is the domain's.
 
 use std::{collections::hash_map::Entry, sync::Arc};
 
 use rookery_domain::{json, row::Row, unique::UniqueKey};
+use serde_json::Value;
 
 use super::rows::{Digest, DigestMap, Rows};
+
+/// The normal forms of a row's values in the unique fields, in declared order; none where a value is
+/// absent or null.
+#[derive(Default)]
+pub(crate) struct Forms(Vec<Option<Digest>>);
+
+impl Forms {
+    /// Those of data that was read already.
+    pub(crate) fn of(fields: &[Arc<str>], data: &Value) -> Self {
+        Self(fields.iter().map(|field| form(data.get(&**field)?)).collect())
+    }
+
+    /// Those of a stored row.
+    pub(crate) fn of_row(fields: &[Arc<str>], row: &Row) -> Self {
+        if fields.is_empty() {
+            return Self::default();
+        }
+        let mut values = Vec::new();
+        json::pick(row.data(), fields, &mut values);
+        Self(values.iter().map(|value| form(value.as_ref()?)).collect())
+    }
+
+    /// That of a field, by its place among the declared ones.
+    pub(crate) fn of_field(&self, field: usize) -> Option<Digest> {
+        *self.0.get(field)?
+    }
+}
+
+/// The normal form of a value; none of null, which collides with nothing.
+pub(crate) fn form(value: &Value) -> Option<Digest> {
+    Some(Digest::of(UniqueKey::of(value)?.as_str()))
+}
 
 /// The unique indexes over `rows`, and a field of which two rows share a value: the later holds it.
 pub(crate) fn index_of<'a>(
@@ -16,15 +50,16 @@ pub(crate) fn index_of<'a>(
     if fields.is_empty() {
         return (unique, shared);
     }
+    let mut values = Vec::new();
     for row in rows.iter() {
-        let values = json::pick(row.data(), fields);
-        for ((field, value), index) in fields.iter().zip(values).zip(&mut unique) {
-            let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
+        json::pick(row.data(), fields, &mut values);
+        for ((field, value), index) in fields.iter().zip(&values).zip(&mut unique) {
+            let Some(form) = value.as_ref().and_then(form) else { continue };
             if index.is_empty() {
                 // Where one row has the field, most do.
                 index.reserve(rows.len());
             }
-            if index.insert(Digest::of(form.as_str()), Digest::of(row.key())).is_some() {
+            if index.insert(form, Digest::of(row.key())).is_some() {
                 shared = shared.or(Some(field));
             }
         }
@@ -35,11 +70,11 @@ pub(crate) fn index_of<'a>(
 /// The keys of the rows that share their value of `field` with another, oldest first.
 pub(crate) fn sharing<'a>(field: &Arc<str>, rows: &'a Rows) -> Vec<&'a str> {
     let mut first = DigestMap::default();
-    let mut shares = vec![false; rows.len()];
+    let (mut shares, mut values) = (vec![false; rows.len()], Vec::new());
     for (index, row) in rows.iter().enumerate() {
-        let value = json::pick(row.data(), std::slice::from_ref(field)).pop().flatten();
-        let Some(form) = value.as_ref().and_then(UniqueKey::of) else { continue };
-        match first.entry(Digest::of(form.as_str())) {
+        json::pick(row.data(), std::slice::from_ref(field), &mut values);
+        let Some(form) = values.pop().flatten().as_ref().and_then(form) else { continue };
+        match first.entry(form) {
             Entry::Vacant(free) => _ = free.insert(index),
             Entry::Occupied(held) => (shares[*held.get()], shares[index]) = (true, true),
         }
@@ -49,10 +84,7 @@ pub(crate) fn sharing<'a>(field: &Arc<str>, rows: &'a Rows) -> Vec<&'a str> {
 
 /// Enters a row into the indexes, or leaves them alone and says false when a value is taken.
 pub(crate) fn enter(fields: &[Arc<str>], unique: &mut [DigestMap<Digest>], row: &Row) -> bool {
-    let forms: Vec<_> = json::pick(row.data(), fields)
-        .into_iter()
-        .map(|value| Some(Digest::of(UniqueKey::of(&value?)?.as_str())))
-        .collect();
+    let Forms(forms) = Forms::of_row(fields, row);
     let taken = |(form, index): (&Option<Digest>, &DigestMap<Digest>)| {
         form.is_some_and(|form| index.contains_key(&form))
     };

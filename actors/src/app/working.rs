@@ -10,10 +10,8 @@ use rookery_domain::{
     event::{Event, EventType, RowChange},
     row::Row,
     time::DAY_S,
-    unique::UniqueKey,
 };
 use rookery_storage::commit::{RowState, RowWrite};
-use serde_json::Value;
 
 use super::{
     deploy::EventSchemas,
@@ -21,6 +19,7 @@ use super::{
     private::{Private, PrivateShelf, Tomb, TombKind},
     root::{Root, Withheld},
     rows::Digest,
+    unique::Forms,
 };
 use crate::accounts::{Account, CountedRows};
 
@@ -79,10 +78,10 @@ pub(crate) struct Stamp {
     pub(crate) silent: bool,
 }
 
-/// A row together with its data as a value, where the collection needs one to be looked into.
-pub(crate) struct Sighted<'a> {
+/// A row together with what it holds in the unique indexes.
+pub(crate) struct Indexed {
     pub(crate) row: Arc<Row>,
-    pub(crate) value: Option<&'a Value>,
+    pub(crate) forms: Forms,
 }
 
 impl Working {
@@ -154,17 +153,17 @@ impl Working {
     }
 
     /// The key digest of the live row that holds `form` in a unique field.
-    pub(crate) fn holder(&self, shelf: usize, field: usize, form: &UniqueKey) -> Option<Digest> {
-        self.private.shelves[shelf].unique[field].get(&Digest::of(form.as_str())).copied()
+    pub(crate) fn holder(&self, shelf: usize, field: usize, form: Digest) -> Option<Digest> {
+        self.private.shelves[shelf].unique[field].get(&form).copied()
     }
 
     /// Makes `after` the live row at its key and emits `kind`. `before` is the live row that
-    /// stood there, with its value where the collection has unique fields.
+    /// stood there.
     pub(crate) fn put(
         &mut self,
         shelf: usize,
-        before: Option<&Sighted<'_>>,
-        after: &Sighted<'_>,
+        before: Option<&Indexed>,
+        after: &Indexed,
         kind: EventType,
         stamp: Stamp,
     ) {
@@ -172,12 +171,12 @@ impl Working {
         let key = Digest::of(after.row.key());
         if let Some(before) = before {
             self.count_gone(&before.row);
-            self.index(shelf, before, None);
         } else {
             self.drop_tomb(&collection, key);
         }
         self.count_live(&after.row);
-        self.index(shelf, after, Some(key));
+        let held = before.map(|before| &before.forms);
+        self.index(shelf, held, Some(&after.forms), key);
         self.root.collections[shelf].rows.put(after.row.clone());
         self.open.write_row(RowWrite {
             collection: collection.clone(),
@@ -194,12 +193,12 @@ impl Working {
     pub(crate) fn take(
         &mut self,
         shelf: usize,
-        before: &Sighted<'_>,
+        before: &Indexed,
         left: Arc<Row>,
         state: RowState,
     ) {
         self.count_gone(&before.row);
-        self.index(shelf, before, None);
+        self.index(shelf, Some(&before.forms), None, Digest::of(before.row.key()));
         self.root.collections[shelf].rows.remove(before.row.key());
         let collection = self.root.collections[shelf].decl.name.clone();
         self.bury(&collection, left, state);
@@ -287,19 +286,22 @@ impl Working {
         }
     }
 
-    /// Enters a row into its unique indexes (`holder` given) or takes it out of them.
-    fn index(&mut self, shelf: usize, row: &Sighted<'_>, holder: Option<Digest>) {
-        let decl = self.root.collections[shelf].decl.clone();
-        let Some(value) = row.value else { return };
-        for (field, name) in decl.unique.iter().enumerate() {
-            let Some(form) = UniqueKey::of_field(value, name) else { continue };
-            let form = Digest::of(form.as_str());
-            let index = &mut self.private.shelves[shelf].unique[field];
-            let before = match holder {
-                Some(key) => index.insert(form, key),
-                None => index.remove(&form),
-            };
-            self.open.journal.push(Undo::Unique { shelf, field, form, before });
+    /// Brings the unique indexes from what the row at `key` held `before` to what it holds `after`.
+    fn index(&mut self, shelf: usize, before: Option<&Forms>, after: Option<&Forms>, key: Digest) {
+        for (field, index) in self.private.shelves[shelf].unique.iter_mut().enumerate() {
+            let left = before.and_then(|forms| forms.of_field(field));
+            let taken = after.and_then(|forms| forms.of_field(field));
+            if left == taken {
+                continue;
+            }
+            if let Some(form) = left {
+                let before = index.remove(&form);
+                self.open.journal.push(Undo::Unique { shelf, field, form, before });
+            }
+            if let Some(form) = taken {
+                let before = index.insert(form, key);
+                self.open.journal.push(Undo::Unique { shelf, field, form, before });
+            }
         }
     }
 

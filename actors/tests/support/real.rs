@@ -224,7 +224,7 @@ impl House {
     pub(crate) async fn stored_keys(&self, app: AppId) -> Vec<String> {
         let options = LoadOptions { now: NOW, tail_events: 0 };
         let loaded = load_app(&self.db, app, options).await.unwrap().expect("it is there");
-        loaded.rows.iter().map(|live| live.row.key().to_string()).collect()
+        loaded.live_rows().map(|row| row.key().to_string()).collect()
     }
 
     /// Rows of the account, as storage sums them up.

@@ -6,34 +6,43 @@ use std::{fmt, sync::Arc};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The values of `names` in the text of an object, in their order; `None` where a member is
-/// absent. A text that is no object has none of them.
-#[must_use]
-pub fn pick(text: &str, names: &[Arc<str>]) -> Vec<Option<Value>> {
+/// The values of `names` in the text of an object, in their order, in place of what was `found` in
+/// another; `None` where a member is absent. A text that is no object has none of them.
+pub fn pick(text: &str, names: &[Arc<str>], found: &mut Vec<Option<Value>>) {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_map(Members(names)).unwrap_or_else(|_| vec![None; names.len()])
+    clear(found, names);
+    if deserializer.deserialize_map(Members { names, found }).is_err() {
+        clear(found, names);
+    }
 }
 
-struct Members<'a>(&'a [Arc<str>]);
+fn clear(found: &mut Vec<Option<Value>>, names: &[Arc<str>]) {
+    found.clear();
+    found.resize(names.len(), None);
+}
+
+struct Members<'a> {
+    names: &'a [Arc<str>],
+    found: &'a mut [Option<Value>],
+}
 
 impl<'de> Visitor<'de> for Members<'_> {
-    type Value = Vec<Option<Value>>;
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = vec![None; self.0.len()];
-        while let Some(place) = map.next_key_seed(Name(self.0))? {
+        while let Some(place) = map.next_key_seed(Name(self.names))? {
             match place {
-                Some(place) => found[place] = Some(map.next_value()?),
+                Some(place) => self.found[place] = Some(map.next_value()?),
                 None => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 }
 

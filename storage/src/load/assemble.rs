@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use rookery_domain::{
+    Timestamp,
     credentials::Credential,
     event::Event,
     id::AppId,
+    row::Row,
     time::{DAY_S, MICROS_PER_SECOND},
 };
 
-use super::{Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRow, PoisonRow, Tombstone};
+use super::{Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRows, PoisonRow, Tombstone};
 use crate::{
     apps::record::{Columns, app_columns},
     codec::{self, Read, ReadColumns, event_columns},
@@ -18,6 +20,9 @@ use crate::{
     error::{Result, StorageError},
     grants, members, previews,
 };
+
+/// Rows that there is room for before they come.
+const RESERVED_ROWS_MAX: usize = 100_000;
 
 /// The record of an app that is not being purged (status 3). `$1` the app.
 pub(super) const RECORD: &str =
@@ -129,9 +134,6 @@ impl Assembly {
                 },
             };
             self.loaded.manifest = Arc::from(columns.text(7)?);
-            let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
-            // A hint only: a damaged count must not ask for all memory.
-            self.loaded.rows.reserve(live.min(100_000));
             Ok(())
         };
         read().map_err(|why| StorageError::corrupt("app head", why))
@@ -159,7 +161,7 @@ impl Assembly {
         if state == RowState::Live {
             let row = codec::row(columns, 4)?;
             codec::check_data(&row)?;
-            self.loaded.rows.push(LoadedRow { collection, row: Arc::new(row) });
+            self.rows_of(collection).push(Arc::new(row));
         } else {
             let bytes = columns.number(3)?;
             let key = columns.text(4)?.into();
@@ -167,6 +169,21 @@ impl Assembly {
             self.loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
         }
         Ok(())
+    }
+
+    /// The rows of a collection. They come one after another.
+    fn rows_of(&mut self, collection: Arc<str>) -> &mut Vec<Arc<Row>> {
+        let known = &mut self.loaded.rows;
+        if known.last().is_none_or(|last| !Arc::ptr_eq(&last.collection, &collection)) {
+            // How many there are, if all that are left are of this one. A hint only: a damaged count
+            // must not ask for all memory.
+            let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
+            let came: usize = known.iter().map(|before| before.rows.len()).sum();
+            let rows = Vec::with_capacity(live.saturating_sub(came).min(RESERVED_ROWS_MAX));
+            known.push(LoadedRows { collection, rows });
+        }
+        let last = known.len() - 1;
+        &mut known[last].rows
     }
 
     pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
@@ -245,12 +262,16 @@ impl Assembly {
 
     pub(super) fn finish(mut self) -> LoadedApp {
         self.loaded.tail.reverse();
-        self.loaded.rows.sort_by(|a, b| {
-            let place = |row: &LoadedRow| row.row.created_at.as_shown();
-            (place(a), a.row.key(), &a.collection).cmp(&(place(b), b.row.key(), &b.collection))
-        });
+        for of_collection in &mut self.loaded.rows {
+            of_collection.rows.sort_by(|a, b| place(a).cmp(&place(b)));
+        }
         self.loaded
     }
+}
+
+/// Where a row stands in a list.
+fn place(row: &Row) -> (Timestamp, &str) {
+    (row.created_at.as_shown(), row.key())
 }
 
 /// An app with a record but without head or current version.

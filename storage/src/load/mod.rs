@@ -39,8 +39,8 @@ pub struct LoadedApp {
     pub head: Head,
     /// The text of the current version's manifest.
     pub manifest: Arc<str>,
-    /// Live rows in the order in which they are listed: by creation, those of one millisecond by key.
-    pub rows: Vec<LoadedRow>,
+    /// Live rows, by collection; none is empty.
+    pub rows: Vec<LoadedRows>,
     /// Rows in the trash, purged or detached, in the order of collection and key.
     pub tombstones: Vec<Tombstone>,
     /// Rows that cannot be read. They count, and their keys are taken.
@@ -54,6 +54,13 @@ pub struct LoadedApp {
     pub access: LoadedAccess,
     /// The newest events in order, without a gap up to `head.last_seq`.
     pub tail: Vec<Arc<Event>>,
+}
+
+impl LoadedApp {
+    /// The live rows of all collections.
+    pub fn live_rows(&self) -> impl Iterator<Item = &Arc<Row>> {
+        self.rows.iter().flat_map(|of_collection| &of_collection.rows)
+    }
 }
 
 /// What still gives rights in an app: nothing that was removed or revoked, no expired preview.
@@ -82,13 +89,13 @@ pub struct Head {
     pub totals: Totals,
 }
 
-/// A live row and where it belongs.
+/// The live rows of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadedRow {
-    /// Its collection; shared by the rows of one.
+pub struct LoadedRows {
+    /// The collection, declared or not.
     pub collection: Arc<str>,
-    /// The row.
-    pub row: Arc<Row>,
+    /// In the order in which they are listed: by creation, those of one millisecond by key.
+    pub rows: Vec<Arc<Row>>,
 }
 
 /// A row that is not served: its key and version are taken all the same.

@@ -68,7 +68,7 @@ contract! {
         }
         let loaded = load(&test.db, app).await;
         assert_eq!(loaded.head.last_seq, 4);
-        assert_eq!(loaded.rows[0].row.data(), r#"{"n":2}"#);
+        assert_eq!(loaded.rows[0].rows[0].data(), r#"{"n":2}"#);
     }
 
     async fn a_group_that_builds_on_a_stale_head_is_fenced_and_leaves_nothing(test: &TestDb) {
@@ -203,7 +203,7 @@ contract! {
         assert_eq!(outcomes.await.len(), 64);
         for app in apps {
             let loaded = load(&test.db, app).await;
-            assert_eq!(loaded.rows.len(), 20);
+            assert_eq!(loaded.live_rows().count(), 20);
             let seqs: Vec<u64> = loaded.tail.iter().map(|event| event.seq).collect();
             assert_eq!(seqs, (1..=21).collect::<Vec<_>>());
         }

@@ -44,7 +44,7 @@ async fn broken_at(test: &TestDb, point: Point, fault: Fault) -> Outcome {
     assert_eq!(answer.is_some(), applied, "{point:?} {fault:?}");
     if applied {
         assert_eq!(after.head.last_seq, 4, "{point:?} {fault:?}");
-        assert_eq!(after.rows.len(), 2);
+        assert_eq!(after.live_rows().count(), 2);
         assert_eq!(after.tombstones.len(), 1);
         assert_eq!(after.tail.len(), 4);
         assert_eq!(after.budgets.len(), 1);
@@ -196,7 +196,7 @@ contract! {
             }
             assert!(plan.fired() > 0);
             let loaded = load(&test.db, app).await;
-            let stored: Vec<_> = loaded.rows.iter().map(|live| live.row.key().to_string()).collect();
+            let stored: Vec<_> = loaded.live_rows().map(|row| row.key().to_string()).collect();
             assert!(told.iter().all(|key| stored.contains(key)), "seed {seed}");
             assert_eq!(loaded.tail.len() as u64, loaded.head.last_seq);
             assert_eq!(stored.len() as u64, loaded.head.last_seq - 1);

@@ -234,7 +234,7 @@ pub(super) fn picture(app: &LoadedApp) -> String {
 
 /// The keys of the live rows.
 pub(super) fn keys(app: &LoadedApp) -> Vec<&str> {
-    app.rows.iter().map(|live| live.row.key()).collect()
+    app.live_rows().map(|row| row.key()).collect()
 }
 
 /// Keeps the writer from committing groups of one app, until it is dropped.

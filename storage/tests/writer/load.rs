@@ -9,7 +9,7 @@ use rookery_storage::{
     Db,
     apps::{self, AppHead, purge},
     commit::{AppWrite, Outcome, RowState, Totals},
-    load::{LoadOptions, load_app},
+    load::{LoadOptions, LoadedRows, load_app},
 };
 
 use super::kit::{Draft, ENTRIES, deploy, deploy_with, extra_counts, keys, load, mark, start};
@@ -65,9 +65,8 @@ contract! {
 
         let loaded = load(&test.db, app).await;
         assert_eq!(keys(&loaded), ["a", "b", "late"]);
-        let rows: Vec<_> = loaded.rows.iter().map(|live| Arc::clone(&live.row)).collect();
-        assert_eq!(rows, [same, early, late]);
-        assert!(Arc::ptr_eq(&loaded.rows[0].collection, &loaded.rows[2].collection));
+        let rows = LoadedRows { collection: ENTRIES.into(), rows: vec![same, early, late] };
+        assert_eq!(loaded.rows, [rows]);
 
         let states: Vec<_> =
             loaded.tombstones.iter().map(|t| (&*t.key, t.version, t.state, t.bytes)).collect();

@@ -38,8 +38,7 @@ fn a_commit_larger_than_the_page_cache_is_whole() {
         let writer = start(&test.db).await;
         let rows = large_rows();
         assert_eq!(commit_of(app, &rows).commit(&writer).await, Outcome::Committed);
-        let mut stored: Vec<_> =
-            load(&test.db, app).await.rows.into_iter().map(|live| live.row).collect();
+        let mut stored: Vec<_> = load(&test.db, app).await.live_rows().cloned().collect();
         stored.sort_by(|a, b| a.key().cmp(b.key()));
         assert!(stored == rows, "what was committed is not what is stored");
         integrity::check(&test.db).await.unwrap();
@@ -85,7 +84,7 @@ fn whoever_reads_meanwhile_sees_whole_commits() {
         };
         let read = async {
             loop {
-                let rows = load(&test.db, app).await.rows.len();
+                let rows = load(&test.db, app).await.live_rows().count();
                 assert_eq!(rows % ROWS_PER_COMMIT, 0);
                 if rows == COMMITS * ROWS_PER_COMMIT {
                     break;

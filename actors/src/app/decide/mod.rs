@@ -35,7 +35,8 @@ use super::{
     aside,
     message::{Op, Reply},
     standing::standing,
-    working::{Sighted, Stamp, Undo, Working},
+    unique::Forms,
+    working::{Indexed, Stamp, Undo, Working},
 };
 use crate::env::Env;
 
@@ -233,10 +234,10 @@ impl Decision<'_> {
         })
     }
 
-    /// The row's data as a value, where the collection has unique fields to look it up by.
-    fn value_for_index(&self, shelf: usize, row: &Row) -> Option<Value> {
-        let is_indexed = !self.working.root.collections[shelf].decl.unique.is_empty();
-        is_indexed.then(|| Self::value_of(row))
+    /// A live row, with what it holds in the unique indexes.
+    fn indexed(&self, shelf: usize, row: Arc<Row>) -> Indexed {
+        let decl = &self.working.root.collections[shelf].decl;
+        Indexed { forms: Forms::of_row(&decl.unique, &row), row }
     }
 
     /// The row's data as a value.
@@ -268,7 +269,3 @@ pub(crate) fn violated(code: ErrorCode, what: &str, violations: &[SchemaViolatio
     Error::new(code, format!("{what}{first}")).with_details(json!({"violations": list}))
 }
 
-/// A row with its value, for the unique indexes.
-fn sighted(row: Arc<Row>, value: Option<&Value>) -> Sighted<'_> {
-    Sighted { row, value }
-}

@@ -12,13 +12,15 @@ use rookery_domain::{
 use rookery_storage::commit::{RowState, Scrub};
 
 use super::{
-    Decision, sighted,
+    Decision,
     write::{NOTHING, append_only, check_version},
 };
 use crate::app::{
     message::{DeleteRow, PurgedRow, Reply, RowFate, RowReply},
     private::{Tomb, TombKind},
     rows::Digest,
+    unique::Forms,
+    working::Indexed,
 };
 
 impl Decision<'_> {
@@ -46,13 +48,8 @@ impl Decision<'_> {
         // as a clock that is slow now has been set right.
         let deleted_at = at.max(row.created_at).max(row.updated_at);
         let left = Arc::new(Row { version: row.version + 1, updated_at: at, ..Row::clone(row) });
-        let value = self.value_for_index(shelf, row);
-        self.working.take(
-            shelf,
-            &sighted(row.clone(), value.as_ref()),
-            left.clone(),
-            RowState::Trashed(deleted_at),
-        );
+        let before = self.indexed(shelf, row.clone());
+        self.working.take(shelf, &before, left.clone(), RowState::Trashed(deleted_at));
         self.count_rows(-1);
         self.emit_row(shelf, EventType::RowDeleted, left.clone());
         RowReply { row: left, fate: RowFate::Deleted(deleted_at) }
@@ -82,12 +79,13 @@ impl Decision<'_> {
         };
         let value = Self::value_of(&content);
         self.check_schema(shelf, &value)?;
-        self.check_unique(shelf, &decl, &value, digest)?;
+        let forms = Forms::of(&decl.unique, &value);
+        self.check_unique(shelf, &decl, &forms, digest)?;
         self.check_quota(content.stored_bytes(), None)?;
         let at = self.working.next_time(self.now);
         let row =
             Arc::new(Row { version: content.version + 1, updated_at: at, ..Row::clone(&content) });
-        let after = sighted(row.clone(), Some(&value));
+        let after = Indexed { row: row.clone(), forms };
         self.working.put(shelf, None, &after, EventType::RowRestored, self.row_stamp(at));
         Ok(Reply::Row(RowReply { row, fate: RowFate::Restored }))
     }
@@ -111,9 +109,9 @@ impl Decision<'_> {
         };
         check_version(&access, &row, target.if_match.as_ref())?;
         let left = self.remains(key, row.version, Some(&row));
-        let value = self.value_for_index(shelf, &row);
+        let before = self.indexed(shelf, row);
         let state = RowState::Purged(left.updated_at);
-        self.working.take(shelf, &sighted(row, value.as_ref()), left.clone(), state);
+        self.working.take(shelf, &before, left.clone(), state);
         self.count_rows(-1);
         Ok(self.purged(&decl.name, left))
     }

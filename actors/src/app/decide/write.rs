@@ -12,17 +12,17 @@ use rookery_domain::{
     patch,
     row::{Row, RowText},
     row_key,
-    unique::UniqueKey,
 };
 use serde_json::{Value, json};
 
-use super::{Decision, sighted};
+use super::Decision;
 use crate::app::{
     birth::budget_write,
     message::{NewRow, RowFate, RowReply, UpsertRow},
     private::TombKind,
     rows::Digest,
-    working::Undo,
+    unique::{self, Forms},
+    working::{Indexed, Undo},
 };
 
 /// The data of a row of which nothing is told.
@@ -69,8 +69,9 @@ impl Decision<'_> {
             ));
         }
         let bytes = (key.len() + data.len()) as u64;
+        let forms = Forms::of(&decl.unique, &value);
         self.under_budget(decl, |decision| {
-            decision.check_unique(shelf, decl, &value, digest)?;
+            decision.check_unique(shelf, decl, &forms, digest)?;
             decision.check_quota(bytes, None)
         })?;
 
@@ -84,7 +85,7 @@ impl Decision<'_> {
             created_at: at,
             updated_at: at,
         });
-        let after = sighted(row.clone(), Some(&value));
+        let after = Indexed { row: row.clone(), forms };
         self.working.put(shelf, None, &after, EventType::RowCreated, self.row_stamp(at));
         Ok(RowReply { row, fate: RowFate::Created })
     }
@@ -101,10 +102,11 @@ impl Decision<'_> {
         let field = decl.unique.iter().position(|field| **field == *item.on).ok_or_else(|| {
             unfit(format!("`on`: {:?} is not a unique field of `{}`", item.on, decl.name))
         })?;
-        let form = UniqueKey::of_field(item.data.value(), &item.on).ok_or_else(|| {
+        let value = item.data.value().get(&*item.on);
+        let form = value.and_then(unique::form).ok_or_else(|| {
             unfit(format!("`data.{}` must be set: it is the field to upsert on", item.on))
         })?;
-        let held = self.working.holder(shelf, field, &form);
+        let held = self.working.holder(shelf, field, form);
         let row = held.and_then(|key| self.working.root.collections[shelf].rows.at(key)).cloned();
         match row {
             None => {
@@ -152,8 +154,8 @@ impl Decision<'_> {
             return Err(append_only(decl));
         }
         check_version(&access, &row, if_match)?;
-        let needs_before = !decl.unique.is_empty() || !decl.relations.is_empty();
-        let before = if needs_before { Self::value_of(&row) } else { Value::Null };
+        let before =
+            if decl.relations.is_empty() { Value::Null } else { Self::value_of(&row) };
         let sent = match self.standing.allowlist {
             // What the request would have made of an empty row.
             Some(_) => patch::apply(NOTHING, data.clone(), replace)?.into_parts().0,
@@ -166,8 +168,9 @@ impl Decision<'_> {
         self.env.limits.check_row_data(&data)?;
         self.check_schema(shelf, &value)?;
         let bytes = (row.key().len() + data.len()) as u64;
+        let forms = Forms::of(&decl.unique, &value);
         self.under_budget(decl, |decision| {
-            decision.check_unique(shelf, decl, &value, Digest::of(row.key()))?;
+            decision.check_unique(shelf, decl, &forms, Digest::of(row.key()))?;
             decision.check_quota(bytes, Some(&row))
         })?;
 
@@ -180,13 +183,10 @@ impl Decision<'_> {
             created_at: row.created_at,
             updated_at: at,
         });
-        self.working.put(
-            shelf,
-            Some(&sighted(row, Some(&before))),
-            &sighted(after.clone(), Some(&value)),
-            EventType::RowUpdated,
-            self.row_stamp(at),
-        );
+        let before = self.indexed(shelf, row);
+        let now = Indexed { row: after.clone(), forms };
+        let stamp = self.row_stamp(at);
+        self.working.put(shelf, Some(&before), &now, EventType::RowUpdated, stamp);
         Ok(RowReply { row: self.told(decl, after, &sent), fate: RowFate::Updated })
     }
 
@@ -232,12 +232,12 @@ impl Decision<'_> {
         &self,
         shelf: usize,
         decl: &Collection,
-        value: &Value,
+        forms: &Forms,
         key: Digest,
     ) -> Result<()> {
         for (field, name) in decl.unique.iter().enumerate() {
-            let Some(form) = UniqueKey::of_field(value, name) else { continue };
-            if self.working.holder(shelf, field, &form).is_some_and(|holder| holder != key) {
+            let Some(form) = forms.of_field(field) else { continue };
+            if self.working.holder(shelf, field, form).is_some_and(|holder| holder != key) {
                 return Err(Error::new(
                     ErrorCode::UniqueConflict,
                     format!("another row of `{}` holds this value of `{name}`", decl.name),

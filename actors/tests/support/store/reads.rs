@@ -10,7 +10,7 @@ use rookery_domain::{
 };
 use rookery_storage::{
     commit::RowState,
-    load::{LoadedApp, LoadedRow, Tombstone},
+    load::{LoadedApp, LoadedRows, Tombstone},
     trash::{TrashCursor, TrashPage, TrashedRow},
 };
 use tokio::sync::Semaphore;
@@ -114,7 +114,11 @@ pub(super) fn load(app: &App) -> LoadedApp {
     for ((collection, key), (row, state)) in &app.rows {
         let collection = collection.clone();
         if *state == RowState::Live {
-            loaded.rows.push(LoadedRow { collection, row: row.clone() });
+            let known = loaded.rows.last_mut().filter(|last| last.collection == collection);
+            match known {
+                Some(last) => last.rows.push(row.clone()),
+                None => loaded.rows.push(LoadedRows { collection, rows: vec![row.clone()] }),
+            }
         } else {
             let bytes = match state {
                 RowState::Purged(_) => 0,
@@ -124,6 +128,8 @@ pub(super) fn load(app: &App) -> LoadedApp {
             loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
         }
     }
-    loaded.rows.sort_by_key(|one| (one.row.created_at, Box::<str>::from(one.row.key())));
+    for LoadedRows { rows, .. } in &mut loaded.rows {
+        rows.sort_by_key(|row| (row.created_at, Box::<str>::from(row.key())));
+    }
     loaded
 }

@@ -53,22 +53,23 @@ fn judge_rows(loaded: &LoadedApp, found: &mut Found) {
     for poison in &loaded.poison {
         found.corrupt.push(format!("row {}: {}", poison.key, poison.reason));
     }
-    let (mut bytes, mut trashed_bytes) = (0, 0);
-    for live in &loaded.rows {
-        bytes += live.row.stored_bytes();
-        found.versions.insert(live.row.key().to_string(), live.row.version.into());
+    let (mut live, mut bytes, mut trashed_bytes) = (0, 0, 0);
+    for row in loaded.live_rows() {
+        live += 1;
+        bytes += row.stored_bytes();
+        found.versions.insert(row.key().to_string(), row.version.into());
     }
     for tombstone in &loaded.tombstones {
         trashed_bytes += tombstone.bytes;
         found.versions.insert(tombstone.key.to_string(), tombstone.version.into());
     }
     let head = loaded.head.totals;
-    let same = head.live == loaded.rows.len() as u64
+    let same = head.live == live
         && head.trashed == loaded.tombstones.len() as u64
         && head.bytes == bytes
         && head.trashed_bytes == trashed_bytes;
     if !same {
-        let (live, trashed) = (loaded.rows.len(), loaded.tombstones.len());
+        let trashed = loaded.tombstones.len();
         found.corrupt.push(format!(
             "counted {head:?}, are {live} of {bytes} bytes and {trashed} of {trashed_bytes}"
         ));
@@ -83,7 +84,7 @@ async fn judge_counts(db: &Db, app: AppId, loaded: &LoadedApp, found: &mut Found
     };
     let live: u64 = counts.iter().map(|one| one.live).sum();
     let trashed: u64 = counts.iter().map(|one| one.trashed).sum();
-    if live != loaded.rows.len() as u64 || trashed != loaded.tombstones.len() as u64 {
+    if live != loaded.live_rows().count() as u64 || trashed != loaded.tombstones.len() as u64 {
         found.corrupt.push(format!("the head counts {counts:?}"));
     }
 }
