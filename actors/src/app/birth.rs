@@ -27,7 +27,6 @@ use super::{
     root::{Root, Shelf, Withheld},
     rows::{Digest, DigestMap, Rows},
     tail::Tail,
-    unique,
     working::Working,
 };
 use crate::{accounts::CountedRows, env::Env};
@@ -39,7 +38,12 @@ const LONG_ROWS_BYTES: u64 = 256 << 10;
 
 /// Whether [`working`] may take too long for the event loop.
 pub(crate) fn may_take_long(loaded: &LoadedApp) -> bool {
-    loaded.manifest.len() > LONG_MANIFEST_BYTES || loaded.head.totals.bytes > LONG_ROWS_BYTES
+    loaded.manifest.len() > LONG_MANIFEST_BYTES || has_long_rows(loaded)
+}
+
+/// Whether the rows take so long to read that no write is to wait for their unique indexes.
+const fn has_long_rows(loaded: &LoadedApp) -> bool {
+    loaded.head.totals.bytes > LONG_ROWS_BYTES
 }
 
 /// The state of a new incarnation.
@@ -67,16 +71,20 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     let now = env.clock.now();
     let last_at = latest(&loaded, |at| !at.is_ahead_of(now));
     let latest = latest(&loaded, |_| true);
+    let is_large = has_long_rows(&loaded);
     let mut rows: HashMap<_, _> =
         loaded.rows.into_iter().map(|stored| (stored.collection, stored.rows)).collect();
     let (mut collections, mut shelves) = (Vec::new(), Vec::new());
     for (name, decl) in &manifest.collections {
         let rows: Rows = rows.remove(name).unwrap_or_default().into_iter().collect();
         let schema = decl.schema.as_ref().map(|source| env.schemas.in_force(source)).transpose()?;
-        // Storage never holds two live rows with one value.
-        let (unique, _) = unique::index_of(&decl.unique, &rows);
-        collections.push(Shelf { decl: decl.clone(), rows });
-        shelves.push(PrivateShelf { schema, unique });
+        let shelf = Shelf { decl: decl.clone(), rows };
+        let mut private = PrivateShelf { schema, unique: None };
+        if is_large {
+            private.unique_of(&shelf);
+        }
+        collections.push(shelf);
+        shelves.push(private);
     }
     let withheld = withheld(&loaded.tombstones);
     let mut tail = Tail::default();

@@ -140,7 +140,7 @@ pub(super) fn carry_over(
         rows.put_all(&back);
         carried.reattach.extend(back.into_iter().map(|row| (name.clone(), row)));
         carried.shelves.push(Shelf { decl: decl.clone(), rows });
-        carried.private.push(PrivateShelf { schema: schema.cloned(), unique: index });
+        carried.private.push(PrivateShelf { schema: schema.cloned(), unique: Some(index) });
     }
     Ok(carried)
 }

@@ -12,8 +12,10 @@ use rookery_storage::commit::RowState;
 use super::{
     answers::Answers,
     deploy::EventSchemas,
+    root::Shelf,
     rows::{Digest, DigestMap},
     spent::Spent,
+    unique,
     working::Undo,
 };
 
@@ -79,7 +81,18 @@ impl Private {
 pub(crate) struct PrivateShelf {
     pub(crate) schema: Option<Arc<CompiledSchema>>,
     /// For each unique field, in declared order: normal form to the key of the row that holds it.
-    pub(crate) unique: Vec<DigestMap<Digest>>,
+    /// None until a write asks: most of what wakes an app only reads.
+    pub(crate) unique: Option<Vec<DigestMap<Digest>>>,
+}
+
+impl PrivateShelf {
+    /// The unique indexes beside `shelf`, made of its rows where they are not there yet. No row may
+    /// have changed without them: a step back is taken in them too.
+    pub(crate) fn unique_of(&mut self, shelf: &Shelf) -> &mut [DigestMap<Digest>] {
+        let Shelf { decl, rows } = shelf;
+        // Storage never holds two live rows with one value.
+        self.unique.get_or_insert_with(|| unique::index_of(&decl.unique, rows).0)
+    }
 }
 
 /// What is remembered of a key whose row is not live.

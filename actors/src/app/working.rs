@@ -120,7 +120,8 @@ impl Working {
         for step in steps.into_iter().rev() {
             match step {
                 Undo::Unique { shelf, field, form, before } => {
-                    let index = &mut self.private.shelves[shelf].unique[field];
+                    let Some(indexes) = &mut self.private.shelves[shelf].unique else { continue };
+                    let index = &mut indexes[field];
                     match before {
                         Some(key) => index.insert(form, key),
                         None => index.remove(&form),
@@ -153,8 +154,9 @@ impl Working {
     }
 
     /// The key digest of the live row that holds `form` in a unique field.
-    pub(crate) fn holder(&self, shelf: usize, field: usize, form: Digest) -> Option<Digest> {
-        self.private.shelves[shelf].unique[field].get(&form).copied()
+    pub(crate) fn holder(&mut self, shelf: usize, field: usize, form: Digest) -> Option<Digest> {
+        let indexes = self.private.shelves[shelf].unique_of(&self.root.collections[shelf]);
+        indexes[field].get(&form).copied()
     }
 
     /// Makes `after` the live row at its key and emits `kind`. `before` is the live row that
@@ -288,7 +290,8 @@ impl Working {
 
     /// Brings the unique indexes from what the row at `key` held `before` to what it holds `after`.
     fn index(&mut self, shelf: usize, before: Option<&Forms>, after: Option<&Forms>, key: Digest) {
-        for (field, index) in self.private.shelves[shelf].unique.iter_mut().enumerate() {
+        let indexes = self.private.shelves[shelf].unique_of(&self.root.collections[shelf]);
+        for (field, index) in indexes.iter_mut().enumerate() {
             let left = before.and_then(|forms| forms.of_field(field));
             let taken = after.and_then(|forms| forms.of_field(field));
             if left == taken {

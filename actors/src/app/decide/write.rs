@@ -229,7 +229,7 @@ impl Decision<'_> {
 
     /// `unique_conflict` when another live row holds one of the values.
     pub(super) fn check_unique(
-        &self,
+        &mut self,
         shelf: usize,
         decl: &Collection,
         forms: &Forms,
