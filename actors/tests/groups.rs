@@ -1,10 +1,12 @@
-//! What goes into one group.
+//! What goes into one group, and what is left of one that is aborted.
 
 use std::time::Duration;
 
 use rookery_actors::{RuntimeOptions, app::message::Op};
+use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 
-use crate::support::{Bench, Fate, object, paused, record};
+use crate::support::{Bench, Fate, asleep, create, delete, object, paused, record, row};
 
 const EVENTS: usize = 400;
 const PAYLOAD_BYTES: usize = 15 << 10;
@@ -42,6 +44,41 @@ fn payloads_fill_a_group_as_rows_do() {
             one.await.unwrap().expect("every event is taken");
         }
         assert!(written > GROUP_BYTES_MAX, "they were more than one group takes");
+        assert_eq!(bench.store.violations(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_first_write_that_comes_to_nothing_leaves_unique_values_where_they_were() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        let apply = async |op| row(app.apply(bench.caller.clone(), op).await);
+        let ada = r#"{"email":"ada@example.org"}"#;
+        apply(create("first", ada)).await.expect("it is free");
+        asleep(&app).await;
+
+        // The first that asks for unique values since the wake is taken back.
+        app.root().await.expect("it wakes");
+        bench.store.hold();
+        let (deleted, created, ()) =
+            tokio::join!(apply(delete("first")), apply(create("second", ada)), async {
+                let all_queued = || bench.store.held() > 0 && app.observe().queued == 2;
+                until("both are decided", all_queued).await;
+                while bench.store.end(Fate::Refuse) {
+                    until("the next is with the writer", || {
+                        bench.store.held() > 0 || app.observe().queued == 0
+                    })
+                    .await;
+                }
+            });
+        deleted.expect_err("its commit was aborted");
+        created.expect_err("it built on the one before");
+        bench.store.go_on();
+        let refused = apply(create("third", ada)).await.expect_err("the first row holds it");
+        assert_eq!(refused.code, ErrorCode::UniqueConflict);
+        apply(delete("first")).await.expect("it is there");
+        apply(create("third", ada)).await.expect("now it is free");
         assert_eq!(bench.store.violations(), Vec::<String>::new());
     });
 }

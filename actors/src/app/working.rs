@@ -192,13 +192,7 @@ impl Working {
     }
 
     /// Takes the live row `before` away: `left` is what is written in its place.
-    pub(crate) fn take(
-        &mut self,
-        shelf: usize,
-        before: &Indexed,
-        left: Arc<Row>,
-        state: RowState,
-    ) {
+    pub(crate) fn take(&mut self, shelf: usize, before: &Indexed, left: Arc<Row>, state: RowState) {
         self.count_gone(&before.row);
         self.index(shelf, Some(&before.forms), None, Digest::of(before.row.key()));
         self.root.collections[shelf].rows.remove(before.row.key());

@@ -268,4 +268,3 @@ pub(crate) fn violated(code: ErrorCode, what: &str, violations: &[SchemaViolatio
         .collect();
     Error::new(code, format!("{what}{first}")).with_details(json!({"violations": list}))
 }
-
