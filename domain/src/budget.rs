@@ -210,9 +210,15 @@ impl BudgetCounters {
         ])
     }
 
-    /// A later day begins with empty counters. An earlier one goes on with what is counted: a clock
-    /// that goes backwards, or a timezone moved west, never refills a budget, and no budget stays
-    /// spent until a day comes again that was counted too early.
+    /// Counts for `day` again, as before [`Self::move_back`] that came to nothing.
+    pub const fn return_to(&mut self, day: i32) {
+        self.day = day;
+    }
+
+    /// A later day begins with empty counters, also where it comes with a timezone that is moved east.
+    /// An earlier one goes on with what is counted: a clock that goes backwards, or a timezone moved
+    /// west, refills no budget, and none stays spent until a day comes again that was counted too
+    /// early.
     fn turn_to(&mut self, day: i32) {
         if day > self.day {
             *self = Self { day, ..Self::default() };

@@ -5,6 +5,8 @@
 
 use std::fmt::{self, Write as _};
 
+use serde_json::Value;
+
 use crate::{Principal, Timestamp};
 
 /// The texts of a row in one piece of memory: an app holds many, and each piece has a price.
@@ -61,6 +63,18 @@ impl Row {
     #[must_use]
     pub fn data(&self) -> &str {
         self.text.split().1
+    }
+
+    /// Its content as a value; null where it is not JSON, which is never served.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        serde_json::from_str(self.data()).unwrap_or(Value::Null)
+    }
+
+    /// Where it stands in a list: by creation as it is shown, ties by key.
+    #[must_use]
+    pub fn place(&self) -> (Timestamp, &str) {
+        (self.created_at.as_shown(), self.key())
     }
 
     /// Bytes that count towards the app's storage quota.

@@ -10,15 +10,9 @@
 
 use std::fmt::Write as _;
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use caseless::Caseless as _;
 use serde_json::{Number, Value};
-use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
-
-/// Bytes up to which a normal form is kept as it is; a longer one is kept as its SHA-256, so an
-/// index costs the same for long texts as for short ones.
-const PLAIN_BYTES_MAX: usize = 96;
 
 /// The normal form of a value of a unique field: equal exactly when the values collide.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,19 +27,10 @@ impl UniqueKey {
         }
         let mut form = String::new();
         write_form(value, &mut form);
-        if form.len() > PLAIN_BYTES_MAX {
-            form = format!("#{}", URL_SAFE_NO_PAD.encode(Sha256::digest(&form)));
-        }
         Some(Self(form))
     }
 
-    /// The normal form of the member `field` of a row's data; `None` when it is absent or null.
-    #[must_use]
-    pub fn of_field(data: &Value, field: &str) -> Option<Self> {
-        data.get(field).and_then(Self::of)
-    }
-
-    /// The form itself, as an index keeps it.
+    /// The form itself; as long as the value is. An index keeps a digest of it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -149,13 +149,19 @@ pub(crate) fn row(columns: &impl ReadColumns, at: usize) -> Read<Row> {
     })
 }
 
-/// Checks a row's data to be a JSON object: it is spliced into answers as it is, so one damaged
-/// row would spoil every list it is in.
-pub(crate) fn check_data(row: &Row) -> Read<()> {
+/// The row whose columns start at `at`, with data that is a JSON object: it is spliced into answers as
+/// it is, so one damaged row would spoil every list it is in.
+pub(crate) fn shown_row(columns: &impl ReadColumns, at: usize) -> Read<Row> {
+    let row = row(columns, at)?;
     if !row.data().starts_with('{') {
         return Err("data is no JSON object".into());
     }
-    serde_json::from_str::<serde::de::IgnoredAny>(row.data())
+    check_json(row.data())?;
+    Ok(row)
+}
+
+fn check_json(text: &str) -> Read<()> {
+    serde_json::from_str::<serde::de::IgnoredAny>(text)
         .map(drop)
         .map_err(|error| format!("data is no JSON: {error}"))
 }
@@ -172,6 +178,9 @@ pub(crate) use event_columns;
 
 /// The event in these columns. A row whose content was scrubbed or never stored has empty `data`.
 pub(crate) fn event(columns: &impl ReadColumns) -> Read<Event> {
+    if let Some(data) = columns.text_opt(9)?.filter(|data| !data.is_empty()) {
+        check_json(data)?;
+    }
     let change = match columns.text_opt(5)? {
         Some(collection) => Some(RowChange {
             collection: Arc::from(collection),

@@ -55,7 +55,7 @@ record!(KeptRecord, Kept, kept);
 record!(DueRecord, (u64, DueRow), due);
 
 fn trashed(columns: &impl ReadColumns) -> Read<TrashedRow> {
-    Ok(TrashedRow { row: codec::row(columns, 1)?, deleted_at: columns.time(0)? })
+    Ok(TrashedRow { row: codec::shown_row(columns, 1)?, deleted_at: columns.time(0)? })
 }
 
 /// The row, and its place also when it cannot be read.
@@ -148,7 +148,7 @@ pub struct Kept {
 }
 
 fn kept(columns: &impl ReadColumns) -> Read<Kept> {
-    Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::row(columns, 1)? })
+    Ok(Kept { collection: columns.text(0)?.to_owned(), row: codec::shown_row(columns, 1)? })
 }
 
 /// The detached rows of these collections, for a deploy that declares them again. Those changed

@@ -165,7 +165,8 @@ fn tombs(stored: Vec<Tombstone>, poison: &[PoisonRow]) -> HashMap<Arc<str>, Dige
         tombs.entry(one.collection).or_default().insert(Digest::of(&one.key), tomb);
     }
     for one in poison {
-        let tomb = Tomb { version: 0, kind: TombKind::Poison, bytes: 0 };
+        let bytes = u32::try_from(one.bytes).unwrap_or(u32::MAX);
+        let tomb = Tomb { version: one.version, kind: TombKind::Poison, bytes };
         let of_collection = tombs.entry(one.collection.as_str().into()).or_default();
         of_collection.insert(Digest::of(&one.key), tomb);
     }

@@ -13,7 +13,7 @@ use rookery_domain::{
     row::Row,
     schema::{CompiledSchema, SchemaViolation},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     aside::Limit,
@@ -151,9 +151,7 @@ pub(super) fn next_version(row: &Row) -> Arc<Row> {
 }
 
 fn check(schema: &CompiledSchema, row: &Row) -> Result<(), Vec<SchemaViolation>> {
-    // Stored data was checked when it was written; a poison row never gets here, and fits nothing.
-    let value = serde_json::from_str(row.data()).unwrap_or(Value::Null);
-    schema.validate(&value)
+    schema.validate(&row.value())
 }
 
 /// What is told of rows that share a value of a field that is to be unique.

@@ -26,5 +26,5 @@ mod spent;
 pub(crate) mod standing;
 pub(crate) mod tail;
 pub(crate) mod trash;
-mod unique;
+pub(crate) mod unique;
 mod working;

@@ -81,17 +81,24 @@ impl Private {
 pub(crate) struct PrivateShelf {
     pub(crate) schema: Option<Arc<CompiledSchema>>,
     /// For each unique field, in declared order: normal form to the key of the row that holds it.
-    /// None until a write asks: most of what wakes an app only reads.
+    /// None until a write asks, where few rows were loaded: most of what wakes an app only reads.
     pub(crate) unique: Option<Vec<DigestMap<Digest>>>,
 }
 
 impl PrivateShelf {
-    /// The unique indexes beside `shelf`, made of its rows where they are not there yet. No row may
-    /// have changed without them: a step back is taken in them too.
+    /// The unique indexes beside `shelf`, made of its rows where they are not there yet. To be asked
+    /// for before the first row of an incarnation changes: what takes a change back takes it back in
+    /// them, too.
     pub(crate) fn unique_of(&mut self, shelf: &Shelf) -> &mut [DigestMap<Digest>] {
         let Shelf { decl, rows } = shelf;
-        // Storage never holds two live rows with one value.
-        self.unique.get_or_insert_with(|| unique::index_of(&decl.unique, rows).0)
+        self.unique.get_or_insert_with(|| {
+            let (indexes, shared) = unique::index_of(&decl.unique, rows);
+            if let Some(field) = shared {
+                let collection = &decl.name;
+                tracing::warn!(%collection, %field, "two rows share a value of a unique field");
+            }
+            indexes
+        })
     }
 }
 

@@ -97,9 +97,8 @@ pub(crate) type Walk<'a> = Flatten<places::Iter<'a, Arc<Row>>>;
 pub(crate) struct Rows {
     places: Places<Arc<Row>>,
     index: Index,
-    /// The milliseconds, the first and the last, in which rows may stand as they came; none when all
-    /// is settled.
-    unsettled: Option<(Timestamp, Timestamp)>,
+    /// The milliseconds in which rows may stand as they came; none when all is settled.
+    unsettled: Vec<Timestamp>,
 }
 
 impl Rows {
@@ -129,15 +128,16 @@ impl Rows {
             self.places.pop();
         }
         let at = row.created_at.as_shown();
-        let last = self.last().map(|last| creation(last));
-        if last.is_none_or(|last| last < creation(&row)) {
+        let last = self.last().map(|last| last.place());
+        if last.is_none_or(|last| last < row.place()) {
             self.index.insert(digest, self.places.len() as u32);
             self.places.push(Some(row));
             return None;
         }
         let is_latest = last.is_some_and(|last| last.0 == at);
-        let (from, to) = self.unsettled.unwrap_or((at, at));
-        self.unsettled = Some((from.min(at), to.max(at)));
+        if self.unsettled.last() != Some(&at) {
+            self.unsettled.push(at);
+        }
         let place = if is_latest { self.places.len() } else { self.make_room(at) };
         self.index.insert(digest, place as u32);
         match self.places.get_mut(place) {
@@ -153,18 +153,24 @@ impl Rows {
             return;
         }
         let mut rows: Vec<_> = self.iter().chain(came).cloned().collect();
-        rows.sort_by(|a, b| creation(a).cmp(&creation(b)));
+        rows.sort_by(|a, b| a.place().cmp(&b.place()));
         *self = rows.into_iter().collect();
     }
 
     /// Puts the rows that came since the last time into the order of the others.
     pub(crate) fn settle(&mut self) {
-        let Some((from, to)) = self.unsettled.take() else { return };
-        let came = self.first_since(from)..self.first_since(next_millisecond(to));
+        let mut moments = std::mem::take(&mut self.unsettled);
+        moments.sort_unstable();
+        moments.dedup();
+        moments.into_iter().for_each(|at| self.settle_moment(at));
+    }
+
+    fn settle_moment(&mut self, at: Timestamp) {
+        let came = self.first_since(at)..self.first_since(next_millisecond(at));
         let came: Vec<_> =
             came.filter_map(|place| Some((place, self.places.get(place)?.clone()))).collect();
         let mut sorted: Vec<_> = came.iter().map(|(_, row)| row).collect();
-        sorted.sort_unstable_by(|a, b| creation(a).cmp(&creation(b)));
+        sorted.sort_unstable_by(|a, b| a.place().cmp(&b.place()));
         for ((place, stood), row) in came.iter().zip(sorted) {
             if !Arc::ptr_eq(stood, row)
                 && let Some(value) = self.places.get_mut(*place)
@@ -231,7 +237,7 @@ impl Rows {
 
     /// The first place behind the row with this creation and key.
     fn first_behind(&self, (at, key): (Timestamp, &str)) -> usize {
-        self.partition(|row| creation(row) <= (at.as_shown(), key))
+        self.partition(|row| row.place() <= (at.as_shown(), key))
     }
 
     /// The last row before a place, and where it stands.
@@ -299,7 +305,7 @@ impl FromIterator<Arc<Row>> for Rows {
             .enumerate()
             .filter_map(|(place, row)| Some((Digest::of(row?.key()), place as u32)))
             .collect();
-        Self { places, index, unsettled: None }
+        Self { places, index, unsettled: Vec::new() }
     }
 }
 
@@ -334,9 +340,4 @@ impl<'a> Iterator for Backwards<'a> {
 /// The millisecond behind this one.
 const fn next_millisecond(at: Timestamp) -> Timestamp {
     Timestamp(at.as_shown().0.saturating_add(MILLISECOND))
-}
-
-/// What rows are ordered by: creation as it is shown, ties by key.
-fn creation(row: &Row) -> (Timestamp, &str) {
-    (row.created_at.as_shown(), row.key())
 }

@@ -55,6 +55,8 @@ pub(crate) enum Undo {
     Spent([u8; 32]),
     Answer([u8; 32]),
     Budget(Reservation),
+    /// The day that budgets counted before the timezone changed.
+    BudgetDay(i32),
     Rows(i64),
     /// The account that counted the app's rows before.
     Account(Arc<Account>),
@@ -120,6 +122,7 @@ impl Working {
         for step in steps.into_iter().rev() {
             match step {
                 Undo::Unique { shelf, field, form, before } => {
+                    // Made before the step was, and not let go of while its shelf is here.
                     let Some(indexes) = &mut self.private.shelves[shelf].unique else { continue };
                     let index = &mut indexes[field];
                     match before {
@@ -139,6 +142,7 @@ impl Working {
                 }
                 Undo::Answer(scope) => self.private.answers.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
+                Undo::BudgetDay(day) => self.private.budgets.return_to(day),
                 Undo::Rows(delta) => self.counted.add(-delta),
                 Undo::Account(before) => self.counted.move_back(before),
                 Undo::Shelves(before) => {
@@ -241,7 +245,9 @@ impl Working {
             TombKind::Poison => self.root.totals.live -= 1,
             TombKind::Purged => self.root.purged = self.root.purged.saturating_sub(1),
         }
-        *self.bytes_of(tomb.kind) -= u64::from(tomb.bytes);
+        // A row that cannot be read may have more bytes than it was counted with.
+        let bytes = self.bytes_of(tomb.kind);
+        *bytes = bytes.saturating_sub(u64::from(tomb.bytes));
         self.open.journal.push(Undo::Tomb {
             collection: collection.clone(),
             key,
@@ -291,7 +297,8 @@ impl Working {
             if left == taken {
                 continue;
             }
-            if let Some(form) = left {
+            // One that was set aside as unreadable, and is read again, may share a value with another.
+            if let Some(form) = left.filter(|form| index.get(form) == Some(&key)) {
                 let before = index.remove(&form);
                 self.open.journal.push(Undo::Unique { shelf, field, form, before });
             }

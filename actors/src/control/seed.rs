@@ -14,7 +14,6 @@ use rookery_domain::{
     row::{Row, RowText},
     row_key,
     schema::{CompiledSchema, SchemaViolation, VIOLATIONS_MAX},
-    unique::UniqueKey,
 };
 use rookery_storage::{
     apps::CollectionCounts,
@@ -23,7 +22,7 @@ use rookery_storage::{
 use serde_json::{Value, json};
 
 use super::{Control, CreateApp, SeedRow, advisories::SAMPLE_ROWS_MAX, draft};
-use crate::app::decide::violated;
+use crate::app::{decide::violated, unique::Forms};
 
 impl Control {
     /// The first rows and events, checked like rows that are written later: all of them in one step
@@ -156,9 +155,10 @@ impl Misfits {
 fn check_unique(decl: &Collection, rows: &[SeedRow]) -> Result<()> {
     let mut held = HashSet::new();
     for (index, seed) in rows.iter().enumerate() {
-        for field in &decl.unique {
-            let form = UniqueKey::of_field(seed.data.value(), field);
-            if form.is_some_and(|form| !held.insert((field.clone(), form))) {
+        let forms = Forms::of(&decl.unique, seed.data.value());
+        for (number, field) in decl.unique.iter().enumerate() {
+            let form = forms.of_field(number);
+            if form.is_some_and(|form| !held.insert((number, form))) {
                 let at = place(&decl.name, index);
                 return Err(Error::new(
                     ErrorCode::UniqueConflict,

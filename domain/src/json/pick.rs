@@ -1,5 +1,4 @@
-//! Some members of a stored object, without building the rest: waking an app looks at the unique
-//! fields of every row.
+//! Some members of a stored object, without building the rest: a unique index is made of every row.
 
 use std::{fmt, sync::Arc};
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rookery_domain::{
-    Timestamp,
     credentials::Credential,
     event::Event,
     id::AppId,
@@ -141,9 +140,12 @@ impl Assembly {
 
     pub(super) fn row(&mut self, columns: &impl ReadColumns) {
         if let Err(reason) = self.read_row(columns) {
+            let text = |at| columns.text_opt(at).ok().flatten().unwrap_or_default();
             let poison = PoisonRow {
-                collection: columns.text(0).unwrap_or_default().to_owned(),
-                key: columns.text(4).unwrap_or_default().to_owned(),
+                collection: text(0).to_owned(),
+                key: text(4).to_owned(),
+                version: columns.number(5).unwrap_or_default(),
+                bytes: (text(4).len() + text(6).len()) as u64,
                 reason,
             };
             self.loaded.poison.push(poison);
@@ -159,8 +161,7 @@ impl Assembly {
             RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
         let collection = Arc::clone(&self.collection);
         if state == RowState::Live {
-            let row = codec::row(columns, 4)?;
-            codec::check_data(&row)?;
+            let row = codec::shown_row(columns, 4)?;
             self.rows_of(collection).push(Arc::new(row));
         } else {
             let bytes = columns.number(3)?;
@@ -263,15 +264,10 @@ impl Assembly {
     pub(super) fn finish(mut self) -> LoadedApp {
         self.loaded.tail.reverse();
         for of_collection in &mut self.loaded.rows {
-            of_collection.rows.sort_by(|a, b| place(a).cmp(&place(b)));
+            of_collection.rows.sort_by(|a, b| a.place().cmp(&b.place()));
         }
         self.loaded
     }
-}
-
-/// Where a row stands in a list.
-fn place(row: &Row) -> (Timestamp, &str) {
-    (row.created_at.as_shown(), row.key())
 }
 
 /// An app with a record but without head or current version.

@@ -120,6 +120,10 @@ pub struct PoisonRow {
     pub collection: String,
     /// Its key, as far as it can be read.
     pub key: String,
+    /// Its version, as far as it can be read: else 0.
+    pub version: u32,
+    /// Bytes of its key and data, as far as they can be read.
+    pub bytes: u64,
     /// What is wrong with it, without its content.
     pub reason: String,
 }

@@ -1,7 +1,7 @@
 //! Decisions: one function for each operation, against the actor's newest state.
 //!
-//! A decision either changes the working state and answers, or refuses and leaves no trace. The
-//! order of its checks is the contract's precedence; each module follows it from top to bottom.
+//! A decision either changes the working state and answers, or refuses and leaves no trace but a spent
+//! challenge. The order of its checks is the contract's precedence; each module follows it from top to bottom.
 //! Nothing here waits for anything.
 
 mod access;
@@ -238,12 +238,6 @@ impl Decision<'_> {
     fn indexed(&self, shelf: usize, row: Arc<Row>) -> Indexed {
         let decl = &self.working.root.collections[shelf].decl;
         Indexed { forms: Forms::of_row(&decl.unique, &row), row }
-    }
-
-    /// The row's data as a value.
-    fn value_of(row: &Row) -> Value {
-        // Stored data was checked when it was written; a poison row never gets here.
-        serde_json::from_str(row.data()).unwrap_or(Value::Null)
     }
 }
 

@@ -77,7 +77,7 @@ impl Decision<'_> {
         let Some(content) = trashed.filter(|row| row.version == tomb.version) else {
             return Ok(Reply::Stale);
         };
-        let value = Self::value_of(&content);
+        let value = content.value();
         self.check_schema(shelf, &value)?;
         let forms = Forms::of(&decl.unique, &value);
         self.check_unique(shelf, &decl, &forms, digest)?;

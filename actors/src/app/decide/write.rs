@@ -154,7 +154,7 @@ impl Decision<'_> {
             return Err(append_only(decl));
         }
         check_version(&access, &row, if_match)?;
-        let before = if decl.relations.is_empty() { Value::Null } else { Self::value_of(&row) };
+        let before = if decl.relations.is_empty() { Value::Null } else { row.value() };
         let sent = match self.standing.allowlist {
             // What the request would have made of an empty row.
             Some(_) => patch::apply(NOTHING, data.clone(), replace)?.into_parts().0,
