@@ -25,6 +25,8 @@ const FRAME_CHARS_MAX = 4_000_000;
 const PAGE_ROWS = 200;
 const ROWS_MAX = 10_000;
 
+const MAYBE = 'a write may have happened.';
+
 class AppError extends Error {
   // Fields, not assignments: they work also where a page has frozen Error.prototype.
   name = 'AppError';
@@ -42,7 +44,7 @@ class AppError extends Error {
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: 'No answer came in time: a write may have happened.',
+  hint: `No answer came in time: ${MAYBE}`,
 });
 
 const backoff = (attempt) =>
@@ -163,11 +165,15 @@ const errorOf = async (response) => {
   return foreignError(response, [429, 502, 503, 504].includes(response.status), wait);
 };
 
-// Something between page and service answered in its place, or changed what it said.
-const foreignError = ({ status }, retryable, wait) => new AppError({
-  code: `http_${status}`, status, retryable,
-  hint: 'Something on the way answered, not the service.',
-}, wait);
+// Something between page and service answered in its place, or changed what it said. What it did not
+// refuse it may have handed on.
+const foreignError = ({ status }, retryable, wait) => {
+  const isRefused = status > 399 && status < 500;
+  return new AppError({
+    code: `http_${status}`, status, retryable,
+    hint: `Something on the way answered, not the service${isRefused ? '.' : `: ${MAYBE}`}`,
+  }, wait);
+};
 
 // One request, one answer, in bounded time. The service answers with nothing but objects.
 const exchange = async (method, path, options) => {
@@ -188,14 +194,15 @@ const exchange = async (method, path, options) => {
 };
 
 // What the server says is retryable was not applied, so any call may be sent again. After a broken
-// connection, or a success that is not the server's, nobody knows: then only what may safely happen
-// twice is.
+// connection, or a success or a failure that is not the server's, nobody knows: then only what may
+// safely happen twice is.
 const withRetries = async (repeatable, send) => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
-      const again = error.retryable && (repeatable || error.status >= 400);
+      const isRefused = error.status > 399 && !/^http_5/.test(error.code);
+      const again = error.retryable && (repeatable || isRefused);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
       await sleep(error.retryAfterMs || backoff(attempt - 1));
     }
