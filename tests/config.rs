@@ -91,6 +91,8 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__OPS__TOKEN", "short", "ops.token"),
         ("ROOKERY__STORAGE__DATABASE_URL", "mysql://x", "storage.database_url"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db:99999/x", "storage.database_url"),
+        ("ROOKERY__SERVER__TRUSTED_PROXIES", "::ffff:10.0.0.0/95", "a prefix of 96 to 128"),
+        ("ROOKERY__SERVER__IDLE_TIMEOUT_S", "0", "server.idle_timeout_s"),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u@db/x?pasword=y", "\"pasword\""),
         ("ROOKERY__STORAGE__DATABASE_URL", "postgres://u:1?hunter2@db/x", "? is %3F"),
         ("ROOKERY__OPS__TOKEN", "sixteen letters ü", "ops.token"),

@@ -145,6 +145,12 @@ impl Edge {
     }
 
     /// Counts a connection for as long as it is there.
+    /// Whether this peer is one of the settings' trusted proxies.
+    #[must_use]
+    pub fn is_trusted(&self, peer: SocketAddr) -> bool {
+        client::is_trusted(peer, &self.state.config.server.trusted_proxies)
+    }
+
     pub fn open_connection(&self) -> OpenConnection<'_> {
         self.state.ops.http.open_connection()
     }

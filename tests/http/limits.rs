@@ -136,6 +136,39 @@ async fn connections_above_the_bound_wait_for_a_place() {
         second.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
         second.read_to_end().await
     });
+#[tokio::test]
+async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
+    const ASK: &str = "GET /alive HTTP/1.1\r\nhost: x\r\n\r\n";
+    let bounds = |idle: &str| {
+        let builder = TestServer::builder().set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "1");
+        builder.set("ROOKERY__SERVER__IDLE_TIMEOUT_S", idle)
+    };
+    let trusting = bounds("3600").set("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1");
+    let server = trusting.start().await;
+    let (mut idle, mut slow) = (server.raw().await, server.raw().await);
+    for raw in [&mut idle, &mut slow] {
+        raw.send(ASK).await;
+        raw.read_until("\"alive\"}").await;
+    }
+    // A head has its time from its first byte on, and idling longer than that is no harm.
+    slow.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
+    assert!(!slow.read_to_end().await.contains("200 OK"));
+    for _ in 0..2 {
+        idle.send(ASK).await;
+        idle.read_until("\"alive\"}").await;
+    }
+    // The one of a proxy closes some day, too; that of anybody else as soon as ever.
+    for builder in
+        [bounds("1").set("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1"), bounds("3600")]
+    {
+        let server = builder.start().await;
+        let mut raw = server.raw().await;
+        raw.send(ASK).await;
+        raw.read_until("\"alive\"}").await;
+        assert_eq!(timeout(TOO_LONG, raw.read_to_end()).await.expect("it closes"), "");
+    }
+}
+
     for _ in 0..50 {
         first.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
         first.read_until("\"alive\"}").await;
