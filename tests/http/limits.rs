@@ -109,6 +109,16 @@ fn forwarding_headers_are_believed_from_trusted_proxies_only() {
     assert_eq!(of("10.0.0.1:1", &["203.0.113.5, junk"]), "10.0.0.1");
     assert_eq!(of("[::1]:1", &["[2001:db8::7]:443"]), "2001:db8::7");
     assert_eq!(of("[::ffff:10.0.0.1]:1", &["203.0.113.5:99"]), "203.0.113.5");
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1, [2001:db8::7]"]), "2001:db8::7");
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1, [::ffff:203.0.113.5] , 10.2.3.4"]), "203.0.113.5");
+    for junk in ["[203.0.113.5]", "[2001:db8::7", "2001:db8::7]", "[]"] {
+        assert_eq!(of("10.0.0.1:1", &[&format!("1.1.1.1, {junk}")]), "10.0.0.1", "{junk}");
+    }
+    // Left of nothing stands what a client may have written.
+    for line in ["1.1.1.1,", "1.1.1.1, ", "1.1.1.1,,", "", ","] {
+        assert_eq!(of("10.0.0.1:1", &[line]), "10.0.0.1", "{line:?}");
+    }
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1,, 10.2.3.4"]), "10.2.3.4");
     // A client has no second address by a byte that is no text.
     for line in [&b"\xff, 203.0.113.5"[..], b"1.1.1.1, \xff,203.0.113.5,10.2.3.4"] {
         assert_eq!(of_bytes("10.0.0.1:1", &[line]), "203.0.113.5");
@@ -126,16 +136,6 @@ async fn a_head_that_does_not_come_is_cut_off() {
     assert!(!raw.read_to_end().await.contains("200 OK"));
 }
 
-#[tokio::test]
-async fn connections_above_the_bound_wait_for_a_place() {
-    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
-    let server = builder.start().await;
-    let mut first = server.raw().await;
-    let mut second = server.raw().await;
-    let waiting = tokio::spawn(async move {
-        second.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-        second.read_to_end().await
-    });
 #[tokio::test]
 async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
     const ASK: &str = "GET /alive HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -169,6 +169,16 @@ async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
     }
 }
 
+#[tokio::test]
+async fn connections_above_the_bound_wait_for_a_place() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "1");
+    let server = builder.start().await;
+    let mut first = server.raw().await;
+    let mut second = server.raw().await;
+    let waiting = tokio::spawn(async move {
+        second.send("GET /alive HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+        second.read_to_end().await
+    });
     for _ in 0..50 {
         first.send("GET /alive HTTP/1.1\r\nhost: x\r\n\r\n").await;
         first.read_until("\"alive\"}").await;
