@@ -9,6 +9,7 @@ use std::{
     convert::Infallible,
     net::{IpAddr, SocketAddr},
     panic::AssertUnwindSafe,
+    sync::Arc,
     time::Instant,
 };
 
@@ -43,7 +44,7 @@ use super::{
     rate_limit::{self, Limiter},
     refused,
     request_id::{self, RequestIds},
-    request_log::{Line, RequestLog},
+    request_log::{self, Line, RequestLog},
     route_table::RouteTable,
     session_cookie,
     untold_proxy::UntoldProxy,
@@ -69,7 +70,7 @@ pub struct Edge {
     app_routes: Option<RouteTable>,
     state: AppState,
     request_ids: RequestIds,
-    log: RequestLog,
+    log: Arc<RequestLog>,
     limiter: Option<Limiter>,
     untold_proxy: UntoldProxy,
     min_cli_version: Option<CliVersion>,
@@ -102,7 +103,7 @@ impl Edge {
             routes,
             app_routes: None,
             request_ids: RequestIds::new(),
-            log: RequestLog::new(state.config.log.requests_per_second_max),
+            log: Arc::new(RequestLog::new(state.config.log.requests_per_second_max)),
             limiter: None,
             untold_proxy: UntoldProxy::default(),
             min_cli_version: None,
@@ -260,6 +261,8 @@ impl Edge {
         match app {
             Some(app) => metering::count_bytes(response, app),
             None => response,
+        let whose = (&passing.request_id, passing.address, passing.began);
+        let response = request_log::watch_stream(response, &self.log, whose);
         }
     }
 
