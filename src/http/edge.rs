@@ -145,13 +145,13 @@ impl Edge {
         self.leave(passing, response, app)
     }
 
-    /// Counts a connection for as long as it is there.
     /// Whether this peer is one of the settings' trusted proxies.
     #[must_use]
     pub fn is_trusted(&self, peer: SocketAddr) -> bool {
         client::is_trusted(peer, &self.state.config.server.trusted_proxies)
     }
 
+    /// Counts a connection for as long as it is there.
     pub fn open_connection(&self) -> OpenConnection<'_> {
         self.state.ops.http.open_connection()
     }
@@ -175,15 +175,18 @@ impl Edge {
         let proxies = &self.state.config.server.trusted_proxies;
         let address = client::address(peer, &parts.headers, proxies);
         let by_proxy = client::is_trusted(peer, proxies);
-        if !by_proxy && self.limiter.is_some() {
-            self.untold_proxy.look(peer, &parts.headers);
-        }
         let caller = request_id::trace_parent(&parts.headers);
         let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
         let is_app = !matches!(origin, Origin::Site);
         let is_health = !is_app && operators::is_health(uri.path());
         let trace = if is_health { None } else { self.trace(caller.as_ref(), began) };
+        match by_proxy {
+            _ if self.limiter.is_none() => {}
+            true if is_health => {}
+            true => self.untold_proxy.look_at_trusted(peer, &parts.headers),
+            false => self.untold_proxy.look(peer, &parts.headers),
+        }
         let mut passing = Passing {
             began,
             address,
@@ -258,11 +261,11 @@ impl Edge {
         }
         self.write_headers(&passing, &mut response);
         self.record(&passing, response.status(), told.as_ref(), app.as_ref());
+        let whose = (&passing.request_id, passing.address, passing.began);
+        let response = request_log::watch_stream(response, &self.log, whose);
         match app {
             Some(app) => metering::count_bytes(response, app),
             None => response,
-        let whose = (&passing.request_id, passing.address, passing.began);
-        let response = request_log::watch_stream(response, &self.log, whose);
         }
     }
 
