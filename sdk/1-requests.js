@@ -25,8 +25,6 @@ const FRAME_CHARS_MAX = 4_000_000;
 const PAGE_ROWS = 200;
 const ROWS_MAX = 10_000;
 
-const MAYBE = 'a write may have happened.';
-
 class AppError extends Error {
   // Fields, not assignments: they work also where a page has frozen Error.prototype.
   name = 'AppError';
@@ -44,7 +42,7 @@ class AppError extends Error {
 
 const networkError = (message) => new AppError({
   code: 'network', message, retryable: true,
-  hint: `No answer came in time: ${MAYBE}`,
+  hint: 'No answer came in time: a write may have happened.',
 });
 
 const backoff = (attempt) =>
@@ -167,13 +165,10 @@ const errorOf = async (response) => {
 
 // Something between page and service answered in its place, or changed what it said. What it did not
 // refuse it may have handed on.
-const foreignError = ({ status }, retryable, wait) => {
-  const isRefused = status > 399 && status < 500;
-  return new AppError({
-    code: `http_${status}`, status, retryable,
-    hint: `Something on the way answered, not the service${isRefused ? '.' : `: ${MAYBE}`}`,
-  }, wait);
-};
+const foreignError = ({ status }, retryable, wait) => new AppError({
+  code: `http_${status}`, status, retryable,
+  hint: 'Something on the way answered, not the service: a write may have happened.',
+}, wait);
 
 // One request, one answer, in bounded time. The service answers with nothing but objects.
 const exchange = async (method, path, options) => {
@@ -201,8 +196,7 @@ const withRetries = async (repeatable, send) => {
     try {
       return await send();
     } catch (error) {
-      const isRefused = error.status > 399 && !/^http_5/.test(error.code);
-      const again = error.retryable && (repeatable || isRefused);
+      const again = error.retryable && (repeatable || !/^(network|http_[25])/.test(error.code));
       if (!again || attempt === ATTEMPTS_MAX) throw error;
       await sleep(error.retryAfterMs || backoff(attempt - 1));
     }

@@ -19,7 +19,10 @@ use rookery_domain::ErrorCode;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Answer, TestServer, apps::open_collection};
+use crate::{
+    harness::{Answer, TestServer, apps::open_collection},
+    ops::metrics::samples,
+};
 
 /// For what happens at once, or after a second.
 const TOO_LONG: Duration = Duration::from_secs(20);
@@ -153,6 +156,8 @@ async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
     // A head has its time from its first byte on, and idling longer than that is no harm.
     slow.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
     assert!(!slow.read_to_end().await.contains("200 OK"));
+    let metrics = Answer::of(server.ops(Method::GET, "/metrics")).await.text;
+    assert_eq!(samples(&metrics)["rookery_http_bad_heads_total"], 1.0);
     for _ in 0..2 {
         idle.send(ASK).await;
         idle.read_until("\"alive\"}").await;
