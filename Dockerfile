@@ -3,9 +3,10 @@
 #          -e ROOKERY__SERVER__PUBLIC_URL=https://rookery.example.org \
 #          -e ROOKERY__APPS_DOMAIN=apps.example.org \
 #          -e ROOKERY__SERVER__TRUSTED_PROXIES=172.17.0.0/16 \
-#          -e SMTP_URL='smtp://mail.example.org?tls=required' rookery
+#          -e SMTP_URL='smtp://mail.example.org?tls=required' \
+#          -e ROOKERY__MAIL__FROM='Rookery <rookery@example.org>' rookery
 #        behind a proxy that ends TLS: the trusted ones are its addresses, as the container sees them.
-#        docs/OPERATING.md has the rest.
+#        docs/PROXY.md says how to set that proxy, docs/OPERATING.md has the rest.
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /src

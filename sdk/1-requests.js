@@ -163,10 +163,11 @@ const errorOf = async (response) => {
   return foreignError(response, [429, 502, 503, 504].includes(response.status), wait);
 };
 
-// Something between page and service answered in its place, or changed what it said.
+// Something between page and service answered in its place, or changed what it said: it may have handed
+// the call on.
 const foreignError = ({ status }, retryable, wait) => new AppError({
   code: `http_${status}`, status, retryable,
-  hint: 'Something on the way answered, not the service.',
+  hint: 'Something on the way answered: a write may have happened.',
 }, wait);
 
 // One request, one answer, in bounded time. The service answers with nothing but objects.
@@ -187,15 +188,15 @@ const exchange = async (method, path, options) => {
   }
 };
 
-// What the server says is retryable was not applied, so any call may be sent again. After a broken
-// connection, or a success that is not the server's, nobody knows: then only what may safely happen
-// twice is.
+// What the server says is retryable was not applied, so any call may be sent again: its answers have a
+// request's id. After a broken connection, or an answer that is not the server's, nobody knows, but of a
+// 429: then only what may safely happen twice is.
 const withRetries = async (repeatable, send) => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
-      const again = error.retryable && (repeatable || error.status >= 400);
+      const again = error.retryable && (repeatable || error.requestId || error.status === 429);
       if (!again || attempt === ATTEMPTS_MAX) throw error;
       await sleep(error.retryAfterMs || backoff(attempt - 1));
     }

@@ -67,6 +67,17 @@ fn the_source_documents_names_work_as_they_are() {
 }
 
 #[test]
+fn proxies_of_ipv4_are_known_however_they_are_written() {
+    let written =
+        "::ffff:127.0.0.1, ::ffff:10.0.0.0/104, ::ffff:0:0/96, 10.0.0.1, ::1, 2001:db8::/32";
+    let config = load(&[("ROOKERY__SERVER__TRUSTED_PROXIES", written)]).unwrap();
+    let read: Vec<_> = config.server.trusted_proxies.iter().map(ToString::to_string).collect();
+    let meant =
+        ["127.0.0.1/32", "10.0.0.0/8", "0.0.0.0/0", "10.0.0.1/32", "::1/128", "2001:db8::/32"];
+    assert_eq!(read, meant);
+}
+
+#[test]
 fn a_wrong_setting_is_named_in_one_line() {
     for (name, value, named) in [
         ("ROOKERY__SERVER__PORT", "1", "ROOKERY__SERVER__PORT"),
@@ -80,6 +91,8 @@ fn a_wrong_setting_is_named_in_one_line() {
         ("ROOKERY__SERVER__PUBLIC_URL", "http://x/", "server.public_url"),
         ("ROOKERY__SERVER__PUBLIC_URL", "http://x/path", "server.public_url"),
         ("ROOKERY__SERVER__TRUSTED_PROXIES", "10.0.0.0/99", "server.trusted_proxies"),
+        ("ROOKERY__SERVER__TRUSTED_PROXIES", "::ffff:10.0.0.0/95", "a prefix of 96 to 128"),
+        ("ROOKERY__SERVER__IDLE_TIMEOUT_S", "0", "server.idle_timeout_s"),
         ("ROOKERY__SERVER__MIN_CLI_VERSION", "one", "server.min_cli_version"),
         ("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "0", "server.drain_timeout_s"),
         ("ROOKERY__METERS__ROLLUP_INTERVAL_S", "0", "meters.rollup_interval_s"),

@@ -142,7 +142,7 @@ async fn the_next_line_tells_how_many_were_left_out() {
 
 #[tokio::test]
 async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
-    for (trusted, warnings) in [("", 1), ("127.0.0.0/8", 0)] {
+    for (trusted, unnamed, silent) in [("", 1, 0), ("127.0.0.0/8", 0, 1)] {
         let data = tempfile::tempdir().unwrap();
         let mut command = rookery(data.path());
         if !trusted.is_empty() {
@@ -161,8 +161,66 @@ async fn a_proxy_that_the_settings_do_not_name_is_told_of_once() {
         }
         signal(&child, "-TERM");
         let (_, log) = end_of(child).await;
-        assert_eq!(log.matches("server.trusted_proxies does not name").count(), warnings, "{log}");
+        assert_eq!(log.matches("server.trusted_proxies does not name").count(), unnamed, "{log}");
+        assert_eq!(log.matches("without X-Forwarded-For").count(), silent, "{log}");
     }
+}
+
+#[tokio::test]
+async fn a_sender_at_localhost_is_told_of_where_mail_goes_out() {
+    let public = ("ROOKERY__SERVER__PUBLIC_URL", "https://rookery.example.org");
+    let smtp = ("SMTP_URL", "smtp://127.0.0.1:9");
+    let from = ("ROOKERY__MAIL__FROM", "Rookery <rookery@example.org>");
+    let apps = ("ROOKERY__APPS_DOMAIN", "apps.example.org");
+    for (settings, warnings) in [
+        (&[public, apps, smtp][..], 1),
+        (&[public, apps, smtp, from], 0),
+        (&[public, apps], 0),
+        (&[smtp], 0),
+    ] {
+        let data = tempfile::tempdir().unwrap();
+        let mut child = rookery(data.path()).envs(settings.iter().copied()).spawn().unwrap();
+        addresses(&mut child);
+        signal(&child, "-TERM");
+        let (_, log) = end_of(child).await;
+        assert_eq!(log.matches("mail.from is").count(), warnings, "{settings:?}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn what_asks_for_the_services_health_needs_no_client() {
+    let data = tempfile::tempdir().unwrap();
+    let mut command = rookery(data.path());
+    let mut child = command.env("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1").spawn().unwrap();
+    let (site, ops) = addresses(&mut child);
+    rookery::outbound::install_tls();
+    let client = reqwest::Client::new();
+    let urls = [(site, "/alive"), (site, "/ready"), (ops, "/metrics"), (ops, "/ops")];
+    for (address, path) in urls {
+        Answer::of(client.get(format!("http://{address}{path}"))).await;
+    }
+    let forwarded = client.get(format!("http://{site}/llms.txt"));
+    Answer::of(forwarded.header("x-forwarded-for", "203.0.113.7")).await;
+    signal(&child, "-TERM");
+    let (_, log) = end_of(child).await;
+    assert!(!log.contains("X-Forwarded-For"), "{log}");
+}
+
+#[tokio::test]
+async fn an_event_stream_has_a_line_when_it_begins_and_one_when_it_ends() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = rookery(data.path()).spawn().unwrap();
+    let (_, ops) = addresses(&mut child);
+    let mut raw = RawConnection::open(ops).await;
+    raw.send("GET /ops/live HTTP/1.1\r\nhost: localhost\r\nx-request-id: a-stream\r\n\r\n").await;
+    let head = raw.read_until("\r\n\r\n").await;
+    assert!(head.contains("text/event-stream"), "{head}");
+    signal(&child, "-TERM");
+    let (_, log) = end_of(child).await;
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("a-stream")).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    assert!(lines[0].contains(": request ") && lines[0].contains("http.status=200"), "{log}");
+    assert!(lines[1].contains("stream ended") && lines[1].contains("duration_us="), "{log}");
 }
 
 #[tokio::test]

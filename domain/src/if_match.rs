@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Error, ErrorCode, Result, Timestamp};
+use crate::{Error, ErrorCode, Result, Timestamp, text::quoted};
 
 /// The largest number that a member may name a version by: integers of most languages hold it.
 pub const VERSION_MAX: u64 = i64::MAX as u64;
@@ -52,9 +52,27 @@ impl fmt::Display for State {
     }
 }
 
+/// What is said of a weak tag.
+const WEAK: &str = "a weak tag (W/) is met by nothing, and a proxy that compresses makes tags weak";
+
 /// The states that the row may be in: a version, or a version that was written at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IfMatch(Vec<Tag>);
+pub struct IfMatch {
+    tags: Vec<Tag>,
+    from: Source,
+}
+
+/// Where a condition stands in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// In the member `if_match` of the query or the body.
+    Member,
+    /// In the header.
+    Header {
+        /// Whether a tag of it was weak.
+        has_weak: bool,
+    },
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Tag {
@@ -74,7 +92,7 @@ impl IfMatch {
     /// The row has this version.
     #[must_use]
     pub fn version(version: u64) -> Self {
-        Self(vec![Tag::Row(State { version, written_ms: None })])
+        Self { tags: vec![Tag::Row(State { version, written_ms: None })], from: Source::Member }
     }
 
     /// What the header says: `None` for `*`, which everything meets. Tags are compared strongly, so a
@@ -90,9 +108,10 @@ impl IfMatch {
             return Ok(None);
         }
         if let Some(state) = State::parse(rest).filter(|state| state.written_ms.is_none()) {
-            return Ok(Some(Self::version(state.version)));
+            let from = Source::Header { has_weak: false };
+            return Ok(Some(Self { from, ..Self::version(state.version) }));
         }
-        let mut tags = Vec::new();
+        let (mut tags, mut has_weak) = (Vec::new(), false);
         loop {
             let weak = rest.strip_prefix("W/");
             let (tag, behind) = weak
@@ -100,8 +119,9 @@ impl IfMatch {
                 .strip_prefix('"')
                 .and_then(|tag| tag.split_once('"'))
                 .ok_or_else(wrong)?;
-            if weak.is_none() {
-                tags.push(Tag::of(tag));
+            match weak {
+                Some(_) => has_weak = true,
+                None => tags.push(Tag::of(tag)),
             }
             rest = match behind.trim_start().strip_prefix(',') {
                 Some(next) => next.trim_start(),
@@ -109,11 +129,11 @@ impl IfMatch {
                 None => return Err(wrong()),
             };
         }
-        Ok(Some(Self(tags)))
+        Ok(Some(Self { tags, from: Source::Header { has_weak } }))
     }
 
     fn states(&self) -> impl Iterator<Item = State> {
-        self.0.iter().filter_map(|tag| match tag {
+        self.tags.iter().filter_map(|tag| match tag {
             Tag::Row(state) => Some(*state),
             Tag::Other(_) => None,
         })
@@ -138,7 +158,7 @@ impl IfMatch {
     pub fn know(&mut self, version: u32, written: Timestamp) {
         let row = State::of(version, Some(written));
         if self.states().any(|state| state.names(row)) {
-            self.0.push(Tag::Row(State { written_ms: None, ..row }));
+            self.tags.push(Tag::Row(State { written_ms: None, ..row }));
         }
     }
 
@@ -153,14 +173,29 @@ impl IfMatch {
             return Ok(());
         }
         let seen: Vec<_> = self.versions().iter().map(u64::to_string).collect();
+        let what = if self.from == Source::Member { "`if_match`" } else { "If-Match" };
         let message = match seen[..] {
-            [] => format!("`if_match` names no version, and the row's is {version}"),
+            [] => format!("If-Match: {}; the row's version is {version}", self.nothing()),
             _ if self.versions().contains(&row.version) => {
-                format!("`if_match` is version {version} of another row that had this address")
+                format!("{what} is version {version} of another row that had this address")
             }
-            _ => format!("`if_match` is {}, but the row's version is {version}", seen.join(" or ")),
+            _ => format!("{what} is {}, but the row's version is {version}", seen.join(" or ")),
         };
         Err(Error::new(ErrorCode::Conflict, message))
+    }
+
+    /// Why a header that names no version names none.
+    fn nothing(&self) -> String {
+        let other = self.tags.iter().find_map(|tag| match tag {
+            Tag::Other(text) => Some(text),
+            Tag::Row(_) => None,
+        });
+        match other {
+            Some(text) => format!("{} is no version in quotes, and no row's ETag", quoted(text)),
+            None => {
+                format!("{WEAK}: send the version that you have read, as \"1\" or in `if_match`")
+            }
+        }
     }
 
     /// Checks the entity tag of an answer, with its quotes; that of a row is met by its version, as
@@ -173,10 +208,17 @@ impl IfMatch {
         let tag = etag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).map(Tag::of);
         let is_met = match tag {
             Some(Tag::Row(row)) => self.states().any(|state| state.names(row)),
-            Some(other) => self.0.contains(&other),
+            Some(other) => self.tags.contains(&other),
             None => false,
         };
-        let message = || format!("If-Match: does not name what is there, which is {etag}");
-        if is_met { Ok(()) } else { Err(Error::new(ErrorCode::Conflict, message())) }
+        if is_met {
+            return Ok(());
+        }
+        let why = match self.from {
+            Source::Header { has_weak: true } if self.tags.is_empty() => WEAK,
+            _ => "it does not name what is there",
+        };
+        let message = format!("If-Match: {why}; what is there is {etag}");
+        Err(Error::new(ErrorCode::Conflict, message))
     }
 }

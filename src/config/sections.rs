@@ -75,6 +75,8 @@ pub struct Server {
     pub connections_max: usize,
     /// Seconds for a request's head.
     pub header_timeout_s: u64,
+    /// Seconds for which a connection of a trusted proxy may idle between two requests.
+    pub idle_timeout_s: u64,
     /// Seconds for a request's body.
     pub body_timeout_s: u64,
     /// Bytes of request bodies that are held at once.

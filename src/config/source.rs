@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeMap,
+    net::IpAddr,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +14,7 @@ use figment::{
     providers::{Format as _, Toml},
     value::{Dict, Map, Num, Value},
 };
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 
 use super::{ConfigError, DEFAULTS};
@@ -26,6 +27,9 @@ const NEAR_PREFIX: &str = "ROOKERY_";
 const FILE_VARIABLE: &str = "ROOKERY_CONFIG";
 /// The settings file that is read where it exists and none is named.
 const DEFAULT_FILE: &str = "rookery.toml";
+
+/// Bits before the IPv4 address in an IPv6 address that is one of IPv4 (`::ffff:192.0.2.1`).
+const MAPPED_PREFIX_LEN: u8 = 96;
 
 /// The source documents' own names, which work as they are.
 const DOCUMENTED_NAMES: &[(&str, &str)] = &[
@@ -242,12 +246,23 @@ fn without_quotation(text: &str) -> String {
     text.lines().filter(is_said).collect::<Vec<_>>().join(": ")
 }
 
-/// Networks in CIDR notation; a bare address is a network of one.
+/// Networks in CIDR notation; a bare address is a network of one. Those of IPv4 addresses that are
+/// written as IPv6 are IPv4, as their peers are told by.
 pub(super) fn networks<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<IpNet>, D::Error> {
     let parse = |text: &String| {
-        let network =
-            text.parse::<IpNet>().or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from));
-        network.map_err(|_| D::Error::custom(format!("`{text}` is no address and no network")))
+        let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        let network = network
+            .map_err(|_| D::Error::custom(format!("`{text}` is no address and no network")))?;
+        let IpNet::V6(mapped) = network else { return Ok(network) };
+        let Some(address) = mapped.addr().to_ipv4_mapped() else { return Ok(network) };
+        let prefix = mapped.prefix_len().checked_sub(MAPPED_PREFIX_LEN);
+        let v4 = prefix.and_then(|prefix| Ipv4Net::new(address, prefix).ok());
+        v4.map(IpNet::V4).ok_or_else(|| {
+            let least = format!("it needs a prefix of {MAPPED_PREFIX_LEN} to 128");
+            D::Error::custom(format!(
+                "`{text}` is a network of IPv4 addresses written as IPv6: {least}"
+            ))
+        })
     };
     Vec::<String>::deserialize(input)?.iter().map(parse).collect()
 }

@@ -178,7 +178,7 @@ async fn rules(terminal: &mut Terminal, app: &Value) -> Result<(), DemoError> {
     let ideas = format!("{base}/ideas");
     let idea = json!({"data": {"title": "A bench by the pond"}});
     let first = terminal.call(Call::new(Method::POST, &ideas).by_agent().json(idea), 201).await?;
-    terminal.note("`title` is unique, whatever its spaces and capitals:")?;
+    terminal.note("`title` is unique, whatever its capitals and the spaces around it:")?;
     let again = json!({"data": {"title": "  a BENCH by the pond "}});
     terminal.call(Call::new(Method::POST, &ideas).by_agent().json(again), 409).await?;
     let decisions = format!("{base}/decisions");

@@ -111,7 +111,8 @@ pub fn is_trusted(peer: SocketAddr, trusted: &[IpNet]) -> bool {
 }
 
 /// The client's address: the peer, or the right-most hop of `X-Forwarded-For` that is not trusted
-/// when the peer is. A hop that is no address ends the walk at the trusted hop before it.
+/// when the peer is. A hop that is no address ends the walk at the trusted hop before it, an empty one
+/// too: a trusted hop that leaves its client out must not have what that client wrote believed.
 #[must_use]
 pub fn address(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer.ip().to_canonical();
@@ -131,8 +132,14 @@ pub fn address(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAd
     client
 }
 
-/// The address of one hop, with a port or without.
+/// The address of one hop, with a port or without. IPv6 without one may stand in brackets, too.
 fn hop_address(hop: &[u8]) -> Option<IpAddr> {
     let hop = std::str::from_utf8(hop).ok()?.trim();
-    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
+    if let Ok(socket) = hop.parse::<SocketAddr>() {
+        return Some(socket.ip());
+    }
+    match hop.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(bare) => bare.parse().ok().map(IpAddr::V6),
+        None => hop.parse().ok(),
+    }
 }

@@ -9,6 +9,7 @@ use std::{
     convert::Infallible,
     net::{IpAddr, SocketAddr},
     panic::AssertUnwindSafe,
+    sync::Arc,
     time::Instant,
 };
 
@@ -43,7 +44,7 @@ use super::{
     rate_limit::{self, Limiter},
     refused,
     request_id::{self, RequestIds},
-    request_log::{Line, RequestLog},
+    request_log::{self, Line, RequestLog},
     route_table::RouteTable,
     session_cookie,
     untold_proxy::UntoldProxy,
@@ -69,7 +70,7 @@ pub struct Edge {
     app_routes: Option<RouteTable>,
     state: AppState,
     request_ids: RequestIds,
-    log: RequestLog,
+    log: Arc<RequestLog>,
     limiter: Option<Limiter>,
     untold_proxy: UntoldProxy,
     min_cli_version: Option<CliVersion>,
@@ -102,7 +103,7 @@ impl Edge {
             routes,
             app_routes: None,
             request_ids: RequestIds::new(),
-            log: RequestLog::new(state.config.log.requests_per_second_max),
+            log: Arc::new(RequestLog::new(state.config.log.requests_per_second_max)),
             limiter: None,
             untold_proxy: UntoldProxy::default(),
             min_cli_version: None,
@@ -144,6 +145,12 @@ impl Edge {
         self.leave(passing, response, app)
     }
 
+    /// Whether this peer is one of the settings' trusted proxies.
+    #[must_use]
+    pub fn is_trusted(&self, peer: SocketAddr) -> bool {
+        client::is_trusted(peer, &self.state.config.server.trusted_proxies)
+    }
+
     /// Counts a connection for as long as it is there.
     pub fn open_connection(&self) -> OpenConnection<'_> {
         self.state.ops.http.open_connection()
@@ -168,15 +175,18 @@ impl Edge {
         let proxies = &self.state.config.server.trusted_proxies;
         let address = client::address(peer, &parts.headers, proxies);
         let by_proxy = client::is_trusted(peer, proxies);
-        if !by_proxy && self.limiter.is_some() {
-            self.untold_proxy.look(peer, &parts.headers);
-        }
         let caller = request_id::trace_parent(&parts.headers);
         let conditions = ReadConditions::of(&method, &parts.headers);
         let has_cookie = parts.headers.contains_key(header::COOKIE);
         let is_app = !matches!(origin, Origin::Site);
         let is_health = !is_app && operators::is_health(uri.path());
         let trace = if is_health { None } else { self.trace(caller.as_ref(), began) };
+        match by_proxy {
+            _ if self.limiter.is_none() => {}
+            true if is_health => {}
+            true => self.untold_proxy.look_at_trusted(peer, &parts.headers),
+            false => self.untold_proxy.look(peer, &parts.headers),
+        }
         let mut passing = Passing {
             began,
             address,
@@ -251,6 +261,8 @@ impl Edge {
         }
         self.write_headers(&passing, &mut response);
         self.record(&passing, response.status(), told.as_ref(), app.as_ref());
+        let whose = (&passing.request_id, passing.address, passing.began);
+        let response = request_log::watch_stream(response, &self.log, whose);
         match app {
             Some(app) => metering::count_bytes(response, app),
             None => response,

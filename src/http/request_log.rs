@@ -2,17 +2,26 @@
 //! refusal is `info`, what the service failed at is `error`, what it could not take is `warn`.
 //! Above the settings' rate requests are counted, and the next line tells how many; those that
 //! succeed, those that are refused and those that could not be taken each have the rate of their
-//! own, so that none hides the others. What the service failed at always has a line.
+//! own, so that none hides the others. What the service failed at always has a line. An event stream
+//! has one when it begins, as its answer's head is complete then, and another when it ends.
 
 use std::{
     net::IpAddr,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use http::{HeaderValue, Method, StatusCode};
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, Method, StatusCode, header};
+use http_body_util::BodyExt as _;
 use rookery_domain::{ErrorCode, trace::TraceId};
 use rookery_storage::lines::Lines;
+
+/// The content type of an answer that goes on as long as its client follows.
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Decides which requests get a line.
 #[derive(Debug)]
@@ -45,6 +54,53 @@ pub struct Line<'a> {
     pub client: IpAddr,
     /// From the complete head to the answer's head.
     pub took: Duration,
+}
+
+/// An event stream, until it is dropped with its answer's body: then it has a line.
+#[derive(Debug)]
+pub(super) struct Streaming {
+    log: Arc<RequestLog>,
+    request_id: HeaderValue,
+    client: IpAddr,
+    began: Instant,
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        let took = now.saturating_duration_since(self.began);
+        if self.log.wants(StatusCode::OK, now) {
+            tracing::info!(
+                target: "rookery::request",
+                {
+                request.id = self.request_id.to_str().unwrap_or_default(),
+                client.address = %self.client,
+                duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                },
+                "stream ended"
+            );
+        }
+    }
+}
+
+/// Has the log tell when `response` has ended, if it is an event stream.
+pub(super) fn watch_stream(
+    response: Response,
+    log: &Arc<RequestLog>,
+    (request_id, client, began): (&HeaderValue, IpAddr, Instant),
+) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != EVENT_STREAM) {
+        return response;
+    }
+    let request_id = request_id.clone();
+    let streaming = Streaming { log: Arc::clone(log), request_id, client, began };
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &streaming;
+            frame
+        }))
+    })
 }
 
 impl RequestLog {

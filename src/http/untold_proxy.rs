@@ -1,5 +1,6 @@
-//! A proxy that the settings do not name: whoever comes through it has its address, and so all of them
-//! share one allowance of the rate limit. The log says so once.
+//! What is left untold where a proxy stands in front: that it is one, by the settings, or who its
+//! clients are, by the proxy. Either way all who come through it share one allowance of the rate
+//! limit. The log says each once.
 
 use std::{
     net::SocketAddr,
@@ -9,26 +10,47 @@ use std::{
 use http::{HeaderMap, header};
 use rookery_domain::public_net;
 
+/// The header that names the clients.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Whether it was said.
 #[derive(Debug, Default)]
-pub(super) struct UntoldProxy(AtomicBool);
+pub(super) struct UntoldProxy {
+    of_proxy: AtomicBool,
+    of_clients: AtomicBool,
+}
 
 impl UntoldProxy {
     /// To be asked of each request whose peer is no trusted proxy. A peer elsewhere may send what it
     /// likes; one on this machine or in its network that forwards is most likely a proxy of the
     /// operator's.
     pub(super) fn look(&self, peer: SocketAddr, headers: &HeaderMap) {
-        if self.0.load(Relaxed) {
+        if self.of_proxy.load(Relaxed) {
             return;
         }
         let forwards =
-            headers.contains_key("x-forwarded-for") || headers.contains_key(header::FORWARDED);
+            headers.contains_key(FORWARDED_FOR) || headers.contains_key(header::FORWARDED);
         let address = peer.ip().to_canonical();
-        if forwards && !public_net::is_public(address) && !self.0.swap(true, Relaxed) {
+        if forwards && !public_net::is_public(address) && !self.of_proxy.swap(true, Relaxed) {
             tracing::warn!(
                 peer = %address,
                 "server.trusted_proxies does not name this peer, which forwards requests: all who come \
                  through it share one allowance of the rate limit"
+            );
+        }
+    }
+
+    /// To be asked of each request of a trusted proxy, but of those that ask for the service's health:
+    /// the proxy, or what watches it on its machine, sends them for itself.
+    pub(super) fn look_at_trusted(&self, peer: SocketAddr, headers: &HeaderMap) {
+        if self.of_clients.load(Relaxed) || headers.contains_key(FORWARDED_FOR) {
+            return;
+        }
+        if !self.of_clients.swap(true, Relaxed) {
+            tracing::warn!(
+                peer = %peer.ip().to_canonical(),
+                "server.trusted_proxies names this peer, and it sent a request without X-Forwarded-For: \
+                 all who come through it like that share one allowance of the rate limit"
             );
         }
     }

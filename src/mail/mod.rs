@@ -19,7 +19,11 @@ pub use mailbox::{Mailbox, StoredMail};
 pub use relay::problem;
 
 use crate::{
-    boot::BootError, config::Config, error::ApiError, gcra::Rates, http::loopback::is_loopback_url,
+    boot::BootError,
+    config::Config,
+    error::ApiError,
+    gcra::Rates,
+    http::loopback::{is_loopback_host, is_loopback_url},
 };
 use smtp::Smtp;
 
@@ -62,6 +66,12 @@ impl MailPlace {
     }
 }
 
+/// Whether a sender's address is at this machine.
+fn is_from_loopback(from: &str) -> bool {
+    let sender = from.parse::<lettre::message::Mailbox>();
+    sender.is_ok_and(|sender| is_loopback_host(&sender.email.domain().to_ascii_lowercase()))
+}
+
 impl Mailer {
     /// The way that the settings describe.
     ///
@@ -78,6 +88,13 @@ impl Mailer {
             }
             let route = Route::Mailbox(Arc::new(Mailbox::new(clock)));
             return Ok(Self { route, readable, sign_in_links: None, notices: None });
+        }
+        if !is_loopback_url(public_url) && is_from_loopback(&config.mail.from) {
+            tracing::warn!(
+                mail.from = config.mail.from,
+                "mail.from is an address at localhost: mail servers elsewhere refuse such mail, or take \
+                 it for spam"
+            );
         }
         let smtp = Smtp::start(&config.mail, public_url, clock)?;
         let per_hour = |most| {

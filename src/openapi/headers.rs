@@ -67,7 +67,11 @@ pub(super) fn of_errors(codes: &[ErrorCode]) -> Vec<&'static str> {
 /// The conditions of a read that has an entity tag, and what they hold.
 const CONDITIONS: [(&str, &str); 2] = [
     (IF_NONE_MATCH, "An `ETag` that you have: 304 where it is still that."),
-    (IF_MATCH, "An `ETag` that you have: `conflict` where it is another by now."),
+    (
+        IF_MATCH,
+        "An `ETag` that you have: `conflict` where it is another by now. A weak one (`W/`) matches \
+         nothing.",
+    ),
 ];
 
 /// Adds the conditions that every read with an entity tag honours. `If-Match` is never empty.

@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::stream::{Answer, Owed, Stream};
+use super::stream::{Answer, Owed, Stream, is_late_head};
 use crate::http::edge::Edge;
 
 /// Bytes of a request's head, and of hyper's read buffer.
@@ -54,6 +54,8 @@ pub(super) struct Limits {
     pub(super) silence_timeout: Duration,
     /// For a request's head, and for idling between two.
     pub(super) header_timeout: Duration,
+    /// For a connection of a trusted proxy to idle between two requests.
+    pub(super) proxy_idle_timeout: Duration,
     /// For a client to take more of its answer.
     pub(super) write_timeout: Duration,
     /// For running requests after the drain began.
@@ -178,7 +180,12 @@ async fn http(
     drain: CancellationToken,
 ) {
     let owed = Owed::default();
-    let stream = Stream::new(stream, limits.write_timeout, owed.clone());
+    // hyper has one bound for both. Where idling may take longer, the stream sees to heads.
+    let (idle_timeout, head_timeout) = match edge.is_trusted(peer) {
+        true => (limits.proxy_idle_timeout, Some(limits.header_timeout)),
+        false => (limits.header_timeout, None),
+    };
+    let stream = Stream::new(stream, limits.write_timeout, head_timeout, owed.clone());
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let (edge, owed) = (Arc::clone(&edge), owed.one());
         // Boxed, because hyper keeps room for it while a connection is idle, too.
@@ -189,7 +196,7 @@ async fn http(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
+        .header_read_timeout(idle_timeout)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), service);
@@ -197,7 +204,9 @@ async fn http(
     tokio::select! {
         ended = connection.as_mut() => {
             // That the client left, or did not read, is its affair.
-            if let Err(error) = ended && (error.is_parse() || error.is_timeout()) {
+            if let Err(error) = ended
+                && (error.is_parse() || error.is_timeout() || is_late_head(&error))
+            {
                 edge.tell_bad_head(peer, &error);
             }
             return;

@@ -213,6 +213,7 @@ fn limits(config: &config::Server) -> accept::Limits {
         connections_max: files::connections_max(config.connections_max),
         silence_timeout: Duration::from_secs(config.header_timeout_s),
         header_timeout: Duration::from_secs(config.header_timeout_s),
+        proxy_idle_timeout: Duration::from_secs(config.idle_timeout_s.max(config.header_timeout_s)),
         write_timeout: Duration::from_secs(config.write_timeout_s),
         drain_timeout: Duration::from_secs(config.drain_timeout_s).mul_f64(REQUESTS_SHARE),
     }

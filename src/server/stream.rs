@@ -1,7 +1,8 @@
-//! A connection's socket, with a deadline for clients that do not read; and what the connection
-//! still owes its client, so that a drain knows whom it need not wait for.
+//! A connection's socket, with deadlines for clients that do not read and for heads that do not end;
+//! and what the connection still owes its client, so that a drain knows whom it need not wait for.
 
 use std::{
+    error::Error as _,
     future::Future as _,
     io::{self, IoSlice},
     pin::Pin,
@@ -20,7 +21,7 @@ use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 
 /// How long an answer is still worked on for a client that will send no more. It may have closed its
@@ -30,7 +31,14 @@ const HALF_CLOSED_MAX: Duration = Duration::from_secs(1);
 /// How much a connection owes: requests whose head was complete and whose answer is not, and a
 /// write that waits.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Owed(Arc<AtomicUsize>);
+pub(super) struct Owed(Arc<Debts>);
+
+#[derive(Debug, Default)]
+struct Debts {
+    open: AtomicUsize,
+    /// How many there ever were.
+    begun: AtomicUsize,
+}
 
 /// One thing owed, until it is dropped.
 #[derive(Debug)]
@@ -38,18 +46,23 @@ pub(super) struct Debt(Owed);
 
 impl Owed {
     pub(super) fn one(&self) -> Debt {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.open.fetch_add(1, Ordering::Relaxed);
+        self.0.begun.fetch_add(1, Ordering::Relaxed);
         Debt(self.clone())
     }
 
     pub(super) fn is_nothing(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
+        self.0.open.load(Ordering::Relaxed) == 0
+    }
+
+    fn begun(&self) -> usize {
+        self.0.begun.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Debt {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -86,13 +99,37 @@ impl http_body::Body for Answer {
     }
 }
 
+/// A head that has begun and is not complete.
+#[derive(Debug)]
+struct Head {
+    deadline: Instant,
+    /// What had been owed when it began: once there is more, it is complete.
+    owed_before: usize,
+    /// Set while the rest of it does not come. Most heads come whole, and need no timer.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// The rest of a head did not come in time.
+#[derive(Debug, thiserror::Error)]
+#[error("the rest of a head did not come in time")]
+struct HeadTooLate;
+
+/// Whether `error` is that of a head whose rest did not come in time.
+pub(super) fn is_late_head(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.and_then(io::Error::get_ref).is_some_and(|cause| cause.is::<HeadTooLate>())
+}
+
 /// A socket whose writes fail when the client takes nothing for `write_timeout`, and whose end is
-/// told a little later while something is owed.
+/// told a little later while something is owed. With a `head_timeout` a read fails when the rest of a
+/// head does not come within it.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: TcpStream,
     write_timeout: Duration,
+    head_timeout: Option<Duration>,
     owed: Owed,
+    head: Option<Head>,
     /// Set while a write waits. Most never do, and need no timer.
     stalled: Option<Stalled>,
     /// Set once the client has sent its last byte, and something was owed then.
@@ -106,8 +143,36 @@ struct Stalled {
 }
 
 impl Stream {
-    pub(super) const fn new(socket: TcpStream, write_timeout: Duration, owed: Owed) -> Self {
-        Self { socket, write_timeout, owed, stalled: None, half_closed: None }
+    pub(super) const fn new(
+        socket: TcpStream,
+        write_timeout: Duration,
+        head_timeout: Option<Duration>,
+        owed: Owed,
+    ) -> Self {
+        let (head, stalled, half_closed) = (None, None, None);
+        Self { socket, write_timeout, head_timeout, owed, head, stalled, half_closed }
+    }
+
+    /// Looks whether a head begins with what a read brought, and whether the rest of one may still
+    /// be waited for.
+    fn watch_head(&mut self, cx: &mut Context<'_>, read: Poll<usize>) -> io::Result<()> {
+        let Some(head_timeout) = self.head_timeout else { return Ok(()) };
+        let owed_before = self.owed.begun();
+        self.head.take_if(|head| head.owed_before != owed_before);
+        match (read, &mut self.head) {
+            (Poll::Ready(1..), head @ None) if self.owed.is_nothing() => {
+                let deadline = Instant::now() + head_timeout;
+                *head = Some(Head { deadline, owed_before, timer: None });
+            }
+            (Poll::Pending, Some(Head { deadline, timer, .. })) => {
+                let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(*deadline)));
+                if timer.as_mut().poll(cx).is_ready() {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, HeadTooLate));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -118,8 +183,11 @@ impl AsyncRead for Stream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let (this, before) = (&mut *self, buf.filled().len());
-        let read = ready!(Pin::new(&mut this.socket).poll_read(cx, buf));
-        let is_end = read.is_ok() && buf.filled().len() == before && buf.remaining() > 0;
+        let read = Pin::new(&mut this.socket).poll_read(cx, buf);
+        let bytes = buf.filled().len() - before;
+        this.watch_head(cx, if read.is_pending() { Poll::Pending } else { Poll::Ready(bytes) })?;
+        let read = ready!(read);
+        let is_end = read.is_ok() && bytes == 0 && buf.remaining() > 0;
         if is_end && !this.owed.is_nothing() {
             let until = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED_MAX)));
             ready!(until.as_mut().poll(cx));

@@ -193,6 +193,46 @@ test('a success that is not the service\'s own is no answer', () => withPage(bro
     assert.equal(service.seen('PATCH', 'collections/n/k').length, 1);
   }));
 
+// What a proxy says of a service that it lost, or that took too long: the call may have got through.
+for (const status of [502, 503, 504]) {
+  test(`a ${status} that is not the service's own leaves open what happened`, () => withPage(browser, plain,
+    async ({ page, service }) => {
+      await page.evaluate(() => app.me);
+      const lost = [];
+      service.faults.push(async (r, res) => {
+        if (!r.path.startsWith('collections/n') || lost.includes(r.method)) return undefined;
+        lost.push(r.method);
+        await service.answer(r, res);
+        return [status, '<h1>Bad gateway</h1>'];
+      });
+      const seen = await page.evaluate(async () => {
+        const notes = app.collection('n');
+        const row = await notes.create({ a: 1 });
+        await notes.get(row.key);
+        const failed = ({ code, status: told, retryable, hint }) => ({
+          code, told, retryable, open: hint.includes('a write may have happened') });
+        return [await notes.update(row.key, { a: 2 }, { ifMatch: 1 }).catch(failed),
+          await notes.delete(row.key).catch(failed)];
+      });
+      const open = { code: `http_${status}`, told: status, retryable: true, open: true };
+      assert.deepEqual(seen, [open, open]);
+      const sent = service.requests.filter((r) => r.path.startsWith('collections/n'));
+      assert.deepEqual(sent.map((r) => r.method), ['POST', 'POST', 'GET', 'GET', 'PATCH', 'DELETE']);
+      assert.equal(sent[0].headers['idempotency-key'], sent[1].headers['idempotency-key']);
+    }));
+}
+
+test('a 429 that is not the service\'s own was not applied', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    await page.evaluate(() => app.me);
+    service.write('n', 'k', { a: 1 });
+    let left = 1;
+    service.faults.push((r) => (r.method === 'PATCH' && left-- > 0 ? [429, 'slow down'] : undefined));
+    const row = await page.evaluate(() => app.collection('n').update('k', { a: 2 }));
+    assert.equal(row.version, 2);
+    assert.equal(service.seen('PATCH', 'collections/n/k').length, 2);
+  }));
+
 test('a challenge is solved in a worker; later writes bring an answer along', () => withPage(browser,
   (service) => service.challenged.add('entries'),
   async ({ page, service }) => {

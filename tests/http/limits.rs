@@ -19,7 +19,10 @@ use rookery_domain::ErrorCode;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::harness::{Answer, TestServer, apps::open_collection};
+use crate::{
+    harness::{Answer, TestServer, apps::open_collection},
+    ops::metrics::samples,
+};
 
 /// For what happens at once, or after a second.
 const TOO_LONG: Duration = Duration::from_secs(20);
@@ -109,6 +112,16 @@ fn forwarding_headers_are_believed_from_trusted_proxies_only() {
     assert_eq!(of("10.0.0.1:1", &["203.0.113.5, junk"]), "10.0.0.1");
     assert_eq!(of("[::1]:1", &["[2001:db8::7]:443"]), "2001:db8::7");
     assert_eq!(of("[::ffff:10.0.0.1]:1", &["203.0.113.5:99"]), "203.0.113.5");
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1, [2001:db8::7]"]), "2001:db8::7");
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1, [::ffff:203.0.113.5] , 10.2.3.4"]), "203.0.113.5");
+    for junk in ["[203.0.113.5]", "[2001:db8::7", "2001:db8::7]", "[]"] {
+        assert_eq!(of("10.0.0.1:1", &[&format!("1.1.1.1, {junk}")]), "10.0.0.1", "{junk}");
+    }
+    // Left of nothing stands what a client may have written.
+    for line in ["1.1.1.1,", "1.1.1.1, ", "1.1.1.1,,", "", ","] {
+        assert_eq!(of("10.0.0.1:1", &[line]), "10.0.0.1", "{line:?}");
+    }
+    assert_eq!(of("10.0.0.1:1", &["1.1.1.1,, 10.2.3.4"]), "10.2.3.4");
     // A client has no second address by a byte that is no text.
     for line in [&b"\xff, 203.0.113.5"[..], b"1.1.1.1, \xff,203.0.113.5,10.2.3.4"] {
         assert_eq!(of_bytes("10.0.0.1:1", &[line]), "203.0.113.5");
@@ -124,6 +137,41 @@ async fn a_head_that_does_not_come_is_cut_off() {
     let mut raw = server.raw().await;
     raw.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
     assert!(!raw.read_to_end().await.contains("200 OK"));
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
+    const ASK: &str = "GET /alive HTTP/1.1\r\nhost: x\r\n\r\n";
+    let bounds = |idle: &str| {
+        let builder = TestServer::builder().set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "1");
+        builder.set("ROOKERY__SERVER__IDLE_TIMEOUT_S", idle)
+    };
+    let trusting = bounds("3600").set("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1");
+    let server = trusting.start().await;
+    let (mut idle, mut slow) = (server.raw().await, server.raw().await);
+    for raw in [&mut idle, &mut slow] {
+        raw.send(ASK).await;
+        raw.read_until("\"alive\"}").await;
+    }
+    // A head has its time from its first byte on, and idling longer than that is no harm.
+    slow.send("GET /alive HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
+    assert!(!slow.read_to_end().await.contains("200 OK"));
+    let metrics = Answer::of(server.ops(Method::GET, "/metrics")).await.text;
+    assert_eq!(samples(&metrics)["rookery_http_bad_heads_total"], 1.0);
+    for _ in 0..2 {
+        idle.send(ASK).await;
+        idle.read_until("\"alive\"}").await;
+    }
+    // The one of a proxy closes some day, too; that of anybody else as soon as ever.
+    for builder in
+        [bounds("1").set("ROOKERY__SERVER__TRUSTED_PROXIES", "127.0.0.1"), bounds("3600")]
+    {
+        let server = builder.start().await;
+        let mut raw = server.raw().await;
+        raw.send(ASK).await;
+        raw.read_until("\"alive\"}").await;
+        assert_eq!(timeout(TOO_LONG, raw.read_to_end()).await.expect("it closes"), "");
+    }
 }
 
 #[tokio::test]

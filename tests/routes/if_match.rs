@@ -74,6 +74,45 @@ async fn the_header_is_a_list_of_entity_tags() {
 }
 
 #[tokio::test]
+async fn a_header_that_nothing_meets_is_told_why() {
+    let rows = Rows::start().await;
+    rows.row("entries", "k", json!({})).await;
+    let read = rows.get("entries/k").await;
+    let tag = read.header("etag").to_owned();
+    // As a proxy leaves it that compresses.
+    let weak = format!("W/{tag}");
+    for (header, said) in [
+        (&*weak, "a weak tag (W/) is met by nothing"),
+        (&*weak, "a proxy that compresses makes tags weak"),
+        (&*weak, "as \"1\" or in `if_match`; the row's version is 1"),
+        (
+            "\"\"",
+            "If-Match: \"\" is no version in quotes, and no row's ETag; the row's version is 1",
+        ),
+        ("W/\"1\", \"abc\"", "If-Match: \"abc\" is no version"),
+        ("\"9\"", "If-Match is 9, but the row's version is 1"),
+        ("\"1-0\"", "If-Match is version 1 of another row"),
+    ] {
+        let error = patch(&rows, "", Some(header), json!({})).await.error(ErrorCode::Conflict);
+        let message = error["message"].as_str().expect("text");
+        assert!(message.contains(said), "{header}: {message}");
+    }
+    for (query, body) in [("?if_match=9", json!({})), ("", json!({"if_match": 9}))] {
+        let error = patch(&rows, query, None, body).await.error(ErrorCode::Conflict);
+        assert_eq!(error["message"], "`if_match` is 9, but the row's version is 1");
+    }
+    let ask = |header: &str| {
+        Answer::of(rows.request(OWNER, Method::GET, "entries/k").header("if-match", header))
+    };
+    for (header, said) in [(&*weak, "a weak tag (W/)"), ("\"abc\"", "does not name what is there")]
+    {
+        let error = ask(header).await.error(ErrorCode::Conflict);
+        let message = error["message"].as_str().expect("text");
+        assert!(message.contains(said) && message.ends_with(&tag), "{header}: {message}");
+    }
+}
+
+#[tokio::test]
 async fn a_delete_takes_the_version_in_its_body_too_and_no_other_member() {
     let rows = Rows::start().await;
     rows.row("entries", "k", json!({})).await;

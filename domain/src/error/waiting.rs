@@ -27,9 +27,9 @@ impl ErrorCode {
             | Self::IngestSignatureInvalid
             | Self::IngestUnsupportedMediaType
             | Self::IngestWriteUnavailable => Some("inbound hooks"),
-            Self::CommunityPublishDisabled | Self::SchemaIncompatibleUpgrade => {
-                Some("the template gallery")
-            }
+            Self::CommunityPublishDisabled
+            | Self::NotAReviewer
+            | Self::SchemaIncompatibleUpgrade => Some("the template gallery"),
             _ => None,
         }
     }

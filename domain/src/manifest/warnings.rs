@@ -18,6 +18,10 @@ const FILES_NAMED_MAX: usize = 5;
 /// Rows that stay detached and are named one by one.
 const KEYS_NAMED_MAX: usize = 5;
 
+/// Bytes that the origins of a manifest may add to the policy of its pages before a deploy warns: with
+/// these the policy has about 3 KiB, and the whole head of a page about 4.
+const POLICY_ORIGINS_BYTES_MAX: usize = 2_560;
+
 /// Something that a deploy accepts and that may not do what was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -101,6 +105,25 @@ impl Warning {
         Some(Self::new(at("/roles", role), message))
     }
 
+    /// The origins that pages may reach make their policy long.
+    fn long_policy(manifest: &Manifest) -> Option<Self> {
+        let bytes_of = |origins: &[String]| origins.iter().map(|one| one.len() + 1).sum::<usize>();
+        // A host may be fetched from and be a source of images.
+        let hosts = 2 * bytes_of(&manifest.external_hosts);
+        let embeds = bytes_of(&manifest.embeds);
+        if hosts + embeds <= POLICY_ORIGINS_BYTES_MAX {
+            return None;
+        }
+        let path = if hosts < embeds { "/embeds" } else { "/externalHosts" };
+        let message = format!(
+            "`externalHosts` and `embeds` make up {} bytes of the Content-Security-Policy in the head of \
+             every answer to a visitor: many proxies refuse heads above 4 KiB, unless they are set \
+             otherwise. A wildcard (`*.example.org`) stands for many hosts",
+            hosts + embeds
+        );
+        Some(Self::new(path, message))
+    }
+
     /// Rows of `collection` fit again and stay detached.
     #[must_use]
     pub fn crowded_out(collection: &str, crowded: &CrowdedOut) -> Self {
@@ -119,6 +142,7 @@ impl Warning {
 pub fn warnings(value: &Value, manifest: &Manifest) -> Vec<Warning> {
     let mut warnings: Vec<_> =
         manifest.inactive.iter().map(|path| Warning::new(path, NOT_ACTIVE)).collect();
+    warnings.extend(Warning::long_policy(manifest));
     let of_rows = manifest.collections.values().filter_map(|decl| decl.schema.as_ref());
     let of_events = manifest.events.values().filter_map(|decl| decl.schema.as_ref());
     let used: BTreeSet<&Arc<str>> = of_rows.chain(of_events).map(|source| &source.name).collect();

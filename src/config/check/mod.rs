@@ -134,6 +134,7 @@ fn server(config: &Config) -> Result<(), ConfigError> {
     let server = &config.server;
     count("server.connections_max", server.connections_max as u64)?;
     timeout("server.header_timeout_s", server.header_timeout_s)?;
+    timeout("server.idle_timeout_s", server.idle_timeout_s)?;
     timeout("server.body_timeout_s", server.body_timeout_s)?;
     timeout("server.write_timeout_s", server.write_timeout_s)?;
     timeout("server.drain_timeout_s", server.drain_timeout_s)?;

@@ -44,7 +44,7 @@ pub struct CreatedApp {
     #[serde(flatten)]
     pub app: AppRecordBody,
     /// What was accepted and may not do what was meant: rules that do not run yet, keywords that JSON
-    /// Schema does not know, a schema that no row fits.
+    /// Schema does not know, a schema that no row fits, so many origins that proxies may refuse the head.
     pub warnings: Vec<WarningBody>,
 }
 

@@ -45,7 +45,7 @@ pub const ERRORS: &[ErrorCode] = &[
         ("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version."),
+            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams,
     ),
     request_body = Option<DeleteBody>,

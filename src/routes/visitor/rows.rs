@@ -95,7 +95,7 @@ pub(crate) async fn get_row(
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version."),
+            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
     request_body = UpdateBody,
     responses((status = 200, description = "The row after the update.", body = RowRecord)))]
@@ -117,7 +117,7 @@ pub(crate) async fn update_row(
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version."),
+            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "The row with its new version.", body = RowRecord)))]
@@ -139,7 +139,7 @@ pub(crate) async fn delete_row(
     params(("name" = String, Path, description = "The collection."),
         ("key" = String, Path, description = "The row's key, percent-encoded (`/` as `%2F`)."),
         ("If-Match" = Option<String>, Header,
-            description = "The `ETag` that you have seen, or the version."),
+            description = "The `ETag` that you have seen, or the version. A weak tag matches nothing."),
         VersionParams),
     request_body = Option<DeleteBody>,
     responses((status = 200, description = "What is left.", body = TombstoneRecord)))]

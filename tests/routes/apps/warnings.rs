@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    TestServer,
+    Answer, TestServer,
     apps::{App, Owner, guestbook},
 };
 
@@ -53,6 +53,41 @@ async fn a_manifest_that_undoes_what_the_owner_set_says_so() {
     assert!(message.ends_with("makes the app `private` again"), "{message}");
     let private = json!({"visibility": "private"});
     assert_eq!(redeployed(&server, &owner, &app, private).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_policy_that_proxies_may_refuse_is_told_of_with_its_bytes() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    // 64 characters each, and a space.
+    let hosts = |count: usize| -> Vec<String> {
+        (10..10 + count).map(|n| format!("https://{}{n}.example.org", "h".repeat(42))).collect()
+    };
+    let mut manifest = guestbook();
+    manifest["visibility"] = json!("public");
+    manifest["externalHosts"] = json!(hosts(19));
+    let app = server.deploy(&owner, json!({"manifest": manifest})).await;
+    let page = async || {
+        let host = format!("{}.{}", app.slug, server.public_url().trim_start_matches("http://"));
+        let page = Answer::of(server.request(Method::GET, "/").header("host", host)).await;
+        page.header("content-security-policy").len()
+    };
+    let without = page().await;
+    assert_eq!(app.record["warnings"], json!([]), "{without}");
+    for (hosts, embeds, path) in
+        [(hosts(20), hosts(0), "/externalHosts"), (hosts(0), hosts(50), "/embeds")]
+    {
+        manifest["externalHosts"] = json!(hosts);
+        manifest["embeds"] = json!(embeds);
+        let body = json!({"manifest": manifest, "force": true});
+        let warnings = redeployed(&server, &owner, &app, body).await;
+        assert_eq!(paths(&warnings), [path]);
+        let message = warnings[0]["message"].as_str().unwrap();
+        let bytes = (2 * hosts.len() + embeds.len()) * 65;
+        assert!(message.contains(&format!("{bytes} bytes")), "{message}");
+        let policy = page().await;
+        assert!((2_900..).contains(&policy), "{policy}");
+    }
 }
 
 #[tokio::test]
