@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use rookery_actors::{RuntimeOptions, app::message::Op};
-use rookery_domain::ErrorCode;
+use rookery_actors::{
+    RuntimeOptions,
+    app::message::{AppOp, Op},
+};
+use rookery_domain::{
+    ErrorCode, app::AppRecord, id::ParticipantId, manifest::Visibility, principal::Caller,
+};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, asleep, create, delete, object, paused, record, row};
@@ -80,5 +85,39 @@ fn a_first_write_that_comes_to_nothing_leaves_unique_values_where_they_were() {
         apply(delete("first")).await.expect("it is there");
         apply(create("third", ada)).await.expect("now it is free");
         assert_eq!(bench.store.violations(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_move_west_that_comes_to_nothing_refills_no_budget() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let timezone = "Pacific/Kiritimati".into();
+        let record = AppRecord { visibility: Visibility::Public, timezone, ..record(bench.owner) };
+        let id = record.id;
+        let manifest = r#"{"collections": {"entries": {
+            "permissions": {"read": ["anyone"], "write": ["anyone"], "update": [],
+                            "delete": ["owner"], "countRead": ["owner"]},
+            "anonWriteBudget": {"perAppDay": 1}}}}"#;
+        bench.store.deploy(record, manifest);
+        let app = bench.rig.apps.by_id(id).await.expect("it was deployed");
+        let visit = async |key| {
+            let participant = ParticipantId::new();
+            let visitor = Caller::Anonymous { participant, network: 1, share: None };
+            app.apply(visitor, create(key, "{}")).await
+        };
+        visit("first").await.expect("there is room");
+
+        bench.store.hold();
+        // Where the day before is not over yet.
+        let west = Some("Pacific/Honolulu".into());
+        let op = AppOp::Settings { visibility: None, share: None, timezone: west, org: None };
+        let (moved, ()) = tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {
+            until("a commit to end", || bench.store.end(Fate::Refuse)).await;
+        });
+        moved.expect_err("its commit was aborted");
+        bench.store.go_on();
+        let refused = visit("second").await.expect_err("the day's budget is spent");
+        assert_eq!(refused.code, ErrorCode::CollectionWriteBudgetExceeded);
     });
 }

@@ -123,8 +123,12 @@ contract! {
         damage(test, "bad").await;
         let loaded = load(&test.db, app).await;
         assert_eq!(keys(&loaded), ["good"]);
-        let poison: Vec<_> = loaded.poison.iter().map(|row| (&*row.collection, &*row.key)).collect();
-        assert_eq!(poison, [(ENTRIES, "bad"), (ENTRIES, "worse")]);
+        let poison: Vec<_> = loaded
+            .poison
+            .iter()
+            .map(|row| (&*row.collection, &*row.key, row.version, row.bytes))
+            .collect();
+        assert_eq!(poison, [(ENTRIES, "bad", 1, 5), (ENTRIES, "worse", 1, 12)]);
     }
 
     async fn an_app_that_is_purged_or_unknown_is_not_loaded(test: &TestDb) {

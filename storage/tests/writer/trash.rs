@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rookery_domain::{event::EventType, row::Row};
 use rookery_storage::{
+    StorageError,
     commit::{Abort, Outcome, RowState},
+    feed,
     trash::{self, TrashCursor},
 };
 
@@ -50,6 +52,25 @@ contract! {
         }
         let others = trash::list(db, app, "others", None, 9).await.unwrap();
         assert_eq!((others.rows, others.next), (vec![], None));
+    }
+
+    async fn content_that_is_no_json_is_shown_nowhere(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let cut = |key| row(key, r#"{"cut":"#);
+        let draft = Draft::new(app, 1)
+            .row(EventType::RowUpdated, RowState::Trashed(NOW), cut("cut"))
+            .row(EventType::RowUpdated, RowState::Trashed(NOW), row("whole", "{}"))
+            .row(EventType::RowUpdated, RowState::Detached, cut("apart"))
+            .event(EventType::Custom("ping".into()), None, Some("[1,"));
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+        let page = trash::list(&test.db, app, ENTRIES, None, 9).await.unwrap();
+        assert_eq!(names(&page.rows), ["whole"]);
+        let found = trash::find(&test.db, app, ENTRIES, "cut").await;
+        assert!(matches!(found, Err(StorageError::Corrupt { .. })), "{found:?}");
+        assert_eq!(trash::detached(&test.db, app, &[ENTRIES]).await.unwrap(), []);
+        let events = feed::events_after(&test.db, app, 1, 5, 9).await.unwrap();
+        assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [3]);
     }
 
     async fn contents_of_the_trash_and_of_detached_rows_come_back(test: &TestDb) {
