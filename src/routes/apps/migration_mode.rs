@@ -70,5 +70,5 @@ pub async fn migration_mode(
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
     app.apply(caller, Op::App(AppOp::Migration(body.ttl()?))).await?;
-    Ok(Json(AppRecordBody::of(&state, &app).await?))
+    Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }

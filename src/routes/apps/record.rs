@@ -7,7 +7,7 @@ use rookery_actors::{
     control::{AppDetail, SharedCollection, Shown},
 };
 use rookery_domain::{
-    Result, Timestamp,
+    Error, ErrorCode, Result, Timestamp,
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
     manifest::Warning,
@@ -322,6 +322,23 @@ impl AppRecordBody {
         let detail = state.rooms.control().detail(app).await?;
         let owner = owner(state, detail.record.owner)?;
         Ok(Self::new(state, detail, owner))
+    }
+
+    /// The record of `app`, which this request has changed.
+    ///
+    /// # Errors
+    /// As [`Self::of`], and never one that says that nothing was applied.
+    pub async fn of_changed(state: &AppState, app: &AppHandle) -> Result<Self> {
+        Self::of(state, app).await.map_err(after_change)
+    }
+}
+
+/// The error of a request that made its change and cannot tell of it.
+#[must_use]
+pub fn after_change(error: Error) -> Error {
+    match error.code {
+        ErrorCode::Unavailable | ErrorCode::Internal => Error::unknown_outcome().caused_by(error),
+        _ => error,
     }
 }
 

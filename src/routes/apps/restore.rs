@@ -32,5 +32,5 @@ pub async fn restore(
     OptionalJson(Nothing {}): OptionalJson<Nothing>,
 ) -> ApiResult<Json<AppRecordBody>> {
     owner.app.apply(owner.caller, Op::App(AppOp::Restore)).await?;
-    Ok(Json(AppRecordBody::of(&state, &owner.app).await?))
+    Ok(Json(AppRecordBody::of_changed(&state, &owner.app).await?))
 }

@@ -50,5 +50,5 @@ pub async fn unrestricted(
     let HumanOwner { app, human, .. } = owner;
     let caller = Caller::Human { human, share: None, network: None };
     app.apply(caller, Op::App(AppOp::Unrestricted(body.on))).await?;
-    Ok(Json(AppRecordBody::of(&state, &app).await?))
+    Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }

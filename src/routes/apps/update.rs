@@ -80,7 +80,7 @@ pub async fn update(
         Ok(())
     })
     .await?;
-    Ok(Json(AppRecordBody::of(&state, &app).await?))
+    Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }
 
 /// Mails the owner of `app` that `by` has changed the organization that it belongs to.

@@ -59,5 +59,5 @@ pub async fn accept(
         Ok(app)
     })
     .await?;
-    Ok(Json(AppRecordBody::of(&state, &app).await?))
+    Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }
