@@ -38,8 +38,13 @@
       if (!source || !button.hidden) continue;
       button.hidden = false;
       button.addEventListener('click', async () => {
-        await navigator.clipboard.writeText(source.value ?? source.textContent);
-        button.textContent = 'Copied';
+        try {
+          await navigator.clipboard.writeText(source.value ?? source.textContent);
+          button.textContent = 'Copied';
+        } catch { // the browser may refuse; a selection is always possible
+          getSelection().selectAllChildren(source);
+          button.textContent = 'Press Ctrl+C';
+        }
       });
     }
   };

@@ -12,7 +12,7 @@ mod resolve;
 pub mod visitor;
 
 use futures::future::BoxFuture;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use rookery_actors::{AppHandle, directory::CredentialHolder};
 use rookery_domain::{
     ErrorCode, Result,
@@ -132,15 +132,20 @@ fn presented<'a>(headers: &'a HeaderMap, https: bool) -> Presented<'a> {
         if credentials.next().is_some() {
             return Presented::Malformed;
         }
-        let scheme_and_secret = value.to_str().ok().and_then(|text| text.split_once(' '));
-        return match scheme_and_secret {
+        return match scheme_and_secret(value) {
             Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => {
-                Presented::Bearer(secret.trim())
+                Presented::Bearer(secret)
             }
             _ => Presented::Malformed,
         };
     }
     session_cookie(headers, https).map_or(Presented::Nothing, Presented::Session)
+}
+
+/// The two halves of an `Authorization` header. The case of a scheme does not matter (RFC 9110, 11.1).
+pub(super) fn scheme_and_secret(value: &HeaderValue) -> Option<(&str, &str)> {
+    let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
+    Some((scheme, secret.trim()))
 }
 
 /// The session cookie of a request, valid or not.

@@ -10,6 +10,7 @@ use rookery_domain::{Error, ErrorCode, Result};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
+use super::auth::scheme_and_secret;
 use crate::config::Ops;
 
 /// The paths that load balancers ask, which need no name.
@@ -74,13 +75,18 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
 
 /// Whether the token is there, as a bearer or as the password that a browser asks for.
 fn bears(headers: &HeaderMap, token: &SecretString) -> bool {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let Some(given) = given else { return false };
-    let basic = given.strip_prefix("Basic ").and_then(|text| {
-        let pair = String::from_utf8(BASE64.decode(text).ok()?).ok()?;
-        pair.split_once(':').map(|(_, password)| password.to_owned())
-    });
-    let bearer = given.strip_prefix("Bearer ");
-    let given = basic.as_deref().or(bearer).unwrap_or_default();
-    given.as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
+    let given = headers.get(header::AUTHORIZATION).and_then(scheme_and_secret);
+    let Some((scheme, secret)) = given else { return false };
+    let given = if scheme.eq_ignore_ascii_case("basic") {
+        password(secret)
+    } else {
+        scheme.eq_ignore_ascii_case("bearer").then(|| secret.to_owned())
+    };
+    given.unwrap_or_default().as_bytes().ct_eq(token.expose_secret().as_bytes()).into()
+}
+
+/// The password of a name and password as browsers send them.
+fn password(encoded: &str) -> Option<String> {
+    let pair = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
+    pair.split_once(':').map(|(_, password)| password.to_owned())
 }

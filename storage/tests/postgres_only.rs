@@ -255,7 +255,7 @@ fn a_server_that_falls_silent_keeps_nobody_waiting() {
         // Each time the one connection of the pool is given up, and another takes its place.
         let options = StorageOptions {
             postgres_connections_max: 1,
-            postgres_answer_timeout: Duration::from_millis(300),
+            postgres_answer_timeout: Duration::from_secs(3),
             ..StorageOptions::postgres(&test.database.as_ref().unwrap().url, "unused")
         };
         let hasty = Db::connect(&options).await.unwrap();

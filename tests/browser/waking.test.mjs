@@ -17,7 +17,8 @@ const follow = async (page) => {
     app.collection('notes').subscribe((rows) => { window.rows = rows; }, { onSync: live });
   }));
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 1000);
+  // Ahead of what all this may take, and behind the SDK's shortest wait.
+  await page.clock.pauseAt(Date.now() + 15_000);
 };
 
 // The connection stays as it is, and nothing comes by it any more.
@@ -25,7 +26,7 @@ const strand = (service) => {
   service.streams.clear();
   service.write('notes', 'a', { t: 2 });
 };
-const sleepFor = (page, ms) => page.clock.setSystemTime(Date.now() + ms);
+const sleepFor = async (page, ms) => page.clock.setSystemTime(await page.evaluate(() => Date.now()) + ms);
 
 const fire = (page, ...names) => page.evaluate((types) => {
   for (const type of types) {

@@ -29,18 +29,20 @@ const TOO_LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn above_the_limit_requests_wait_and_every_answer_tells_the_standing() {
-    let builder = TestServer::builder().set("ROOKERY__RATE_LIMIT__PER_MINUTE", "60");
+    // One more every twenty seconds, which is longer than four requests take.
+    let builder = TestServer::builder().set("ROOKERY__RATE_LIMIT__PER_MINUTE", "3");
     let server = builder.set("ROOKERY__RATE_LIMIT__BURST", "3").start().await;
     for remaining in [2, 1, 0] {
         let answer = server.get("/llms.txt").await;
         assert_eq!(answer.status, 200);
-        assert_eq!(answer.header("ratelimit-policy"), "\"default\";q=60;w=60");
+        assert_eq!(answer.header("ratelimit-policy"), "\"default\";q=3;w=60");
         let standing = answer.header("ratelimit");
         assert!(standing.starts_with(&format!("\"default\";r={remaining};t=")), "{standing}");
     }
     let answer = server.get("/llms.txt").await;
     answer.error(ErrorCode::RateLimited);
-    assert_eq!(answer.header("retry-after"), "1");
+    let retry_after: u64 = answer.header("retry-after").parse().unwrap();
+    assert!((1..=20).contains(&retry_after), "{retry_after}");
     assert!(answer.header("ratelimit").starts_with("\"default\";r=0;t="));
     // Health is told all the same.
     assert_eq!(server.get("/alive").await.status, 200);
@@ -207,6 +209,9 @@ async fn a_body_that_does_not_come_is_refused() {
 
 #[tokio::test]
 async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
+    // So small a body is waited for for a second: when that could be over, it is tried again.
+    const SOON: Duration = Duration::from_millis(500);
+    const TRIES: usize = 50;
     let builder = TestServer::builder().set("ROOKERY__SERVER__MIN_CLI_VERSION", "1.4.0");
     let server = builder.start().await;
     let refused = [
@@ -217,13 +222,19 @@ async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
     ];
     let mut raw = server.raw().await;
     for (request, header, status) in refused {
-        raw.send(&format!(
-            "{request} HTTP/1.1\r\nhost: localhost\r\n{header}content-length: 13\r\n\r\n"
-        ))
-        .await;
-        // The head has been dealt with by now.
-        for _ in 0..3 {
-            server.get("/alive").await.expect(200);
+        let head =
+            format!("{request} HTTP/1.1\r\nhost: localhost\r\n{header}content-length: 13\r\n\r\n");
+        for _ in 0..TRIES {
+            let began = Instant::now();
+            raw.send(&head).await;
+            // The head has been dealt with by then.
+            for _ in 0..3 {
+                server.get("/alive").await.expect(200);
+            }
+            if began.elapsed() < SOON {
+                break;
+            }
+            raw = server.raw().await;
         }
         raw.send(r#"{"name": "x"}"#).await;
         let answer = raw.read_until("}}").await;
@@ -317,6 +328,8 @@ async fn who_reads_slowly_gets_the_whole_answer() {
 
 #[tokio::test]
 async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
+    // No answer that takes longer is worked on for who may have left.
+    const HALF_CLOSED_MAX: Duration = Duration::from_secs(1);
     let server = TestServer::start().await;
     let owner = server.owner("ann").await;
     let app =
@@ -324,6 +337,7 @@ async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
     for n in 0..8 {
         let body = json!({"key": format!("k{n}"), "data": {}}).to_string();
         let mut raw = server.raw().await;
+        let began = Instant::now();
         raw.send(&format!(
             "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -334,7 +348,8 @@ async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
         .await;
         raw.close_half().await;
         let answer = raw.read_to_end().await;
-        assert!(answer.starts_with("HTTP/1.1 201"), "{answer:?}");
+        let is_late = answer.is_empty() && began.elapsed() >= HALF_CLOSED_MAX;
+        assert!(is_late || answer.starts_with("HTTP/1.1 201"), "{answer:?}");
     }
 }
 

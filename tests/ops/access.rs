@@ -1,5 +1,6 @@
 //! Who may ask on the operator's listener.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use reqwest::Method;
 use rookery_domain::ErrorCode;
 
@@ -25,6 +26,17 @@ async fn every_page_and_figure_asks_for_the_token_where_one_is_set() {
     assert_eq!(Answer::of(basic).await.status, 200);
     let bearer = server.ops(Method::GET, "/ops/api/overview").bearer_auth(TOKEN);
     assert_eq!(Answer::of(bearer).await.status, 200);
+    // The case of a scheme does not matter.
+    let pair = BASE64.encode(format!("anybody:{TOKEN}"));
+    for (given, status) in [
+        (format!("bearer {TOKEN}"), 200),
+        (format!("BASIC {pair}"), 200),
+        (format!("digest {TOKEN}"), 401),
+        (TOKEN.to_owned(), 401),
+    ] {
+        let asked = server.ops(Method::GET, "/metrics").header("authorization", &given);
+        assert_eq!(Answer::of(asked).await.status, status, "{given}");
+    }
 }
 
 #[tokio::test]

@@ -99,7 +99,10 @@ impl Answers {
         }
     }
 
-    /// Forgets all of them: a purge may have destroyed what they quote.
+    /// Forgets all of them: a purge may have destroyed what they quote, or a commit that failed has
+    /// taken back what they tell of. Of requests up to `seq` only storage knows from here on: that is
+    /// the newest of the working state for a purge, and the published one after a failed commit,
+    /// because what is not durable must not raise the floor.
     pub(crate) fn forget_all(&mut self, seq: u64) {
         *self = Self::since(seq);
     }

@@ -76,13 +76,7 @@ fn frame(state: &State, visitor: Option<SessionHolder>) -> Result<Shell> {
 
 /// A page of the site.
 fn show(state: &State, status: StatusCode, page: &impl Template) -> Result<Response> {
-    let mut response = Response::new(Body::from(shell::render(page)?));
-    *response.status_mut() = status;
-    // Signing in may end at an app, and browsers hold a form to where its redirects lead.
-    let apps = state.origins.any_app_source();
-    let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
-    *response.headers_mut() = shell::page_headers(&targets, state.is_https());
-    Ok(response)
+    Ok(page_of(state, status, shell::render(page)?, shell::page_headers))
 }
 
 /// The same for who is signed in, whose forms it has.
@@ -92,9 +86,8 @@ fn show_to(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response> {
-    let mut response = show(state, status, page)?;
-    *response.body_mut() = Body::from(account.mark(&shell::render(page)?));
-    Ok(response)
+    let text = account.mark(&shell::render(page)?);
+    Ok(page_of(state, status, text, shell::page_headers))
 }
 
 /// A page for who is signed in, with style and scripts of its own.
@@ -104,12 +97,25 @@ fn html(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response> {
-    let mut response = Response::new(Body::from(account.mark(&shell::render(page)?)));
+    let text = account.mark(&shell::render(page)?);
+    Ok(page_of(state, status, text, shell::site_headers))
+}
+
+/// The answer that `text` is, with the headers that `headers` makes of where its forms may lead and
+/// of whether the site is under https.
+fn page_of(
+    state: &State,
+    status: StatusCode,
+    text: String,
+    headers: fn(&[&str], bool) -> HeaderMap,
+) -> Response {
+    let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
+    // Signing in may end at an app, and browsers hold a form to where its redirects lead.
     let apps = state.origins.any_app_source();
     let targets: Vec<&str> = apps.iter().map(String::as_str).collect();
-    *response.headers_mut() = shell::site_headers(&targets, state.is_https());
-    Ok(response)
+    *response.headers_mut() = headers(&targets, state.is_https());
+    response
 }
 
 /// Sends the browser on to a path of this site.
