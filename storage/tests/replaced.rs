@@ -1,7 +1,7 @@
 //! A PostgreSQL database that is another one after the connections to it were lost.
 
 use rookery_storage::{
-    Db, LaneStatus, StorageError, apps,
+    Db, LaneStatus, StorageError,
     commit::{Abort, Outcome},
     meta,
 };
@@ -52,8 +52,9 @@ fn a_database_that_takes_the_place_of_another_is_not_written_to() {
         assert!(writer.health().broken);
         let error = meta::set(&test.db, "k", "v").await.unwrap_err();
         assert!(matches!(error, StorageError::Broken(_)), "{error:?}");
-        let last_seq = query_scalar("select last_seq from app_head").fetch_one(&mut operator).await;
-        assert_eq!(last_seq.unwrap(), i64::try_from(seq).unwrap() + 1);
+        let last_seq = query_scalar("select last_seq from app_head");
+        let last_seq: i64 = last_seq.fetch_one(&mut operator).await.unwrap();
+        assert_eq!(last_seq.cast_unsigned(), seq + 1);
     });
 }
 
