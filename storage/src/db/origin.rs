@@ -2,10 +2,54 @@
 //! that took over may lack what clients have seen. There feeds begin a new history, as after a restore
 //! of SQLite's, so that nobody takes new events for ones that it has.
 
+use std::{array, io, sync::OnceLock};
+
 use sqlx::{Connection as _, PgConnection, query, query_scalar};
+
+use super::Soundness;
 
 /// The name under which the database notes which one it is.
 const KEY: &str = "origin";
+
+const STANDBY: &str = "it is a standby, which takes no writes";
+
+const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
+                        over, or a copy";
+
+const UNTOLD: &str = "it does not tell which database it is, as it did at the start: the role may have lost \
+                      a right";
+
+/// The database that was opened, for all connections to it.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    /// Which one it is. The open itself does not know yet.
+    pub(super) origin: OnceLock<Origin>,
+    /// Whether it can still promise anything.
+    pub(super) soundness: Soundness,
+}
+
+impl Opened {
+    /// Asks a new connection where it leads. Ends all writing where that is another database than the
+    /// one that was opened: what is in memory may not be there.
+    ///
+    /// # Errors
+    /// Those of the driver, and when it is another database, a standby, or one that does not tell.
+    pub(super) async fn check(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let Some(opened) = self.origin.get() else { return Ok(()) };
+        if is_standby(connection).await? {
+            return Err(io::Error::other(STANDBY).into());
+        }
+        let found = Origin::of(connection).await?;
+        if opened.is_other(&found) {
+            self.soundness.break_for(REPLACED);
+            return Err(io::Error::other(REPLACED).into());
+        }
+        if opened.is_untold(&found) {
+            return Err(io::Error::other(UNTOLD).into());
+        }
+        Ok(())
+    }
+}
 
 /// What no two databases share, and no restored dump keeps: the cluster, its timeline, and the database
 /// with a table in it. A part is missing where the role may not know it.
@@ -16,7 +60,7 @@ impl Origin {
     /// That of the database which the connection leads to.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Those of the driver, unless they say that the database cannot tell.
     pub(super) async fn of(connection: &mut PgConnection) -> sqlx::Result<Self> {
         const CLUSTER: &str = "select system_identifier::text from pg_control_system()";
         // That of the log which is written now. The last checkpoint's, which `pg_control_checkpoint`
@@ -31,49 +75,64 @@ impl Origin {
             (&["pg_current_wal_lsn()", "pg_walfile_name(pg_lsn)"], TIMELINE),
             (&[], DATABASE),
         ]) {
-            let may = "select coalesce(bool_and(has_function_privilege(name, 'execute')), true)
-                       from unnest($1::text[]) name";
-            let may: bool = query_scalar(may).bind(functions).fetch_one(&mut *connection).await?;
-            if may {
-                *part = match query_scalar(sql).fetch_one(&mut *connection).await {
-                    // A service that speaks PostgreSQL, and has no log of its kind.
-                    Err(sqlx::Error::Database(_)) => None,
-                    known => Some(known?),
-                };
-            }
+            *part = match ask(connection, functions, sql).await {
+                Err(error) if cannot_tell(&error, connection).await? => None,
+                told => told?,
+            };
         }
         Ok(origin)
     }
 
+    /// What [`Self::text`] has made. A database's part has a slash in it.
+    fn read(text: &str) -> Self {
+        let mut parts = text.splitn(3, '/').map(|part| (!part.is_empty()).then(|| part.to_owned()));
+        Self(array::from_fn(|_| parts.next().flatten()))
+    }
+
+    /// As the database notes it: a part that is missing is empty.
+    fn text(&self) -> String {
+        self.0.each_ref().map(|part| part.as_deref().unwrap_or_default()).join("/")
+    }
+
     /// Notes in the database which one it is; where it was another one, all apps begin a new history.
+    /// What is missing now stays as it was noted, and what was missing is added.
     ///
     /// # Errors
     /// Those of the driver.
     pub(super) async fn note(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let origin = self.0.each_ref().map(|part| part.as_deref().unwrap_or_default()).join("/");
         let mut tx = connection.begin().await?;
-        let noted = "insert into meta (key, value) values ($1, $2) on conflict (key) do nothing";
-        let is_first =
-            query(noted).bind(KEY).bind(&origin).execute(&mut *tx).await?.rows_affected();
-        let changed = "update meta set value = $2 where key = $1 and value <> $2";
-        let changed =
-            query(changed).bind(KEY).bind(&origin).execute(&mut *tx).await?.rows_affected();
-        if is_first == 0 && changed > 0 {
+        // Which locks it, for those that start beside us.
+        let noted = "insert into meta (key, value) values ($1, $2)
+                     on conflict (key) do update set value = meta.value returning value";
+        let noted: String =
+            query_scalar(noted).bind(KEY).bind(self.text()).fetch_one(&mut *tx).await?;
+        let before = Self::read(&noted);
+        // Empty as a whole, it was made so by an operator, who knows that it was restored.
+        if noted.is_empty() || before.is_other(self) {
             query("update apps set history = uuid_send(gen_random_uuid())")
                 .execute(&mut *tx)
                 .await?;
             tracing::warn!("the database is a copy or was restored: all feeds begin anew");
         }
+        let mut own = self.0.iter().zip(before.0).map(|(own, before)| own.clone().or(before));
+        let known = Self(array::from_fn(|_| own.next().flatten())).text();
+        if known != noted {
+            query("update meta set value = $2 where key = $1")
+                .bind(KEY)
+                .bind(known)
+                .execute(&mut *tx)
+                .await?;
+        }
         tx.commit().await
     }
 
     /// Whether `found` is certainly another database: a part that both know differs.
-    pub(super) fn is_other(&self, found: &Self) -> bool {
+    fn is_other(&self, found: &Self) -> bool {
         self.parts(found).any(|(own, found)| found.is_some_and(|found| found != own))
     }
 
     /// Whether `found` lacks a part that is known.
-    pub(super) fn is_untold(&self, found: &Self) -> bool {
+    fn is_untold(&self, found: &Self) -> bool {
         self.parts(found).any(|(_, found)| found.is_none())
     }
 
@@ -87,11 +146,44 @@ impl Origin {
     }
 }
 
+/// What a statement answers; `None` where the role may not call these functions.
+async fn ask(
+    connection: &mut PgConnection,
+    functions: &[&str],
+    sql: &'static str,
+) -> sqlx::Result<Option<String>> {
+    let may = "select coalesce(bool_and(has_function_privilege(name, 'execute')), true)
+               from unnest($1::text[]) name";
+    let may: bool = query_scalar(may).bind(functions).fetch_one(&mut *connection).await?;
+    if !may {
+        return Ok(None);
+    }
+    let answer: Option<Option<String>> = query_scalar(sql).fetch_optional(connection).await?;
+    Ok(answer.flatten())
+}
+
+/// Whether an error says that the database cannot tell, and never will: a service that speaks
+/// PostgreSQL, and has no log or no catalog of its kind.
+///
+/// # Errors
+/// Those of the driver.
+async fn cannot_tell(error: &sqlx::Error, connection: &mut PgConnection) -> sqlx::Result<bool> {
+    match error.as_database_error().and_then(|error| error.code()).as_deref() {
+        // feature_not_supported, insufficient_privilege; undefined_function, _table, _column and
+        // _object, wrong_object_type.
+        Some("0A000" | "42501" | "42883" | "42P01" | "42703" | "42704" | "42809") => Ok(true),
+        // object_not_in_prerequisite_state: a service whose log is not PostgreSQL's, unless it is a
+        // standby, which will tell once it has taken over.
+        Some("55000") => Ok(!is_standby(connection).await?),
+        _ => Ok(false),
+    }
+}
+
 /// Whether the connection leads to a standby. It may be about to take over, and its connections would
 /// outlive that.
 ///
 /// # Errors
 /// Those of the driver.
-pub(super) async fn is_standby(connection: &mut PgConnection) -> sqlx::Result<bool> {
+async fn is_standby(connection: &mut PgConnection) -> sqlx::Result<bool> {
     query_scalar("select pg_is_in_recovery()").fetch_one(connection).await
 }

@@ -3,8 +3,9 @@
 use std::{io, str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
-    ConnectOptions as _, Executor as _, PgConnection, PgPool, Row as _,
+    ConnectOptions as _, Executor as _, PgConnection, PgPool, Postgres, Row as _,
     migrate::Migrator,
+    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
     raw_sql,
 };
@@ -14,7 +15,7 @@ use tracing::warn;
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
     StorageOptions, Tx, migrating,
-    origin::{self, Origin},
+    origin::{Opened, Origin},
     tx,
 };
 use crate::error::{Result, StorageError, plain};
@@ -51,12 +52,6 @@ const POOLER: &str = "a pooler in front of it gives each transaction to any sess
 
 const NO_ANSWER: &str = "it does not answer in time";
 
-const REPLACED: &str = "another database answers in place of the one that was opened: a standby that took \
-                        over, or a copy";
-
-const UNTOLD: &str = "it does not tell which database it is, as it did at the start: the role may have lost \
-                      a right";
-
 /// A statement slower than this is worth a line in the log.
 pub(super) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
@@ -69,9 +64,7 @@ struct Inner {
     pool: PgPool,
     options: PgConnectOptions,
     answer_timeout: AnswerTimeout,
-    soundness: Soundness,
-    /// Which database was opened.
-    origin: Origin,
+    opened: Arc<Opened>,
 }
 
 impl PostgresDb {
@@ -84,7 +77,8 @@ impl PostgresDb {
             .extra_float_digits(None)
             .log_statements(log::LevelFilter::Trace)
             .log_slow_statements(log::LevelFilter::Warn, SLOW_STATEMENT);
-        let pool = pool(&connect, options.postgres_connections_max).await?;
+        let opened = Arc::<Opened>::default();
+        let pool = pool(&connect, options.postgres_connections_max, &opened).await?;
         let answer_timeout = AnswerTimeout(options.postgres_answer_timeout);
         let checked = async {
             // Not of the pool: it may be left with the lock of a failed migration.
@@ -105,13 +99,9 @@ impl PostgresDb {
             StorageError::Open(why)
         })?;
         drop(own);
-        Ok(Self(Arc::new(Inner {
-            pool,
-            options: connect,
-            answer_timeout,
-            soundness: Soundness::default(),
-            origin,
-        })))
+        // From here on each new connection is asked whether it is the same one.
+        let _ = opened.origin.set(origin);
+        Ok(Self(Arc::new(Inner { pool, options: connect, answer_timeout, opened })))
     }
 
     /// The pool of the cold path.
@@ -122,27 +112,34 @@ impl PostgresDb {
 
     /// Whether it can still promise anything.
     pub(crate) fn soundness(&self) -> &Soundness {
-        &self.0.soundness
+        &self.0.opened.soundness
     }
 
-    /// A connection outside of the pool, as the writer's lanes have. Ends all writing where it leads to
-    /// another database than the one that was opened: what is in memory may not be there.
+    /// A connection of the pool. A new one that leads to another database, a standby, or one that does
+    /// not tell is given up and tried again, as long as anybody waits for one at all, or until that has
+    /// ended all writing.
+    ///
+    /// # Errors
+    /// Those of the driver, and when all writing ends.
+    pub(crate) async fn acquire(&self) -> sqlx::Result<PoolConnection<Postgres>> {
+        let soundness = self.soundness();
+        tokio::select! {
+            biased;
+            connection = self.0.pool.acquire() => connection,
+            // Reads go on after that, by the connections that there are.
+            why = soundness.until_broken(), if soundness.broken().is_none() => {
+                Err(io::Error::other(why).into())
+            }
+        }
+    }
+
+    /// A connection outside of the pool, as the writer's lanes have.
     ///
     /// # Errors
     /// Those of the driver, and when it is another database, a standby, or one that does not tell.
     pub async fn connect(&self) -> sqlx::Result<PgConnection> {
         let mut connection = session(&self.0.options).await?;
-        if origin::is_standby(&mut connection).await? {
-            return Err(io::Error::other("it is a standby, which takes no writes").into());
-        }
-        let found = Origin::of(&mut connection).await?;
-        if self.0.origin.is_other(&found) {
-            self.0.soundness.break_for(REPLACED);
-            return Err(io::Error::other(REPLACED).into());
-        }
-        if self.0.origin.is_untold(&found) {
-            return Err(io::Error::other(UNTOLD).into());
-        }
+        self.0.opened.check(&mut connection).await?;
         Ok(connection)
     }
 
@@ -159,7 +156,7 @@ impl PostgresDb {
     ) -> Result<Vec<T>, sqlx::Error> {
         let mut is_retry = false;
         loop {
-            let mut conn = self.pool().acquire().await?;
+            let mut conn = self.acquire().await?;
             let answer = tx::all_postgres(&mut *conn, sql, args);
             match self.answer_timeout().of(answer).await {
                 // A pooled connection that the server has closed meanwhile; reading is repeatable.
@@ -181,7 +178,6 @@ impl PostgresDb {
     ) -> Result<O, Attempt> {
         // Who cannot get a connection within the time-out is not helped by waiting again.
         let conn = self
-            .pool()
             .acquire()
             .await
             .map_err(|error| Attempt::Final(StorageError::before_commit(&error)))?;
@@ -282,12 +278,21 @@ async fn connections_bound(pool: &PgPool) -> sqlx::Result<Option<i64>> {
     sqlx::query_scalar(bound).fetch_optional(pool).await
 }
 
-async fn pool(connect: &PgConnectOptions, connections_max: u32) -> Result<PgPool> {
+async fn pool(
+    connect: &PgConnectOptions,
+    connections_max: u32,
+    opened: &Arc<Opened>,
+) -> Result<PgPool> {
+    let opened = Arc::clone(opened);
     let pool = PgPoolOptions::new()
         .max_connections(connections_max)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        .after_connect(|connection, _| {
-            Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+        .after_connect(move |connection, _| {
+            let opened = Arc::clone(&opened);
+            Box::pin(async move {
+                connection.execute(SESSION).await?;
+                opened.check(connection).await
+            })
         })
         .connect_with(connect.clone());
     match pool.await {

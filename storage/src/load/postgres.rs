@@ -28,7 +28,7 @@ pub(super) async fn load(
 ) -> Result<Option<LoadedApp>> {
     let task = tokio::spawn(async move {
         let mut connection =
-            db.pool().acquire().await.map_err(|error| StorageError::before_commit(&error))?;
+            db.acquire().await.map_err(|error| StorageError::before_commit(&error))?;
         let timeout = db.answer_timeout();
         let loaded = timeout.of(snapshot(&mut connection, app, options)).await;
         let is_sound =
