@@ -1,8 +1,7 @@
 //! Loading from PostgreSQL: one repeatable-read transaction, in a task that runs to its end.
 //!
 //! A COMMIT that was answered too late may land after the writer has given it up. Its transaction
-//! holds the lock of the app's head until then, so a load takes that lock once before it looks. A
-//! standby has no such locks and lets no COMMIT in: there it only looks.
+//! holds the lock of the app's head until then, so a load takes that lock once before it looks.
 
 use rookery_domain::id::AppId;
 use sqlx::{
@@ -59,26 +58,12 @@ fn begin(app: AppId) -> SqlStr {
     .into_sql_str()
 }
 
-/// Whether a server that is a standby has refused [`begin`], whatever language it says so in. Nothing
-/// else of it is a feature that a server may lack.
-fn is_in_recovery(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("0A000")
-}
-
 async fn snapshot(
     connection: &mut PoolConnection<Postgres>,
     app: AppId,
     options: LoadOptions,
 ) -> Result<Option<LoadedApp>> {
-    if let Err(error) = connection.execute(begin(app)).await {
-        if !is_in_recovery(&error) {
-            return Err(StorageError::before_commit(&error));
-        }
-        connection
-            .execute("rollback; begin isolation level repeatable read read only")
-            .await
-            .map_err(|error| StorageError::before_commit(&error))?;
-    }
+    connection.execute(begin(app)).await.map_err(|error| StorageError::before_commit(&error))?;
     let uuid = app.uuid();
     let id = &uuid.as_bytes()[..];
     let record = query(assemble::RECORD)
