@@ -91,7 +91,7 @@ test('a row is edited while an agent changes it, and nothing is lost', async () 
   await page.getByText('None here yet.').waitFor();
   // What the agent writes appears in the open page.
   await call('POST', rows, { key, body: { key: 'r1', data: { name: 'Ada', message: 'One', n: 1 } } });
-  await page.getByRole('link', { name: 'r1' }).click();
+  await page.getByRole('link', { name: 'r1', exact: true }).click();
 
   const editor = page.getByLabel('Content, as JSON');
   await editor.fill('{"name": "Ada Lovelace", "message": "Mine", "n": 1}');
@@ -118,15 +118,15 @@ test('a filter that is refused says so, and the rows come back with one that is 
   const { context, page, key, app, check } = await newcomer(browser, 'filter@example.org');
   await call('POST', `/v1/apps/${app.id}/collections/entries`, { key, body: { key: 'r1', data: { name: 'Ada', message: 'M' } } });
   await page.goto(`${SITE_URL}/apps/${app.id}/data/entries`);
-  await page.getByRole('link', { name: 'r1' }).waitFor();
+  await page.getByRole('link', { name: 'r1', exact: true }).waitFor();
   await page.getByLabel('Value').fill('Ada');
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('alert').getByText('Choose a field.').waitFor();
-  await page.getByRole('link', { name: 'r1' }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'r1', exact: true }).waitFor({ state: 'detached' });
   assert.equal(await page.getByLabel('Value').inputValue(), 'Ada');
   await page.getByLabel('Field', { exact: true }).fill('name');
   await page.getByRole('button', { name: 'Apply' }).click();
-  await page.getByRole('link', { name: 'r1' }).waitFor();
+  await page.getByRole('link', { name: 'r1', exact: true }).waitFor();
   await page.getByRole('alert').waitFor({ state: 'detached' });
   check();
   await context.close();
