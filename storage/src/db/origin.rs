@@ -101,11 +101,15 @@ impl Origin {
     /// Those of the driver.
     pub(super) async fn note(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         let mut tx = connection.begin().await?;
-        // Which locks it, for those that start beside us.
-        let noted = "insert into meta (key, value) values ($1, $2)
-                     on conflict (key) do update set value = meta.value returning value";
-        let noted: String =
-            query_scalar(noted).bind(KEY).bind(self.text()).fetch_one(&mut *tx).await?;
+        query("insert into meta (key, value) values ($1, $2) on conflict (key) do nothing")
+            .bind(KEY)
+            .bind(self.text())
+            .execute(&mut *tx)
+            .await?;
+        let noted: String = query_scalar("select value from meta where key = $1")
+            .bind(KEY)
+            .fetch_one(&mut *tx)
+            .await?;
         let before = Self::read(&noted);
         // Empty as a whole, it was made so by an operator, who knows that it was restored.
         if noted.is_empty() || before.is_other(self) {
