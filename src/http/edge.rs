@@ -181,11 +181,12 @@ impl Edge {
         let is_app = !matches!(origin, Origin::Site);
         let is_health = !is_app && operators::is_health(uri.path());
         let trace = if is_health { None } else { self.trace(caller.as_ref(), began) };
-        match by_proxy {
-            _ if self.limiter.is_none() => {}
-            true if is_health => {}
-            true => self.untold_proxy.look_at_trusted(peer, &parts.headers),
-            false => self.untold_proxy.look(peer, &parts.headers),
+        if self.limiter.is_some() {
+            if !by_proxy {
+                self.untold_proxy.look(peer, &parts.headers);
+            } else if !is_health {
+                self.untold_proxy.look_at_trusted(peer, &parts.headers);
+            }
         }
         let mut passing = Passing {
             began,

@@ -1,7 +1,8 @@
 //! A PostgreSQL database that is another one after the connections to it were lost.
 
+use rookery_domain::id::AppId;
 use rookery_storage::{
-    Db, LaneStatus, StorageError,
+    Db, LaneStatus, StorageError, Writer,
     commit::{Abort, Outcome},
     meta,
 };
@@ -24,13 +25,19 @@ const RESTORE: &str = "begin;
     insert into app_head select * from former;
     commit";
 
+/// An app, and a writer that has its connections.
+async fn written_to(test: &TestDb) -> (AppId, Writer) {
+    let app = deploy(test, "notes").await;
+    let writer = start(&test.db).await;
+    writer.connected().await.unwrap();
+    (app, writer)
+}
+
 #[test]
 fn a_database_that_takes_the_place_of_another_is_not_written_to() {
     on_postgres(async |test: &TestDb| {
         let Db::Postgres(postgres) = &test.db else { unreachable!() };
-        let app = deploy(test, "notes").await;
-        let writer = start(&test.db).await;
-        writer.connected().await.unwrap();
+        let (app, writer) = written_to(test).await;
         let mut operator = postgres.connect().await.unwrap();
         let create = |seq, key| Draft::new(app, seq).create(row(key, "{}")).commit(&writer);
 
@@ -61,9 +68,7 @@ fn a_database_that_takes_the_place_of_another_is_not_written_to() {
 #[test]
 fn a_standby_is_not_connected_to_before_it_has_taken_over() {
     on_postgres(async |test: &TestDb| {
-        let app = deploy(test, "notes").await;
-        let writer = start(&test.db).await;
-        writer.connected().await.unwrap();
+        let (app, writer) = written_to(test).await;
         let database = test.database.as_ref().expect("PostgreSQL");
         let create = |key| Draft::new(app, 1).create(row(key, "{}")).commit(&writer);
         let mut operator = PgConnection::connect(&database.url).await.unwrap();
@@ -92,9 +97,7 @@ fn a_standby_is_not_connected_to_before_it_has_taken_over() {
 #[test]
 fn a_database_that_does_not_tell_which_one_it_is_is_not_written_to() {
     on_postgres(async |test: &TestDb| {
-        let app = deploy(test, "notes").await;
-        let writer = start(&test.db).await;
-        writer.connected().await.unwrap();
+        let (app, writer) = written_to(test).await;
         let database = test.database.as_ref().expect("PostgreSQL");
         let create = |key| Draft::new(app, 1).create(row(key, "{}")).commit(&writer);
         let mut operator = PgConnection::connect(&database.url).await.unwrap();

@@ -27,6 +27,9 @@ use crate::{
 /// For what happens at once, or after a second.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
+/// How often something is tried that says nothing where the machine was too slow for it.
+const TRIES: usize = 50;
+
 #[tokio::test]
 async fn above_the_limit_requests_wait_and_every_answer_tells_the_standing() {
     // One more every twenty seconds, which is longer than four requests take.
@@ -211,7 +214,6 @@ async fn a_body_that_does_not_come_is_refused() {
 async fn a_body_that_comes_after_its_refusal_does_not_end_the_connection() {
     // So small a body is waited for for a second: when that could be over, it is tried again.
     const SOON: Duration = Duration::from_millis(500);
-    const TRIES: usize = 50;
     let builder = TestServer::builder().set("ROOKERY__SERVER__MIN_CLI_VERSION", "1.4.0");
     let server = builder.start().await;
     let refused = [
@@ -334,10 +336,9 @@ async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
     let owner = server.owner("ann").await;
     let app =
         server.deploy(&owner, json!({"manifest": {"collections": {"c": open_collection()}}})).await;
-    for n in 0..8 {
-        let body = json!({"key": format!("k{n}"), "data": {}}).to_string();
+    let sent = async |key: String| {
+        let body = json!({"key": key, "data": {}}).to_string();
         let mut raw = server.raw().await;
-        let began = Instant::now();
         raw.send(&format!(
             "POST {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -347,9 +348,18 @@ async fn who_sends_a_request_and_closes_that_half_gets_the_answer() {
         ))
         .await;
         raw.close_half().await;
-        let answer = raw.read_to_end().await;
-        let is_late = answer.is_empty() && began.elapsed() >= HALF_CLOSED_MAX;
-        assert!(is_late || answer.starts_with("HTTP/1.1 201"), "{answer:?}");
+        raw.read_to_end().await
+    };
+    for n in 0..8 {
+        let mut answer = String::new();
+        for attempt in 0..TRIES {
+            let began = Instant::now();
+            answer = sent(format!("k{n}-{attempt}")).await;
+            if !answer.is_empty() || began.elapsed() < HALF_CLOSED_MAX {
+                break;
+            }
+        }
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer:?}");
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
         let shelf = Shelf { decl: decl.clone(), rows };
         let mut private = PrivateShelf { schema, unique: None };
         if is_large {
-            private.unique_of(&shelf);
+            private.unique_of(loaded.record.id, &shelf);
         }
         collections.push(shelf);
         shelves.push(private);

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use rookery_domain::{budget::BudgetCounters, schema::CompiledSchema, timezone::Zone};
+use rookery_domain::{budget::BudgetCounters, id::AppId, schema::CompiledSchema, timezone::Zone};
 use rookery_storage::commit::RowState;
 
 use super::{
@@ -89,13 +89,17 @@ impl PrivateShelf {
     /// The unique indexes beside `shelf`, made of its rows where they are not there yet. To be asked
     /// for before the first row of an incarnation changes: what takes a change back takes it back in
     /// them, too.
-    pub(crate) fn unique_of(&mut self, shelf: &Shelf) -> &mut [DigestMap<Digest>] {
+    pub(crate) fn unique_of(&mut self, app: AppId, shelf: &Shelf) -> &mut [DigestMap<Digest>] {
         let Shelf { decl, rows } = shelf;
         self.unique.get_or_insert_with(|| {
             let (indexes, shared) = unique::index_of(&decl.unique, rows);
             if let Some(field) = shared {
-                let collection = &decl.name;
-                tracing::warn!(%collection, %field, "two rows share a value of a unique field");
+                tracing::warn!(
+                    app.id = %app,
+                    row.collection = &*decl.name,
+                    field = &**field,
+                    "two rows share a value of a unique field"
+                );
             }
             indexes
         })

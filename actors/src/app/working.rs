@@ -159,7 +159,8 @@ impl Working {
 
     /// The key digest of the live row that holds `form` in a unique field.
     pub(crate) fn holder(&mut self, shelf: usize, field: usize, form: Digest) -> Option<Digest> {
-        let indexes = self.private.shelves[shelf].unique_of(&self.root.collections[shelf]);
+        let (app, rows) = (self.root.record.id, &self.root.collections[shelf]);
+        let indexes = self.private.shelves[shelf].unique_of(app, rows);
         indexes[field].get(&form).copied()
     }
 
@@ -290,7 +291,8 @@ impl Working {
 
     /// Brings the unique indexes from what the row at `key` held `before` to what it holds `after`.
     fn index(&mut self, shelf: usize, before: Option<&Forms>, after: Option<&Forms>, key: Digest) {
-        let indexes = self.private.shelves[shelf].unique_of(&self.root.collections[shelf]);
+        let (app, rows) = (self.root.record.id, &self.root.collections[shelf]);
+        let indexes = self.private.shelves[shelf].unique_of(app, rows);
         for (field, index) in indexes.iter_mut().enumerate() {
             let left = before.and_then(|forms| forms.of_field(field));
             let taken = after.and_then(|forms| forms.of_field(field));

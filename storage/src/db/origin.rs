@@ -94,6 +94,15 @@ impl Origin {
         self.0.each_ref().map(|part| part.as_deref().unwrap_or_default()).join("/")
     }
 
+    /// The parts that are known, and those of `before` where they are not.
+    fn or(&self, before: Self) -> Self {
+        let Self(mut parts) = before;
+        for (part, own) in parts.iter_mut().zip(&self.0).filter(|(_, own)| own.is_some()) {
+            part.clone_from(own);
+        }
+        Self(parts)
+    }
+
     /// Notes in the database which one it is; where it was another one, all apps begin a new history.
     /// What is missing now stays as it was noted, and what was missing is added.
     ///
@@ -112,20 +121,23 @@ impl Origin {
             .await?;
         let before = Self::read(&noted);
         // Empty as a whole, it was made so by an operator, who knows that it was restored.
-        if noted.is_empty() || before.is_other(self) {
+        let is_another = noted.is_empty() || before.is_other(self);
+        let now = self.or(before).text();
+        if now == noted {
+            return tx.commit().await;
+        }
+        // Of servers that start beside each other one begins the histories.
+        let written = query("update meta set value = $2 where key = $1 and value = $3")
+            .bind(KEY)
+            .bind(now)
+            .bind(noted)
+            .execute(&mut *tx)
+            .await?;
+        if is_another && written.rows_affected() > 0 {
             query("update apps set history = uuid_send(gen_random_uuid())")
                 .execute(&mut *tx)
                 .await?;
             tracing::warn!("the database is a copy or was restored: all feeds begin anew");
-        }
-        let mut own = self.0.iter().zip(before.0).map(|(own, before)| own.clone().or(before));
-        let known = Self(array::from_fn(|_| own.next().flatten())).text();
-        if known != noted {
-            query("update meta set value = $2 where key = $1")
-                .bind(KEY)
-                .bind(known)
-                .execute(&mut *tx)
-                .await?;
         }
         tx.commit().await
     }

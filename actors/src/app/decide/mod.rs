@@ -1,8 +1,8 @@
 //! Decisions: one function for each operation, against the actor's newest state.
 //!
 //! A decision either changes the working state and answers, or refuses and leaves no trace but a spent
-//! challenge. The order of its checks is the contract's precedence; each module follows it from top to bottom.
-//! Nothing here waits for anything.
+//! challenge. The order of its checks is the contract's precedence; each module follows it from top
+//! to bottom. Nothing here waits for anything.
 
 mod access;
 mod batch;
