@@ -67,7 +67,7 @@ pub struct State {
     pub ops: Ops,
     /// Traces of requests, where the settings name a collector.
     pub traces: Option<Traces>,
-    /// The documents about the API itself, rendered once.
+    /// The documents about the API itself.
     pub reference: Reference,
     /// Pages of apps, ready to be sent.
     pub pages: PageCache,

@@ -40,7 +40,7 @@ use shapes::AnyObject;
 
 pub use aliases::list_aliases;
 pub use operation::{Extractors, describe};
-pub use reference::Reference;
+pub use reference::{Documents, Reference};
 
 /// The schema of every error answer.
 const ERROR_SCHEMA: &str = "ErrorEnvelope";

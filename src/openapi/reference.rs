@@ -1,5 +1,7 @@
-//! The documents about the API, rendered once at start: the JSON, the page that shows it, the same in
-//! short, the error reference, the guides, and the short way for agents.
+//! The documents about the API, rendered when the first of them is asked for: the JSON, the page that
+//! shows it, the same in short, the error reference, the guides, and the short way for agents.
+
+use std::{fmt, sync::LazyLock};
 
 use askama::Template;
 use rookery_domain::ErrorCode;
@@ -11,9 +13,40 @@ use utoipa::openapi::{
 use super::{compact, guide::Guide, name_addresses, prose::Prose, to_json};
 use crate::pages::packed::Packed;
 
+/// Renders the documents once, and keeps them.
+pub struct Reference(LazyLock<Documents, Box<dyn FnOnce() -> Documents + Send>>);
+
+impl Reference {
+    /// Of what follows from `document` and the error table. `app_url` is the address of an app, with
+    /// `{slug}` for its slug.
+    #[must_use]
+    pub fn of(document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
+        let [public_url, app_url, docs_url] = [public_url, app_url, docs_url].map(str::to_owned);
+        let render = move || Documents::render(document, &public_url, &app_url, &docs_url);
+        Self(LazyLock::new(Box::new(render)))
+    }
+
+    /// The documents, if they are rendered already.
+    #[must_use]
+    pub fn rendered(&self) -> Option<&Documents> {
+        LazyLock::get(&self.0)
+    }
+
+    /// The documents. The first call takes tens of milliseconds of a processor.
+    pub fn documents(&self) -> &Documents {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reference").field(&self.rendered()).finish()
+    }
+}
+
 /// The rendered documents.
-#[derive(Debug, Clone)]
-pub struct Reference {
+#[derive(Debug)]
+pub struct Documents {
     /// `/v1/openapi.json`.
     pub openapi: Packed,
     /// `/docs`.
@@ -32,11 +65,8 @@ pub struct Reference {
     pub sdk: Guide,
 }
 
-impl Reference {
-    /// Renders everything that follows from `document` and the error table. `app_url` is the
-    /// address of an app, with `{slug}` for its slug.
-    #[must_use]
-    pub fn render(mut document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
+impl Documents {
+    fn render(mut document: OpenApi, public_url: &str, app_url: &str, docs_url: &str) -> Self {
         name_addresses(&mut document, public_url, app_url);
         let docs = DocsPage {
             title: &document.info.title,

@@ -148,7 +148,7 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let (app_routes, app_document) = router::apps(hooks.app_routes);
     let document = router::whole_document(document, app_document);
     let state = AppState::new(State {
-        reference: Reference::render(document, &public_url, &origins.app_url("{slug}"), &docs_url),
+        reference: Reference::of(document, &public_url, &origins.app_url("{slug}"), &docs_url),
         envelope: Envelope::new(docs_url),
         public_url,
         origins,
