@@ -212,6 +212,14 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
     let incomplete = printed("ROOKERY__SERVER__PUBLIC_URL", alone);
     assert_eq!(incomplete.0, Some(1));
     assert!(incomplete.1.contains("apps_domain"), "{}", incomplete.1);
+    let out = rookery(data.path())
+        .arg("config")
+        .env("SMTP_URL", "smtps://mail.example.org")
+        .env("ROOKERY__MAIL__CA_FILE", "/nope")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert_eq!((out.status.code(), &*said), (Some(1), "rookery: mail.ca_file: cannot be read\n"));
     let nowhere = printed("ROOKERY__SCREENSHOT__CHROMIUM", OsStr::new("/nope"));
     assert_eq!(
         nowhere,

@@ -243,6 +243,8 @@ pub struct Mail {
     pub ca_file: String,
     /// The sender.
     pub from: String,
+    /// Seconds for one try to hand a mail over.
+    pub timeout_s: u64,
     /// Sign-in links that one address is sent in an hour; 0 for any number.
     pub sign_in_links_per_hour: u32,
     /// Invitations and offers that one address is sent in an hour; 0 for any number.

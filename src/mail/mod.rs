@@ -20,7 +20,7 @@ pub use relay::problem;
 
 use crate::{
     boot::BootError,
-    config::Config,
+    config::{self, Config},
     error::ApiError,
     gcra::Rates,
     http::loopback::{is_loopback_host, is_loopback_url},
@@ -37,6 +37,17 @@ pub struct Mailer {
     sign_in_links: Option<Arc<Rates>>,
     /// Letters about what somebody else did, by address, where they are bounded.
     notices: Option<Arc<Rates>>,
+}
+
+/// What a start would refuse of the settings of mail.
+///
+/// # Errors
+/// As [`Mailer::start`].
+pub fn check(settings: &config::Mail, public_url: &str) -> std::result::Result<(), BootError> {
+    if settings.smtp_url.expose_secret().is_empty() {
+        return Ok(());
+    }
+    relay::Relay::of(settings, public_url).map(drop).map_err(BootError::Setting)
 }
 
 /// Counters of addresses that something was sent to, for each kind of it.

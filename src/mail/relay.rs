@@ -1,26 +1,25 @@
-//! Where mail is handed over: what `mail.smtp_url` and `mail.ca_file` say, as a transport.
+//! The mail server: what `mail.smtp_url` and `mail.ca_file` say of it, and a connection to it.
 //!
 //! `smtps://` is TLS from the first byte, `smtp://` with `?tls=required` is STARTTLS or nothing,
 //! with `?tls=opportunistic` STARTTLS where the server offers it, and without either no TLS.
 
 use std::time::Duration;
 
-use lettre::{
-    AsyncSmtpTransport, Tokio1Executor,
-    transport::smtp::{
-        client::{Certificate, Tls, TlsParameters},
-        extension::ClientId,
-    },
+use lettre::transport::smtp::{
+    self, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT,
+    authentication::{Credentials, DEFAULT_MECHANISMS},
+    client::{AsyncSmtpConnection, Certificate, Tls, TlsParameters},
+    extension::ClientId,
 };
+use percent_encoding::percent_decode_str;
 use secrecy::ExposeSecret as _;
 use url::{Host, Url};
 
 use crate::{config::Mail, http::loopback::is_loopback_host};
 
-/// For one command of the SMTP dialogue.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-pub(super) type Transport = AsyncSmtpTransport<Tokio1Executor>;
+/// For each address of the server to take a connection. What is said on it is for the caller to
+/// bound: the library waits for an answer without end.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether TLS is spoken, and from when on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +67,7 @@ fn read(text: &str) -> Result<(Url, Security), &'static str> {
         ("smtps", Some(_)) => return Err("mail.smtp_url: smtps:// takes no parameter"),
         _ => return Err("mail.smtp_url: must begin with smtp:// or smtps://"),
     };
-    if security == Security::Never {
-        url.set_query(None);
-    }
+    url.set_query(None);
     Ok((url, security))
 }
 
@@ -81,26 +78,81 @@ fn bare_host(url: &Url) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// The transport that the settings describe, for a site at `public_url`.
-pub(super) fn transport(settings: &Mail, public_url: &str) -> Result<Transport, &'static str> {
-    let (url, security) = read(settings.smtp_url.expose_secret())?;
-    // The cause may quote the address.
-    let wrong = |_| "mail.smtp_url: cannot be used";
-    let mut builder = Transport::from_url(url.as_str()).map_err(wrong)?.timeout(Some(TIMEOUT));
-    let host = bare_host(&url).unwrap_or_default();
-    builder = builder.tls(match security {
-        Security::Never => Tls::None,
-        Security::IfOffered => Tls::Opportunistic(trust(settings, host)?),
-        Security::Always => Tls::Required(trust(settings, host)?),
-        Security::FromTheFirstByte => Tls::Wrapper(trust(settings, host)?),
-    });
-    // A path in the address says it otherwise.
-    if url.path().len() <= 1
-        && let Some(name) = Url::parse(public_url).ok().as_ref().and_then(greeting)
-    {
-        builder = builder.hello_name(name);
+/// A mail server, and how it is spoken to. Its credentials are in no `Debug`.
+pub(super) struct Relay {
+    host: String,
+    port: u16,
+    tls: Tls,
+    hello: ClientId,
+    credentials: Option<Credentials>,
+}
+
+impl Relay {
+    /// The server that the settings name, for a site at `public_url`.
+    ///
+    /// # Errors
+    /// What is wrong with a setting, by its name.
+    pub(super) fn of(settings: &Mail, public_url: &str) -> Result<Self, &'static str> {
+        let (url, security) = read(settings.smtp_url.expose_secret())?;
+        let host = bare_host(&url).unwrap_or_default();
+        let (tls, port) = match security {
+            Security::Never => (Tls::None, SMTP_PORT),
+            Security::IfOffered => (Tls::Opportunistic(trust(settings, host)?), SUBMISSION_PORT),
+            Security::Always => (Tls::Required(trust(settings, host)?), SUBMISSION_PORT),
+            Security::FromTheFirstByte => (Tls::Wrapper(trust(settings, host)?), SUBMISSIONS_PORT),
+        };
+        let decoded = |text| {
+            let text = percent_decode_str(text).decode_utf8();
+            text.map(String::from).map_err(|_| "mail.smtp_url: user or password is no UTF-8")
+        };
+        let credentials = match url.password() {
+            Some(password) => Some(Credentials::new(decoded(url.username())?, decoded(password)?)),
+            None => None,
+        };
+        // A path in the address says it otherwise.
+        let hello = match url.path().trim_matches('/') {
+            "" => Url::parse(public_url).ok().as_ref().and_then(greeting).unwrap_or_default(),
+            name => ClientId::Domain(name.to_owned()),
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port: url.port().unwrap_or(port),
+            tls,
+            hello,
+            credentials,
+        })
     }
-    Ok(builder.build())
+
+    /// A connection on which mail can be sent.
+    ///
+    /// # Errors
+    /// When it is refused, cannot be encrypted as the settings want it, or the credentials are wrong.
+    pub(super) async fn connect(&self) -> Result<AsyncSmtpConnection, smtp::Error> {
+        let from_the_first_byte = match &self.tls {
+            Tls::Wrapper(trust) => Some(trust.clone()),
+            _ => None,
+        };
+        let (server, timeout) = ((self.host.as_str(), self.port), Some(CONNECT_TIMEOUT));
+        let mut connection = AsyncSmtpConnection::connect_tokio1(
+            server,
+            timeout,
+            &self.hello,
+            from_the_first_byte,
+            None,
+        )
+        .await?;
+        match &self.tls {
+            Tls::Required(trust) => connection.starttls(trust.clone(), &self.hello).await?,
+            Tls::Opportunistic(trust) if connection.can_starttls() => {
+                connection.starttls(trust.clone(), &self.hello).await?;
+            }
+            _ => {}
+        }
+        if let Some(credentials) = &self.credentials {
+            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+        }
+        Ok(connection)
+    }
 }
 
 /// What the service calls itself to a mail server (RFC 5321, section 4.1.1.1).

@@ -1,6 +1,6 @@
-//! Mail over SMTP: a bounded queue, a few connections at a time, a few tries each. What fails for
-//! good is logged without address and body; whoever waited for the mail asks for another. Where the
-//! server is and how it is spoken to is in `relay`.
+//! Mail over SMTP: a bounded queue, a few connections at a time, a few tries each, each for a bounded
+//! time. What fails for good is logged without address and body; whoever waited for the mail asks for
+//! another. Where the server is and how it is spoken to is in `relay`.
 
 use std::{
     error::Error as _,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use lettre::{
-    AsyncTransport as _, Message,
+    Message,
     message::{
         Mailbox, MultiPart,
         header::{HeaderName, HeaderValue},
@@ -23,15 +23,12 @@ use tokio::{
         Semaphore,
         mpsc::{self, OwnedPermit},
     },
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{
-    Letter,
-    relay::{Transport, transport},
-};
+use super::{Letter, relay::Relay};
 use crate::{boot::BootError, config::Mail};
 
 /// Mails that may wait.
@@ -44,6 +41,8 @@ const SENDING_MAX: usize = 4;
 const TRIES_MAX: u32 = 4;
 /// The pause before the second try; it triples with each further one.
 const PAUSE: Duration = Duration::from_secs(2);
+/// For a server's goodbye, once it has the mail.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The queue to the SMTP server.
 #[derive(Clone)]
@@ -59,7 +58,9 @@ pub(super) struct QueueFull;
 
 /// What sending needs.
 struct Sender {
-    transport: Transport,
+    relay: Relay,
+    /// For one try, from the connection to the server's word that it has the mail.
+    timeout: Duration,
     from: Mailbox,
     clock: Clock,
     /// Held for each try.
@@ -75,12 +76,13 @@ impl Smtp {
         public_url: &str,
         clock: Clock,
     ) -> Result<Self, BootError> {
-        let transport = transport(settings, public_url).map_err(BootError::Setting)?;
+        let relay = Relay::of(settings, public_url).map_err(BootError::Setting)?;
+        let timeout = Duration::from_secs(settings.timeout_s);
         let from =
             settings.from.parse().map_err(|_| BootError::Setting("mail.from: not an address"))?;
         let closing = CancellationToken::new();
         let sending = Semaphore::new(SENDING_MAX);
-        let sender = Sender { transport, from, clock, sending, closing: closing.clone() };
+        let sender = Sender { relay, timeout, from, clock, sending, closing: closing.clone() };
         let (queue, waiting) = mpsc::channel(QUEUED_MAX);
         let tasks = TaskTracker::new();
         tasks.spawn(Arc::new(sender).run(waiting, tasks.clone()));
@@ -161,17 +163,16 @@ impl Sender {
         let mut pause = PAUSE;
         for attempt in 1..=TRIES_MAX {
             let Ok(slot) = self.sending.acquire().await else { return };
-            let sent = self.transport.send(message.clone()).await;
+            let sent = self.hand_over(message).await;
             drop(slot);
             match sent {
-                Ok(_) => return,
-                Err(error)
-                    if error.is_permanent()
+                Ok(()) => return,
+                Err(failed)
+                    if failed.is_permanent()
                         || attempt == TRIES_MAX
                         || self.closing.is_cancelled() =>
                 {
-                    let code = error.status().map(|status| status.to_string());
-                    let why = reason(&error);
+                    let (code, why) = (failed.status(), failed.reason());
                     tracing::error!(attempt, smtp.status = code, why, "a mail was not sent");
                     return;
                 }
@@ -184,18 +185,55 @@ impl Sender {
             pause *= 3;
         }
     }
+    /// One try. Each has a connection of its own: the next mail on one that was left in the middle
+    /// would hear what was answered to this one.
+    async fn hand_over(&self, message: &Message) -> Result<(), Failed> {
+        let taken = async {
+            let mut connection = self.relay.connect().await?;
+            connection.send(message.envelope(), &message.formatted()).await?;
+            Ok(connection)
+        };
+        let taken = timeout(self.timeout, taken).await.map_err(|_| Failed::Silent)?;
+        let mut connection = taken.map_err(Failed::Told)?;
+        // The server has it, however it parts.
+        let _ = timeout(QUIT_TIMEOUT, connection.quit()).await;
+        Ok(())
+    }
 }
 
-/// Why a server did not take a mail. What it said itself may quote the address, and is left out.
-fn reason(error: &smtp::Error) -> String {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    match cause {
-        _ if error.is_timeout() => "it did not answer in time".to_owned(),
-        _ if error.is_permanent() => "it refused".to_owned(),
-        _ if error.is_transient() => "it refused for now".to_owned(),
-        _ if error.is_tls() => "the connection could not be encrypted".to_owned(),
-        Some(cause) => format!("the connection failed: {}", cause.kind()),
-        None if error.is_response() => "its answer was none of a mail server".to_owned(),
-        None => "the connection failed".to_owned(),
+/// Why a server did not take a mail.
+enum Failed {
+    /// It did not say anything in time.
+    Silent,
+    /// It said so, or the connection did.
+    Told(smtp::Error),
+}
+
+impl Failed {
+    fn is_permanent(&self) -> bool {
+        matches!(self, Self::Told(error) if error.is_permanent())
+    }
+
+    /// The status that it answered with (RFC 5321, section 4.2).
+    fn status(&self) -> Option<String> {
+        match self {
+            Self::Silent => None,
+            Self::Told(error) => error.status().map(|status| status.to_string()),
+        }
+    }
+
+    /// In words. What the server said itself may quote the address, and is left out.
+    fn reason(&self) -> String {
+        let Self::Told(error) = self else { return "it did not answer in time".to_owned() };
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        match cause {
+            _ if error.is_timeout() => "it did not answer in time".to_owned(),
+            _ if error.is_permanent() => "it refused".to_owned(),
+            _ if error.is_transient() => "it refused for now".to_owned(),
+            _ if error.is_tls() => "the connection could not be encrypted".to_owned(),
+            Some(cause) => format!("the connection failed: {}", cause.kind()),
+            None if error.is_response() => "its answer was none of a mail server".to_owned(),
+            None => "the connection failed".to_owned(),
+        }
     }
 }

@@ -28,7 +28,7 @@ use crate::{
         waiters::Waiters,
     },
     idp::IdentityProvider,
-    mail::Mailer,
+    mail::{self, Mailer},
     openapi::Reference,
     ops::{self, Ops},
     outbound,
@@ -188,7 +188,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
 /// # Errors
 /// [`StartError`], as [`start`] has it.
 pub fn check(config: &Config) -> Result<(), StartError> {
-    let (origins, _) = addresses(config, config.server.listen.port())?;
+    let (origins, public_url) = addresses(config, config.server.listen.port())?;
+    mail::check(&config.mail, &public_url)?;
     Countries::open(&config.meters).map_err(StartError::Setting)?;
     CustomDomains::of(config, &origins)?;
     Screenshots::check(&config.screenshot).map_err(StartError::Setting)

@@ -187,6 +187,23 @@ async fn a_mail_server_that_is_down_or_silent_holds_nobody_up() {
 }
 
 #[tokio::test]
+async fn mails_to_a_server_that_falls_silent_are_tried_again() {
+    let Some(post) = Post::start().await else { return };
+    let builder = sending_to(format!("smtp://{}", post.at("silentFirst")));
+    let server = builder.set("ROOKERY__MAIL__TIMEOUT_S", "1").start().await;
+    // As many as are sent at a time: none of them may keep its place for good.
+    let readers = [1, 2, 3, 4].map(|n| format!("reader{n}@example.org"));
+    for reader in &readers {
+        ask_for_link(&server, reader).await.expect(202);
+    }
+    ask_for_link(&server, "ada@example.org").await.expect(202);
+    for reader in readers.iter().map(String::as_str).chain(["ada@example.org"]) {
+        post.next(reader).await;
+        assert_eq!(post.count(reader).await, 1, "{reader}");
+    }
+}
+
+#[tokio::test]
 async fn when_too_much_mail_waits_nobody_is_told_that_one_was_sent() {
     let (_silent, url) = silent().await;
     let any_number = ("ROOKERY__MAIL__SIGN_IN_LINKS_PER_HOUR", "0");

@@ -1,6 +1,7 @@
 // Mail servers and the mailboxes behind them, for tests: in the clear, with STARTTLS, with TLS from
 // the first byte. Usage: node smtp.mjs. Prints the origin of its own questions:
-//   GET /servers       where the mail servers are, and the certificate that they have
+//   GET /servers       where the mail servers are, and the certificate that they have; `silentFirst`
+//                      takes the first four connections without a word
 //   GET /next?to=A     the next mail to A, read as a mail program does, when there is one
 //   GET /count?to=A    how many mails to A there were
 //   GET /tries?to=A    how often A was to take one
@@ -8,6 +9,7 @@
 // address that begins with "refused" has no mailbox, one with "later" takes mail the second time,
 // and one with "never" puts it off each time.
 import { createServer } from "node:http";
+import { connect, createServer as createTcpServer } from "node:net";
 import PostalMime from "postal-mime";
 import selfsigned from "selfsigned";
 import { SMTPServer } from "smtp-server";
@@ -87,8 +89,23 @@ const { private: key, cert } = await selfsigned.generate([{ name: "commonName", 
   ],
 });
 const clear = { disabledCommands: ["STARTTLS", "AUTH"] };
+const plain = await serve(clear);
+
+// Says nothing on the first four connections, and goes on as `clear` on the others.
+let connections = 0;
+const silentFirst = createTcpServer((socket) => {
+  connections += 1;
+  if (connections <= 4) return;
+  const [address, port] = plain.split(":");
+  const behind = connect(port, address);
+  for (const end of [socket, behind]) end.on("error", () => {});
+  socket.pipe(behind).pipe(socket);
+});
+await new Promise((done) => silentFirst.listen(0, host, done));
+
 const servers = {
-  clear: await serve(clear),
+  clear: plain,
+  silentFirst: `${host}:${silentFirst.address().port}`,
   starttls: await serve({ key, cert, allowInsecureAuth: false }),
   tls: await serve({ key, cert, secure: true }),
   certificate: cert,

@@ -71,6 +71,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     }
     positive("rate_limit.per_minute", u64::from(config.rate_limit.per_minute))?;
     positive("rate_limit.burst", u64::from(config.rate_limit.burst))?;
+    timeout("mail.timeout_s", config.mail.timeout_s)?;
     let links = u64::from(config.mail.sign_in_links_per_hour);
     at_most("mail.sign_in_links_per_hour", links, COUNT_MAX)?;
     let notices = u64::from(config.mail.notices_per_hour);
