@@ -6,8 +6,7 @@ mod provoked;
 
 use std::{fs, path::Path};
 
-use rookery::routes::apps::record::after_change;
-use rookery_domain::{Error, ErrorCode};
+use rookery_domain::ErrorCode;
 
 #[test]
 fn every_code_that_can_be_answered_is_expected_somewhere() {
@@ -25,15 +24,6 @@ fn every_code_that_can_be_answered_is_expected_somewhere() {
             "{code}: expected by a test, or waiting: not both"
         );
     }
-}
-
-#[test]
-fn a_change_that_is_made_is_not_told_as_one_that_was_not() {
-    for told in [Error::unavailable("storage does not answer"), Error::internal()] {
-        let error = after_change(told);
-        assert_eq!(error.details, Error::unknown_outcome().details, "{error}");
-    }
-    assert_eq!(after_change(Error::app_not_found()).code, ErrorCode::AppNotFound);
 }
 
 /// Appends the sources below `folder` to `out`, but this one.

@@ -140,6 +140,16 @@ impl Error {
     pub fn unknown_outcome() -> Self {
         Self::internal().with_details(serde_json::json!({"outcome": "unknown"}))
     }
+
+    /// What a request answers that made its change and failed behind it: never that nothing was
+    /// applied.
+    #[must_use]
+    pub fn after_change(self) -> Self {
+        match self.code {
+            ErrorCode::Unavailable | ErrorCode::Internal => Self::unknown_outcome().caused_by(self),
+            _ => self,
+        }
+    }
 }
 
 impl fmt::Display for Error {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rookery_domain::ErrorCode;
+use rookery_domain::{Error, ErrorCode};
 
 #[test]
 fn codes_statuses_and_retryable_are_what_clients_were_promised() {
@@ -12,6 +12,17 @@ fn codes_statuses_and_retryable_are_what_clients_were_promised() {
         .map(|code| format!("{}\t{}\t{}", code.as_str(), code.status(), code.retryable()));
     assert_eq!(promised.map(str::to_owned).collect::<BTreeSet<_>>(), built.collect());
     assert_eq!(ErrorCode::ALL.len(), 92);
+}
+
+#[test]
+fn what_fails_behind_a_change_never_says_that_nothing_was_applied() {
+    for before in [Error::unavailable("a read failed"), Error::internal()] {
+        let after = before.after_change();
+        assert_eq!(after.code, ErrorCode::Internal);
+        assert_eq!(after.details.expect("details")["outcome"], "unknown");
+    }
+    let gone = Error::app_not_found().after_change();
+    assert_eq!(gone.code, ErrorCode::AppNotFound);
 }
 
 #[test]

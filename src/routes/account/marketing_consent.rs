@@ -1,7 +1,7 @@
 //! `PUT /v1/self/marketing-consent`: turns mail about the product on or off.
 
 use axum::{Json, extract::State};
-use rookery_domain::ErrorCode;
+use rookery_domain::{Error, ErrorCode};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -42,5 +42,5 @@ pub async fn set_marketing_consent(
 ) -> ApiResult<Json<Profile>> {
     let directory = &state.rooms.directory;
     let human = directory.set_marketing_consent(caller.human, body.marketing_consent).await?;
-    Ok(Json(Profile::of(&state, &human).await?))
+    Ok(Json(Profile::of(&state, &human).await.map_err(Error::after_change)?))
 }

@@ -109,5 +109,5 @@ pub async fn update_profile(
     let Some(name) = body.name else { return read_profile(caller, state).await };
     let name = HumanName::parse("name", name.as_deref().unwrap_or_default())?;
     let human = state.rooms.directory.rename_human(caller.human, name).await?;
-    Ok(Json(Profile::of(&state, &human).await?))
+    Ok(Json(Profile::of(&state, &human).await.map_err(Error::after_change)?))
 }

@@ -7,7 +7,7 @@ use rookery_actors::{
     control::{AppDetail, SharedCollection, Shown},
 };
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    Error, Result, Timestamp,
     app::AppRecord,
     id::{AppId, HumanId, OrgId},
     manifest::Warning,
@@ -329,16 +329,7 @@ impl AppRecordBody {
     /// # Errors
     /// As [`Self::of`], and never one that says that nothing was applied.
     pub async fn of_changed(state: &AppState, app: &AppHandle) -> Result<Self> {
-        Self::of(state, app).await.map_err(after_change)
-    }
-}
-
-/// The error of a request that made its change and cannot tell of it.
-#[must_use]
-pub fn after_change(error: Error) -> Error {
-    match error.code {
-        ErrorCode::Unavailable | ErrorCode::Internal => Error::unknown_outcome().caused_by(error),
-        _ => error,
+        Self::of(state, app).await.map_err(Error::after_change)
     }
 }
 

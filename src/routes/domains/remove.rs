@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_actors::task::to_the_end;
-use rookery_domain::ErrorCode;
+use rookery_domain::{Error, ErrorCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -64,8 +64,9 @@ pub async fn remove(
     let domains = domains.clone();
     to_the_end(async move {
         // The serving one last: meanwhile the others lead to what still works.
-        for domain in found.iter().rev() {
-            custom.remove(&domains, domain).await?;
+        for (removed, domain) in found.iter().rev().enumerate() {
+            let failed = |error: Error| if removed > 0 { error.after_change() } else { error };
+            custom.remove(&domains, domain).await.map_err(failed)?;
         }
         Ok(())
     })

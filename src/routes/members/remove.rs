@@ -3,7 +3,7 @@
 use axum::extract::State;
 use http::StatusCode;
 use rookery_actors::task::to_the_end;
-use rookery_domain::{ErrorCode, id::HumanId};
+use rookery_domain::{Error, ErrorCode, id::HumanId};
 
 use crate::{
     error::ApiResult,
@@ -47,7 +47,7 @@ pub async fn remove(
         }
         control.remove_member(&app, caller, human).await?;
         // Once more for sessions that were made meanwhile.
-        directory.end_visits(app.id(), human).await
+        directory.end_visits(app.id(), human).await.map_err(Error::after_change)
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)

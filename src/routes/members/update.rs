@@ -5,7 +5,7 @@ use rookery_actors::app::{
     access_ops::{AccessOp, AccessReply},
     message::{AppOp, Op, Reply},
 };
-use rookery_domain::{ErrorCode, id::HumanId};
+use rookery_domain::{Error, ErrorCode, id::HumanId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -59,7 +59,9 @@ pub async fn update(
     let custom_role = body.custom_role.map(Into::into);
     let op = Op::App(AppOp::Access(AccessOp::SetMemberRole { human, custom_role }));
     match app.apply(caller, op).await? {
-        Reply::Access(AccessReply::Member(member)) => Ok(Json(MemberBody::of(&state, &member)?)),
+        Reply::Access(AccessReply::Member(member)) => {
+            Ok(Json(MemberBody::of(&state, &member).map_err(Error::after_change)?))
+        }
         other => Err(other.unexpected().into()),
     }
 }
