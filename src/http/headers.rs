@@ -57,13 +57,15 @@ pub fn lead_below(base: &str, response: &mut Response) {
     }
 }
 
-/// Writes what every answer has. A `private` one (the API's) is never stored unless it says so; any
-/// other gets the rails of a page.
+/// Writes what every answer has: no page of another origin embeds it, unless it says so. A `private`
+/// one (the API's) is never stored, unless it says so; any other gets the rails of a page.
 pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, https: bool) {
     let is_unauthorized = response.status() == StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(super::request_id::HEADER, request_id);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Of the API's answers, too: a picture that loads or does not tells an app's page who looks at it.
+    headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     if is_unauthorized {
         // Envelope or page (RFC 9110, 15.5.2).
         headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(BEARER));
@@ -75,7 +77,6 @@ pub fn write(response: &mut Response, request_id: HeaderValue, private: bool, ht
             .entry(header::CONTENT_SECURITY_POLICY)
             .or_insert(HeaderValue::from_static(PAGE_CSP));
         headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-        headers.entry(CROSS_ORIGIN_RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     }
     if https {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));

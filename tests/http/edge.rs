@@ -45,6 +45,16 @@ async fn a_known_path_with_another_verb_names_the_verbs_it_takes() {
 }
 
 #[tokio::test]
+async fn no_page_of_another_origin_can_embed_what_is_answered() {
+    let server = TestServer::start().await;
+    let owner = server.owner("ann").await;
+    for path in ["/v1/apps", "/v1/apps/nope/screenshot", "/v1/nothing/here", "/docs", "/alive"] {
+        let answer = server.get_as(&owner, path).await;
+        assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn head_answers_as_get_without_a_body() {
     let server = TestServer::start().await;
     let get = server.get("/llms.txt").await;
