@@ -111,6 +111,9 @@ pub fn site(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
 pub fn apps(extra: OpenApiRouter<AppState>) -> (Routes, OpenApi) {
     let (routes, document) = Routes::new(participant_api().merge(extra));
     let routes = routes
+        .otherwise("/s", page::reserved)
+        .otherwise("/s/", page::reserved)
+        .otherwise("/s/{*path}", page::reserved)
         .get("/", page::page)
         .get("/{*path}", page::page)
         .get("/s/sdk.js", page::sdk)
@@ -388,6 +391,17 @@ impl Routes {
     {
         self.router = self.router.route(path, routing::post(handler));
         self.known.add_page(path, "POST");
+        self
+    }
+
+    /// Has `handler` answer where none of the routes does, whatever the verb: the service has nothing
+    /// at such a path, so the table does not know it.
+    fn otherwise<H, T>(mut self, path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        self.router = self.router.route(path, routing::any(handler));
         self
     }
 

@@ -105,3 +105,20 @@ async fn a_custom_domain_is_an_apps_origin_too() {
     is_a_file(request).await;
     is_bounded(&here.server, request).await;
 }
+
+#[tokio::test]
+async fn what_an_apps_own_paths_do_not_have_is_there_for_no_verb() {
+    let server = TestServer::start().await;
+    deploy(&server).await;
+    let by = |method: Method, path: &str| {
+        Answer::of(server.request(method, path).header("host", "garden.localhost"))
+    };
+    for path in ["/s", "/s/", "/s/nope", "/s/collections/notes/rows/nope"] {
+        for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE] {
+            by(method, path).await.error(ErrorCode::NotFound);
+        }
+    }
+    let known = by(Method::PUT, "/s/collections/notes").await;
+    known.error(ErrorCode::MethodNotAllowed);
+    assert_eq!(known.header("allow"), "GET,HEAD,POST");
+}

@@ -32,7 +32,7 @@ use crate::{
     pages::{
         assets::{self, Cache, Reply, Representation},
         packed,
-        paths::{self, RESERVED_DIR, Target, WITHOUT_SLASH},
+        paths::{self, Target, WITHOUT_SLASH},
         policy::{PagePolicy, base_headers},
         sdk::SdkFile,
     },
@@ -87,12 +87,22 @@ pub async fn page(
     if let Some(redirect) = elsewhere(&state, &context, &uri, &headers) {
         return redirect.into_response();
     }
-    if uri.path().strip_prefix('/').and_then(|path| path.split('/').next()) == Some(RESERVED_DIR) {
-        return ApiError::unknown_path().into_response();
-    }
     match find(&state, &context, &method, &uri, &headers).await {
         Ok(response) => response,
         Err(refusal) => refuse(&state, &context, &uri, &headers, refusal),
+    }
+}
+
+/// What the service keeps for itself on an app's origin, and has nothing at.
+pub async fn reserved(
+    State(state): State<AppState>,
+    context: RequestContext,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    match elsewhere(&state, &context, &uri, &headers) {
+        Some(redirect) => redirect.into_response(),
+        None => ApiError::unknown_path().into_response(),
     }
 }
 
