@@ -168,6 +168,23 @@ async fn what_a_visitor_began_before_leaving_is_not_done() {
 }
 
 #[tokio::test]
+async fn a_visitor_who_left_meanwhile_comes_in_as_somebody_new() {
+    let world = World::start().await;
+    let site = world.site("public").await;
+    let token = site.guest().await;
+    let me = Answer::of(site.by(&token, Method::GET, "/s/session")).await.expect(200);
+    let mut late = Late::new(&world.server);
+    let host = site.origin().split_once("://").expect("an origin").1.to_owned();
+    let head = format!("host: {host}\r\nx-service-participant-token: {token}");
+    late.send("POST /s/session", &head, &json!({})).await;
+    assert_eq!(Answer::of(site.by(&token, Method::DELETE, "/s/session")).await.status, 204);
+    let answers = late.end().await;
+    let (_, answer) = &answers[0];
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(!answer.contains(me["id"].as_str().expect("an id")), "{answer}");
+}
+
+#[tokio::test]
 async fn what_a_service_credential_began_before_it_was_revoked_is_not_done() {
     let world = World::start().await;
     let site = world.site("private").await;

@@ -131,7 +131,10 @@ pub async fn create(
     if matches!(arriving.presented, Presented::Unknown) && !arriving.by_cookie {
         arriving.caller()?;
     }
-    if let Some(participant) = arriving.participant() {
+    if let Some(participant) = arriving.participant()
+        // The visit may have ended while the body was waited for.
+        && state.rooms.directory.is_here(participant).await?
+    {
         let caller = arriving.caller_of(participant);
         // One that the app is no longer open to is as good as none.
         if let Ok(standing) = arriving.admit(&caller).await {
