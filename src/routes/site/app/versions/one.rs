@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::{extract::Path, response::Response};
 use http::StatusCode;
-use rookery_actors::control::{Deployed, RollBack};
+use rookery_actors::control::{Deployed, RollBack, VersionContent};
 use rookery_domain::{Error, advisory::Finding, compat::Break, principal::Caller};
 use serde::Deserialize;
 
@@ -118,14 +118,15 @@ pub(super) async fn view(
         Some(other) => Some(control.version(app.id(), other).await?),
         None => None,
     };
-    let (html, manifest, files) = match &other {
-        Some(other) => (
-            Difference::of(&other.html, &version.html),
-            Difference::of(&canonical(&other.manifest_text), &canonical(&version.manifest_text)),
-            files(&other.assets, &version.assets),
-        ),
-        None => Default::default(),
-    };
+    let (version, (html, manifest, files)) = desk
+        .state
+        .reading
+        .run(move || {
+            let differences = other.map(|other| differences(&other, &version)).unwrap_or_default();
+            (version, differences)
+        })
+        .await
+        .map_err(|failed| Error::internal().caused_by(failed))?;
     let record = app.record();
     let current = number == record.version;
     // A closed app takes no deploy.
@@ -155,6 +156,19 @@ pub(super) async fn view(
         app_page,
     };
     Ok(desk.page(status, &page)?)
+}
+
+/// What changed from one version to another: in the document, the manifest and the files. Documents may
+/// be large, so this takes its time.
+fn differences(
+    before: &VersionContent,
+    after: &VersionContent,
+) -> (Difference, Difference, Vec<FileChange>) {
+    (
+        Difference::of(&before.html, &after.html),
+        Difference::of(&canonical(&before.manifest_text), &canonical(&after.manifest_text)),
+        files(&before.assets, &after.assets),
+    )
 }
 
 /// A version's number in a path.
