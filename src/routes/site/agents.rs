@@ -158,7 +158,7 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
                 Made::Now(claim) => Said { claim: Some(claim), ..Said::default() },
                 Made::Before(Claim { .. }) => Said::made_before(),
             };
-            return view(desk, StatusCode::OK, said).await;
+            return show(desk, said).await;
         }
         Action::Rotate { agent, form } => {
             let said = match api.make(&path(agent, "rotate-key"), &json!({}), &form).await? {
@@ -167,7 +167,7 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
                 }
                 Made::Before(_) => Said::made_before(),
             };
-            return view(desk, StatusCode::OK, said).await;
+            return show(desk, said).await;
         }
         Action::Pause { agent } => {
             api.act(Method::POST, &path(agent, "pause")).await?;
@@ -188,6 +188,13 @@ async fn run(desk: &Desk, action: Action) -> ApiResult<Response> {
         }
     };
     Ok(desk.again(done)?)
+}
+
+/// The page with what was made.
+async fn show(desk: &Desk, said: Said) -> ApiResult<Response> {
+    let code = said.claim.as_ref().map(|claim| claim.code.clone());
+    let secret = code.or_else(|| said.key.as_ref().map(|(_, secret)| secret.clone()));
+    desk.showing(view(desk, StatusCode::OK, said).await, secret)
 }
 
 async fn view(desk: &Desk, status: StatusCode, said: Said) -> ApiResult<Response> {

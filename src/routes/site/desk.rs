@@ -58,6 +58,14 @@ struct ProblemPage {
     request_id: String,
 }
 
+/// A secret that was made, where the page that was to show it could not be.
+#[derive(Template)]
+#[template(path = "site/made.html")]
+struct MadePage {
+    frame: Frame,
+    secret: String,
+}
+
 /// A signed-in human at work.
 #[derive(Clone)]
 pub struct Desk {
@@ -216,6 +224,25 @@ impl Desk {
     pub fn back(&self, wanted: Option<&str>, otherwise: &str) -> String {
         let path = wanted.and_then(|path| ReturnPath::parse("back", path).ok());
         path.map_or_else(|| otherwise.to_owned(), |path| path.to_string())
+    }
+
+    /// The page that shows a secret which was made, once: where it could not be made, one with the
+    /// secret alone.
+    ///
+    /// # Errors
+    /// Why there is no page, where there is no secret.
+    pub fn showing(
+        &self,
+        page: ApiResult<Response>,
+        secret: Option<String>,
+    ) -> ApiResult<Response> {
+        match (page, secret) {
+            (Err(_), Some(secret)) => {
+                let frame = self.frame(Section::Apps);
+                Ok(self.page(StatusCode::OK, &MadePage { frame, secret })?)
+            }
+            (page, _) => page,
+        }
     }
 
     /// What was answered, or the page that says why not.

@@ -13,13 +13,17 @@ use super::{
     desk::Desk,
     frame::{Frame, Section},
     home::{self, Any},
-    notice::{Notice, or_again},
+    notice::{Notice, or_again, sentence},
     once::FormToken,
     posted::Posted,
     records::{App, List},
     see_other,
+    words::refusal,
 };
-use crate::{demo::GUESTBOOK, error::ApiResult};
+use crate::{
+    demo::GUESTBOOK,
+    error::{ApiError, ApiResult, status},
+};
 
 /// What the agent of the button is called.
 const AGENT_NAME: &str = "First agent";
@@ -38,7 +42,8 @@ pub struct Steps {
 #[template(path = "site/first_run.html")]
 struct FirstRunPage {
     frame: Frame,
-    app: NewApp,
+    /// The app, where it was deployed.
+    app: Option<NewApp>,
     secret: String,
     site_url: String,
     agent_name: &'static str,
@@ -108,17 +113,16 @@ pub async fn start(Posted(desk, form): Posted<Start>) -> Response {
 
 async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
     let Start { form } = start;
-    let there = || desk.go("/", "first-agent-there");
     let api = &desk.api;
     let agents: List<Any> = api.get("/v1/self/agents?limit=1").await?;
     if !agents.items.is_empty() {
         // Sent twice, or reloaded: the first agent is there.
-        return Ok(there()?);
+        return Ok(desk.go("/", "first-agent-there")?);
     }
     // Of forms that are sent at once, the one that makes the code goes on.
     let code = match api.make("/v1/self/claim-codes", &json!({}), &form).await? {
         Made::Now(Code { code }) => code,
-        Made::Before(_) => return Ok(there()?),
+        Made::Before(_) => return Ok(desk.go("/", "first-agent-begun")?),
     };
     let name = json!({"name": AGENT_NAME});
     let registered: Registered = api.send(Method::POST, "/v1/register", &name).await?;
@@ -134,13 +138,20 @@ async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
             "message": "Your first app is running. Sign here, and see the row appear in its data.",
         }}]},
     });
-    let app: NewApp = agent.send(Method::POST, "/v1/apps", &deploy).await?;
+    // The agent is there, and its key is told this once, whether or not there is an app.
+    let (status, app, notice) = match agent.send(Method::POST, "/v1/apps", &deploy).await {
+        Ok(app) => (StatusCode::OK, Some(app), None),
+        Err(ApiError { error, .. }) => {
+            let why = sentence(&refusal(&error));
+            (status(error.code), None, Some(Notice::of_refusal(why, None)))
+        }
+    };
     let page = FirstRunPage {
-        frame: desk.frame(Section::Apps),
+        frame: desk.frame(Section::Apps).with(notice),
         app,
         secret,
         site_url: desk.state.public_url.clone(),
         agent_name: AGENT_NAME,
     };
-    Ok(desk.page(StatusCode::OK, &page)?)
+    Ok(desk.page(status, &page)?)
 }

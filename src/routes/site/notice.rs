@@ -67,6 +67,11 @@ const DONE: &[(&str, &str, &str)] = &[
         TOP,
         "Your first agent is there already. Its key was shown once: if you missed it, replace it under Agents.",
     ),
+    (
+        "first-agent-begun",
+        TOP,
+        "This was begun already. If no agent appears here, send the form again.",
+    ),
     ("org-renamed", TOP, "The name is changed."),
     ("session-ended", "sessions", "That session has ended."),
     ("domain-added", TOP, "The domain is noted. Set its records, then look again."),

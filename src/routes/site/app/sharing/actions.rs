@@ -45,8 +45,10 @@ pub async fn act(Path(id): Path<String>, Posted(desk, fields): Posted<Fields>) -
                 Made::Now(once) => (Some(once), None),
                 Made::Before(_) => (None, Some(Notice::made_before())),
             };
+            let secret = once.as_ref().and_then(|once| once.secret.clone());
             let said = Said { once, notice, ..Said::default() };
-            return desk.answer(view(&desk, &id, StatusCode::OK, said).await);
+            let page = view(&desk, &id, StatusCode::OK, said).await;
+            return desk.answer(desk.showing(page, secret));
         }
         Err(failed) => Err(failed),
     };
