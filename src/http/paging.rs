@@ -3,7 +3,7 @@
 //! not here: how a cursor is signed, and those of rows (`rookery_domain::query`).
 
 use rookery_domain::{
-    Result, Timestamp,
+    Error, Result, Timestamp,
     query::{ListCursor, PageLimit},
     sealed::ServerKey,
 };
@@ -65,6 +65,28 @@ impl Paging {
         Ok(PageRequestByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
     }
 
+    /// The same of a list that is made anew for each page: the cursor is a number of items, and what
+    /// changes in between may be seen twice or not at all.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn by_number<'a>(
+        &self,
+        route: &'static str,
+        owner: Uuid,
+        state: &'a AppState,
+    ) -> Result<PageRequestByNumber<'a>> {
+        let (list, limit) = self.list(route, owner, state)?;
+        let skip = self.cursor.as_deref().map(|token| {
+            let cursor = ListCursor::parse(token, list.key, &list.scope())?;
+            cursor
+                .after
+                .parse()
+                .map_err(|_| Error::invalid("`cursor` does not belong to this list"))
+        });
+        Ok(PageRequestByNumber { list, limit, skip: skip.transpose()?.unwrap_or(0) })
+    }
+
     fn list<'a>(
         &self,
         route: &'static str,
@@ -99,6 +121,26 @@ impl PageRequestByName<'_> {
             ListCursor { after: (*name).to_owned() }.to_token(self.list.key, &self.list.scope())
         });
         Page { items: found.into_iter().map(body).collect(), next_cursor }
+    }
+}
+
+/// A page that is asked for of a list that is made anew for each.
+#[derive(Debug, Clone, Copy)]
+pub struct PageRequestByNumber<'a> {
+    list: List<'a>,
+    limit: usize,
+    skip: usize,
+}
+
+impl PageRequestByNumber<'_> {
+    /// The page out of all there is, in order.
+    #[must_use]
+    pub fn show<T>(&self, all: Vec<T>) -> Page<T> {
+        let end = self.skip.saturating_add(self.limit);
+        let next_cursor = (all.len() > end).then(|| {
+            ListCursor { after: end.to_string() }.to_token(self.list.key, &self.list.scope())
+        });
+        Page { items: all.into_iter().skip(self.skip).take(self.limit).collect(), next_cursor }
     }
 }
 

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     http::auth::{
-        permission::{AppOwner, Lifecycle, OwnRows, RowCaller},
+        permission::{Lifecycle, OwnRows, RowCaller},
         visitor::{AnyVisitor, Visitor, token_invalid},
     },
     state::State,
@@ -51,12 +51,6 @@ impl<L: Lifecycle> From<RowCaller<L>> for AppRequest {
 
 impl<L: Lifecycle> From<OwnRows<L>> for AppRequest {
     fn from(OwnRows { app, caller, .. }: OwnRows<L>) -> Self {
-        Self { app, caller, surface: Surface::Api, participant: None }
-    }
-}
-
-impl<L: Lifecycle> From<AppOwner<L>> for AppRequest {
-    fn from(AppOwner { app, caller, .. }: AppOwner<L>) -> Self {
         Self { app, caller, surface: Surface::Api, participant: None }
     }
 }

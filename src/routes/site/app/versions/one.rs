@@ -34,6 +34,7 @@ struct Query {
 }
 
 /// What going back to a version would do.
+#[derive(Default)]
 pub(super) struct Rehearsal {
     breaks: Vec<Break>,
     detached: u64,
@@ -187,16 +188,9 @@ async fn rehearse(
     let request = RollBack { caller, number, force: true, dry_run: true };
     match desk.state.rooms.control().roll_back(app, request).await {
         Ok(deployed) => Ok(Rehearsal::of(deployed, app)),
-        Err(error) if error.code.status() < 500 => Ok(Rehearsal {
-            breaks: Vec::new(),
-            detached: 0,
-            reattached: 0,
-            visibility: None,
-            opened: Vec::new(),
-            closed: Vec::new(),
-            roles: Vec::new(),
-            refused: Some(error.message),
-        }),
+        Err(error) if error.code.status() < 500 => {
+            Ok(Rehearsal { refused: Some(error.message), ..Rehearsal::default() })
+        }
         Err(error) => Err(error),
     }
 }
