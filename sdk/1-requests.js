@@ -7,7 +7,7 @@
 Object.defineProperty(window, Symbol.for('rookery.sdk'), { value: true });
 
 const script = document.currentScript;
-const BASE = new URL('.', script?.src || new URL('/s/sdk.js', location.href)).href;
+const BASE = new URL('.', script?.src || new URL('/s/sdk.js', location));
 // The calls of a page in the sandbox of path mode have no cookie: it carries its token itself.
 const SANDBOXED = self.origin === 'null';
 // The browser's own: a page, or its test, may put another in its place.
@@ -28,11 +28,12 @@ const ROWS_MAX = 10_000;
 class AppError extends Error {
   // Fields, not assignments: they work also where a page has frozen Error.prototype.
   name = 'AppError';
+  // `message` may be what was thrown, too.
   constructor({
     code, message, status = 0, hint = '', retryable = false, details = null, required = null,
     request_id: requestId = null,
   }, retryAfterMs = 0) {
-    super(message || code);
+    super(message?.message || message || code);
     Object.assign(this, { code, status, hint, retryable, details, required, requestId, retryAfterMs });
   }
 
@@ -81,7 +82,7 @@ const tell = (onError, error, what) => {
 
 // In path mode the document brings the token of whom the browser's cookie names. A copy of the page
 // that somebody saves is to hold none.
-let token = script?.dataset.participant || null;
+let token = script?.dataset.participant;
 if (token) delete script.dataset.participant;
 
 // Where the files of such a page are not everybody's, its base is the address of those files
@@ -96,11 +97,10 @@ if (token && script.previousElementSibling?.localName === 'base') {
   });
 }
 
-const address = (path, query) => {
+const address = (path, query = {}) => {
   const url = new URL(path, BASE);
-  for (const [name, value] of Object.entries(query || {})) {
-    if (value === undefined || value === null) continue;
-    url.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : value);
+  for (const [name, value] of Object.entries(query)) {
+    if (value != null) url.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : value);
   }
   return url;
 };

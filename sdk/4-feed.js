@@ -38,7 +38,8 @@ const inOrder = (task) => {
 };
 
 const startStream = () => {
-  if (stream || !cursor || (!subscriptions.size && !listeners.size)) return;
+  // There is a cursor for as long as somebody wants to hear.
+  if (stream || !cursor) return;
   const abort = new AbortController();
   stream = abort;
   follow(abort.signal).finally(() => {
@@ -77,7 +78,7 @@ const follow = async (signal) => {
       if (isIdle()) await nap();
     } catch (error) {
       if (signal.aborted) return;
-      const failure = error instanceof AppError ? error : networkError(String(error));
+      const failure = error instanceof AppError ? error : networkError(error);
       // A server with a new key knows no cursor of before; one that it has just given, it knows.
       if (failure.code === 'resync_required' || (failure.code === 'invalid_request' && cursor !== renewed)) {
         await resync(signal);

@@ -65,7 +65,7 @@ const collection = (name) => Object.freeze({
 let listening = null;
 
 const events = Object.freeze({
-  send: async (type, data = {}, options = undefined) => {
+  send: async (type, data = {}, options) => {
     optionsOf(options);
     const headers = { 'idempotency-key': newKey() };
     // Whoever asked to hear it is to hear it.
