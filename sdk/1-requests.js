@@ -62,6 +62,12 @@ const sleep = (ms, signal) => new Promise((resolve) => {
   signal?.addEventListener('abort', done, ended);
 });
 
+// Lets `task` have each of `set`. What a page's callback adds meanwhile is none of them, and what it takes
+// away is left out.
+const each = (set, task) => {
+  for (const one of Array.from(set)) if (set.has(one)) task(one);
+};
+
 const report = (callback, ...args) => {
   try {
     callback?.(...args);

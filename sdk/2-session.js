@@ -11,11 +11,11 @@ const announce = (me) => {
   // What is live is the new visitor's from here on: its cursor fits no more, so rows are read anew.
   if (now !== known) reopen();
   known = now;
-  for (const watcher of Array.from(watchers)) {
-    if (watcher.told === now) continue;
+  each(watchers, (watcher) => {
+    if (watcher.told === now) return;
     watcher.told = now;
     report(watcher.callback, me);
-  }
+  });
 };
 
 const onAuth = (callback, options) => {

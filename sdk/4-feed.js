@@ -56,8 +56,8 @@ const stopIfIdle = () => {
 };
 
 const failAll = (error) => {
-  for (const subscription of Array.from(subscriptions)) subscription.fail(error);
-  for (const { type, onError } of Array.from(listeners)) tell(onError, error, `on('${type}')`);
+  each(subscriptions, (subscription) => subscription.fail(error));
+  each(listeners, ({ type, onError }) => tell(onError, error, `on('${type}')`));
   if (!error.retryable) {
     listeners.clear();
     stopIfIdle();
@@ -150,7 +150,7 @@ const readStream = async (signal, alive) => {
           if (id && !event) caughtUp = abort;
         }
       } finally {
-        for (const subscription of subscriptions) subscription.settle();
+        each(subscriptions, (subscription) => subscription.settle());
       }
       if (caughtUp && isIdle()) return;
     }
@@ -183,9 +183,9 @@ const parsedFrame = (frame) => {
 
 const onEvent = async (event) => {
   if (event.type === 'app.deployed') await onDeployed();
-  for (const { type, callback } of listeners) {
+  each(listeners, ({ type, callback }) => {
     if (event.type === `event.${type}`) report(callback, event.data, event);
-  }
+  });
   for (const subscription of subscriptions) {
     if (subscription.collection === event.collection) subscription.apply(event);
   }
