@@ -22,7 +22,9 @@ const onAuth = (callback, options) => {
   const { onError } = optionsOf(options, 'onError');
   const watcher = { callback: callable(callback) };
   watchers.add(watcher);
-  participant().then(announce, (error) => tell(onError, error, 'onAuth'));
+  const asked = participant();
+  // Whoever signs out while it asks is nobody, whatever the answer says.
+  asked.then((me) => { if (session === asked) announce(me); }, (error) => tell(onError, error, 'onAuth'));
   return () => { watchers.delete(watcher); };
 };
 
