@@ -176,18 +176,19 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
   hint: 'Something on the way answered: a write may have happened.',
 }, wait);
 
-// One request, one answer, in bounded time. The service answers with nothing but objects.
-const exchange = async (method, path, options) => {
+// One request, one answer, in bounded time. The service answers with nothing but objects, and with its
+// solver's text.
+const exchange = async (method, path, options, read = 'json', type = 'object') => {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort('no answer in 30 s'), REQUEST_TIMEOUT_MS);
   try {
     const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
     if (!response.ok) throw await errorOf(response);
     if (response.status === 204) return null;
-    const answer = await response.json().catch((cause) => {
+    const answer = await response[read]().catch((cause) => {
       if (cause.name !== 'SyntaxError') throw networkError('the answer broke off');
     });
-    if (answer && typeof answer === 'object') return answer;
+    if (answer && typeof answer === type) return answer;
     throw foreignError(response, true);
   } finally {
     clearTimeout(timer);
