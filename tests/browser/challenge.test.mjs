@@ -40,17 +40,21 @@ test('challenges with salts of every length are solved', () => withPage(browser,
   }));
 
 test('an answer that came too late is replaced by a new one, once', () => withPage(browser,
-  (service) => {
-    service.challenged.add('entries');
-    let left = 1;
+  (service) => service.challenged.add('entries'),
+  async ({ page, service }) => {
+    let left = 0;
     service.faults.push((r) => (r.headers['x-service-challenge-token'] && left-- > 0
       ? service.refuse(403, 'challenge_verification_failed') : undefined));
-  },
-  async ({ page, service }) => {
-    const first = await page.evaluate(() => app.collection('entries').create({}).catch((e) => e.code));
-    assert.equal(first, 'challenge_verification_failed');
-    await page.evaluate(() => app.collection('entries').create({}));
-    assert.equal(service.collection('entries').size, 1);
+    const create = () => page.evaluate(() => app.collection('entries').create({}).then(() => 'made', (e) => e.code));
+    // Also where the page learns only now that answers are asked for.
+    for (const known of [true, false]) {
+      for (const [late, came] of [[1, 'made'], [2, 'challenge_verification_failed']]) {
+        await page.reload();
+        if (known) assert.equal(await create(), 'made');
+        left = late;
+        assert.equal(await create(), came);
+      }
+    }
   }));
 
 test('a challenge that no number fits is an error', () => withPage(browser,
@@ -61,6 +65,24 @@ test('a challenge that no number fits is an error', () => withPage(browser,
   async ({ page }) => {
     const code = await page.evaluate(() => app.collection('entries').create({}).catch((e) => e.code));
     assert.equal(code, 'challenge_unsolvable');
+  }));
+
+test('an answer that is spent when its request is sent again is replaced', () => withPage(browser,
+  (service) => {
+    service.challenged.add('entries');
+    let left = 1;
+    service.faults.push((r) => {
+      const answer = r.headers['x-service-challenge-token'];
+      if (!answer || left-- < 1) return undefined;
+      assert.ok(service.solved(answer));
+      return service.refuse(503, 'unavailable', true);
+    });
+  },
+  async ({ page, service }) => {
+    await page.evaluate(() => app.collection('entries').create({}));
+    assert.equal(service.collection('entries').size, 1);
+    const sent = service.seen('POST', 'collections/entries').map(({ headers }) => headers['x-service-challenge-token']);
+    assert.deepEqual([sent.length, sent[1] === sent[2], sent[2] === sent[3]], [4, true, false]);
   }));
 
 const challenged = (service) => service.challenged.add('entries');
