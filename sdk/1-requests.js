@@ -130,32 +130,35 @@ const optionsOf = (options = {}, ...known) => {
   return options;
 };
 
+// Makes what a call sends. What cannot be made is a mistake of the page too.
+const sendable = (make) => {
+  try {
+    return make();
+  } catch (cause) {
+    throw unsendable(cause);
+  }
+};
+
 const callable = (callback) => {
   if (typeof callback !== 'function') throw unsendable('the callback is not a function');
   return callback;
 };
 
-const requestOf = (method, { body, headers, signal }) => {
-  try {
+const fetchOnce = async (method, path, { query, body, headers, signal }) => {
+  const request = sendable(() => {
     const sent = new Headers(headers);
     if (token) sent.set('x-service-participant-token', token);
     if (body !== undefined) sent.set('content-type', 'application/json');
-    return {
+    return [address(path, query), {
       method, headers: sent, signal, cache: 'no-store',
       credentials: SANDBOXED ? 'omit' : 'same-origin',
       body: JSON.stringify(body),
-    };
-  } catch (cause) {
-    throw unsendable(String(cause?.message || cause));
-  }
-};
-
-const fetchOnce = async (method, path, options = {}) => {
-  const request = requestOf(method, options);
+    }];
+  });
   try {
-    return await fetch(address(path, options.query), request);
+    return await fetch(...request);
   } catch (cause) {
-    throw networkError(String(cause?.message || cause));
+    throw networkError(cause);
   }
 };
 

@@ -51,8 +51,8 @@ document.addEventListener('visibilitychange', async () => {
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
 const signIn = async (options) => {
-  const { returnTo = '' } = optionsOf(options, 'returnTo');
-  const { origin, pathname, search, hash } = new URL(returnTo || location.href, location.href);
+  const { returnTo } = optionsOf(options, 'returnTo');
+  const { origin, pathname, search, hash } = sendable(() => new URL(returnTo || location, location));
   if (origin !== location.origin) throw unsendable('returnTo must be a path of this app');
   location.assign(address('sign-in', { return_to: pathname + search + hash }));
   return new Promise(() => {});

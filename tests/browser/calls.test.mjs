@@ -165,11 +165,12 @@ test('what cannot be sent is an error and is not sent', () => withPage(browser, 
       await app.me;
       const notes = app.collection('notes');
       const calls = [notes.create({ n: 10n }), notes.create({}, { idempotencyKey: 'ключ' }),
+        notes.list({ cursor: Symbol('c') }),
         notes.get(), notes.delete(''), notes.get('count'), notes.update('..', {})];
       return Promise.all(calls.map((made) => made.catch((e) => e instanceof app.AppError && e.code)));
     });
     const unsent = 'invalid_request';
-    assert.deepEqual(codes, [unsent, unsent, unsent, unsent, 'row_not_found', 'row_not_found']);
+    assert.deepEqual(codes, [unsent, unsent, unsent, unsent, unsent, 'row_not_found', 'row_not_found']);
     assert.equal(service.requests.filter(({ path }) => path.startsWith('collections')).length, 0);
   }));
 
