@@ -7,7 +7,7 @@
 Object.defineProperty(window, Symbol.for('rookery.sdk'), { value: true });
 
 const script = document.currentScript;
-const BASE = new URL('.', script?.src || new URL('/s/sdk.js', location.href)).href;
+const BASE = new URL('.', script?.src || new URL('/s/sdk.js', location));
 // The calls of a page in the sandbox of path mode have no cookie: it carries its token itself.
 const SANDBOXED = self.origin === 'null';
 // The browser's own: a page, or its test, may put another in its place.
@@ -28,11 +28,12 @@ const ROWS_MAX = 10_000;
 class AppError extends Error {
   // Fields, not assignments: they work also where a page has frozen Error.prototype.
   name = 'AppError';
+  // `message` may be what was thrown, too.
   constructor({
     code, message, status = 0, hint = '', retryable = false, details = null, required = null,
     request_id: requestId = null,
   }, retryAfterMs = 0) {
-    super(message || code);
+    super(message?.message || message || code);
     Object.assign(this, { code, status, hint, retryable, details, required, requestId, retryAfterMs });
   }
 
@@ -61,6 +62,12 @@ const sleep = (ms, signal) => new Promise((resolve) => {
   signal?.addEventListener('abort', done, ended);
 });
 
+// Lets `task` have each of `set`. What a page's callback adds meanwhile is none of them, and what it takes
+// away is left out.
+const each = (set, task) => {
+  for (const one of Array.from(set)) if (set.has(one)) task(one);
+};
+
 const report = (callback, ...args) => {
   try {
     callback?.(...args);
@@ -81,7 +88,7 @@ const tell = (onError, error, what) => {
 
 // In path mode the document brings the token of whom the browser's cookie names. A copy of the page
 // that somebody saves is to hold none.
-let token = script?.dataset.participant || null;
+let token = script?.dataset.participant;
 if (token) delete script.dataset.participant;
 
 // Where the files of such a page are not everybody's, its base is the address of those files
@@ -96,11 +103,10 @@ if (token && script.previousElementSibling?.localName === 'base') {
   });
 }
 
-const address = (path, query) => {
+const address = (path, query = {}) => {
   const url = new URL(path, BASE);
-  for (const [name, value] of Object.entries(query || {})) {
-    if (value === undefined || value === null) continue;
-    url.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : value);
+  for (const [name, value] of Object.entries(query)) {
+    if (value != null) url.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : value);
   }
   return url;
 };
@@ -124,32 +130,35 @@ const optionsOf = (options = {}, ...known) => {
   return options;
 };
 
+// Makes what a call sends. What cannot be made is a mistake of the page too.
+const sendable = (make) => {
+  try {
+    return make();
+  } catch (cause) {
+    throw unsendable(cause);
+  }
+};
+
 const callable = (callback) => {
   if (typeof callback !== 'function') throw unsendable('the callback is not a function');
   return callback;
 };
 
-const requestOf = (method, { body, headers, signal }) => {
-  try {
+const fetchOnce = async (method, path, { query, body, headers, signal }) => {
+  const request = sendable(() => {
     const sent = new Headers(headers);
     if (token) sent.set('x-service-participant-token', token);
     if (body !== undefined) sent.set('content-type', 'application/json');
-    return {
+    return [address(path, query), {
       method, headers: sent, signal, cache: 'no-store',
       credentials: SANDBOXED ? 'omit' : 'same-origin',
       body: JSON.stringify(body),
-    };
-  } catch (cause) {
-    throw unsendable(String(cause?.message || cause));
-  }
-};
-
-const fetchOnce = async (method, path, options = {}) => {
-  const request = requestOf(method, options);
+    }];
+  });
   try {
-    return await fetch(address(path, options.query), request);
+    return await fetch(...request);
   } catch (cause) {
-    throw networkError(String(cause?.message || cause));
+    throw networkError(cause);
   }
 };
 
@@ -170,18 +179,19 @@ const foreignError = ({ status }, retryable, wait) => new AppError({
   hint: 'Something on the way answered: a write may have happened.',
 }, wait);
 
-// One request, one answer, in bounded time. The service answers with nothing but objects.
-const exchange = async (method, path, options) => {
+// One request, one answer, in bounded time. The service answers with nothing but objects, and with its
+// solver's text.
+const exchange = async (method, path, options, read = 'json', type = 'object') => {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort('no answer in 30 s'), REQUEST_TIMEOUT_MS);
   try {
     const response = await fetchOnce(method, path, { ...options, signal: abort.signal });
     if (!response.ok) throw await errorOf(response);
     if (response.status === 204) return null;
-    const answer = await response.json().catch((cause) => {
+    const answer = await response[read]().catch((cause) => {
       if (cause.name !== 'SyntaxError') throw networkError('the answer broke off');
     });
-    if (answer && typeof answer === 'object') return answer;
+    if (answer && typeof answer === type) return answer;
     throw foreignError(response, true);
   } finally {
     clearTimeout(timer);

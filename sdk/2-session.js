@@ -11,18 +11,20 @@ const announce = (me) => {
   // What is live is the new visitor's from here on: its cursor fits no more, so rows are read anew.
   if (now !== known) reopen();
   known = now;
-  for (const watcher of Array.from(watchers)) {
-    if (watcher.told === now) continue;
+  each(watchers, (watcher) => {
+    if (watcher.told === now) return;
     watcher.told = now;
     report(watcher.callback, me);
-  }
+  });
 };
 
 const onAuth = (callback, options) => {
   const { onError } = optionsOf(options, 'onError');
   const watcher = { callback: callable(callback) };
   watchers.add(watcher);
-  participant().then(announce, (error) => tell(onError, error, 'onAuth'));
+  const asked = participant();
+  // Whoever signs out while it asks is nobody, whatever the answer says.
+  asked.then((me) => { if (session === asked) announce(me); }, (error) => tell(onError, error, 'onAuth'));
   return () => { watchers.delete(watcher); };
 };
 
@@ -39,7 +41,7 @@ const look = async () => {
 
 // Another tab may have signed in or out, or the visitor's role have changed.
 document.addEventListener('visibilitychange', async () => {
-  if (document.visibilityState !== 'visible' || !(watchers.size || stream)) return;
+  if (document.hidden || !(watchers.size || stream)) return;
   const before = session;
   const me = await look().catch(() => undefined);
   if (me === undefined || session !== before) return;
@@ -49,8 +51,8 @@ document.addEventListener('visibilitychange', async () => {
 
 // Leaves the page for the site's sign-in, which leads back to `returnTo`, a path of this app.
 const signIn = async (options) => {
-  const { returnTo = '' } = optionsOf(options, 'returnTo');
-  const { origin, pathname, search, hash } = new URL(returnTo || location.href, location.href);
+  const { returnTo } = optionsOf(options, 'returnTo');
+  const { origin, pathname, search, hash } = sendable(() => new URL(returnTo || location, location));
   if (origin !== location.origin) throw unsendable('returnTo must be a path of this app');
   location.assign(address('sign-in', { return_to: pathname + search + hash }));
   return new Promise(() => {});
@@ -72,10 +74,7 @@ const isStale = ({ code }) =>
 // Runs `task` while no other page of the app runs one, as far as the browser can say so.
 const inTurn = async (task) => {
   let ran = null;
-  await navigator.locks?.request('rookery.session', () => {
-    ran = task();
-    return ran;
-  }).catch(() => {});
+  await navigator.locks?.request('rookery.session', () => (ran = task())).catch(() => {});
   return ran || task();
 };
 
@@ -87,14 +86,14 @@ const openSession = async (renew) => {
   // who that is. Without turns each would be somebody, and the browser keep one cookie.
   const made = await withRetries(true, () => inTurn(() => exchange('POST', 'session', { body: {} })));
   const { token: secret, ...me } = made || {};
-  if (SANDBOXED) token = secret || null;
+  if (SANDBOXED) token = secret;
   return me;
 };
 
 // One session for all calls that run at once. A failed attempt is not kept.
 const participant = (stale) => {
   if (session && session !== stale) return session;
-  const mine = openSession(Boolean(stale)).then((me) => {
+  const mine = openSession(stale).then((me) => {
     if (session === mine) announce(me);
     return me;
   }, (error) => {
@@ -128,8 +127,9 @@ const asParticipant = async (send) => {
   }
 };
 
-const call = (method, path, options = {}) => asParticipant(() => withRetries(
-  method === 'GET' || Boolean(options.headers?.['idempotency-key']),
+// Whatever has headers has an `Idempotency-Key` among them.
+const call = (method, path, options) => asParticipant(() => withRetries(
+  method === 'GET' || options?.headers,
   () => exchange(method, path, options),
 ));
 
@@ -151,8 +151,7 @@ const can = async (name, operation, row = null) => {
     answer.catch(() => { abilities = null; });
   }
   const { collections } = await abilities.answer;
-  const may = (Object.hasOwn(collections, name) && collections[name][operation]) || 'none';
-  const mine = (who) => who?.id === me.id;
-  if (!row || may === 'all' || may === 'none') return may !== 'none';
-  return (may !== 'editor' && mine(row.creator)) || (may !== 'creator' && mine(row.editor));
+  const may = new Map(Object.entries(collections)).get(name)?.[operation] || 'none';
+  if (!row || may === 'all') return may !== 'none';
+  return ['creator', 'editor'].some((one) => may.includes(one) && row[one]?.id === me.id);
 };

@@ -38,7 +38,8 @@ const inOrder = (task) => {
 };
 
 const startStream = () => {
-  if (stream || !cursor || (!subscriptions.size && !listeners.size)) return;
+  // There is a cursor for as long as somebody wants to hear.
+  if (stream || !cursor) return;
   const abort = new AbortController();
   stream = abort;
   follow(abort.signal).finally(() => {
@@ -55,8 +56,8 @@ const stopIfIdle = () => {
 };
 
 const failAll = (error) => {
-  for (const subscription of Array.from(subscriptions)) subscription.fail(error);
-  for (const { type, onError } of Array.from(listeners)) tell(onError, error, `on('${type}')`);
+  each(subscriptions, (subscription) => subscription.fail(error));
+  each(listeners, ({ type, onError }) => tell(onError, error, `on('${type}')`));
   if (!error.retryable) {
     listeners.clear();
     stopIfIdle();
@@ -77,7 +78,7 @@ const follow = async (signal) => {
       if (isIdle()) await nap();
     } catch (error) {
       if (signal.aborted) return;
-      const failure = error instanceof AppError ? error : networkError(String(error));
+      const failure = error instanceof AppError ? error : networkError(error);
       // A server with a new key knows no cursor of before; one that it has just given, it knows.
       if (failure.code === 'resync_required' || (failure.code === 'invalid_request' && cursor !== renewed)) {
         await resync(signal);
@@ -149,7 +150,7 @@ const readStream = async (signal, alive) => {
           if (id && !event) caughtUp = abort;
         }
       } finally {
-        for (const subscription of subscriptions) subscription.settle();
+        each(subscriptions, (subscription) => subscription.settle());
       }
       if (caughtUp && isIdle()) return;
     }
@@ -182,9 +183,9 @@ const parsedFrame = (frame) => {
 
 const onEvent = async (event) => {
   if (event.type === 'app.deployed') await onDeployed();
-  for (const { type, callback } of listeners) {
+  each(listeners, ({ type, callback }) => {
     if (event.type === `event.${type}`) report(callback, event.data, event);
-  }
+  });
   for (const subscription of subscriptions) {
     if (subscription.collection === event.collection) subscription.apply(event);
   }

@@ -32,7 +32,7 @@ const readAll = async (collection, isWanted, attempts = ATTEMPTS_MAX) => {
   return { rows, from: page.feed_cursor };
 };
 
-const order = (a, b) => Number(a > b) - Number(a < b);
+const order = (a, b) => (a > b) - (a < b);
 
 class Subscription {
   ending = new AbortController();

@@ -1,6 +1,7 @@
 // What a page sees: `window.app`. Each call is an `async` function, so that what it refuses rejects.
 
-const pathOf = (collection) => `collections/${encodeURIComponent(collection)}`;
+const segment = (text) => sendable(() => encodeURIComponent(text));
+const pathOf = (collection) => `collections/${segment(collection)}`;
 
 // No row has these keys: they are other addresses of a collection.
 const RESERVED_KEYS = ['batch', 'count', 'deleted', 'retention', '.', '..'];
@@ -18,7 +19,7 @@ const rowCall = async (method, collection, key, options) => {
       hint: `The keys ${RESERVED_KEYS.join(' ')} are reserved.`,
     });
   }
-  return call(method, `${pathOf(collection)}/${encodeURIComponent(key)}`, options);
+  return call(method, `${pathOf(collection)}/${segment(key)}`, options);
 };
 
 const collection = (name) => Object.freeze({
@@ -26,10 +27,10 @@ const collection = (name) => Object.freeze({
   list: async (options) => {
     const query = optionsOf(options, 'filter', 'sort', 'limit', 'cursor');
     // Left out, as JSON leaves it, a condition without a value would admit every row.
-    JSON.stringify({ ...query.filter }, (member, value) => {
+    sendable(() => JSON.stringify({ ...query.filter }, (member, value) => {
       if (value === undefined || Number.isNaN(value)) throw unsendable(`${member} has no value`);
       return value;
-    });
+    }));
     return call('GET', pathOf(name), { query });
   },
   get: async (key, options) => {
@@ -65,7 +66,7 @@ const collection = (name) => Object.freeze({
 let listening = null;
 
 const events = Object.freeze({
-  send: async (type, data = {}, options = undefined) => {
+  send: async (type, data = {}, options) => {
     optionsOf(options);
     const headers = { 'idempotency-key': newKey() };
     // Whoever asked to hear it is to hear it.

@@ -30,6 +30,33 @@ test('onAuth tells who it is at once, and again when that changes', () => withPa
     assert.equal(await page.evaluate(() => window.told.length), 4, 'nothing after off()');
   }));
 
+test('who it was before it signed out is not told afterwards', () => withPage(browser, plain,
+  async ({ page, service }) => {
+    let open;
+    const opened = new Promise((resolve) => { open = resolve; });
+    const asked = new Promise((came) => {
+      service.faults.push(async (r) => {
+        if (r.method !== 'GET' || r.path !== 'session') return undefined;
+        service.faults.length = 0;
+        came();
+        await opened;
+        return [200, { kind: 'human', id: 'hum_1', role: 'owner' }];
+      });
+    });
+    await page.evaluate(() => {
+      window.told = [];
+      app.onAuth((me) => window.told.push(me && me.id));
+      window.before = app.me;
+    });
+    await asked;
+    await page.evaluate(() => app.signOut());
+    open();
+    assert.equal(await page.evaluate(async () => (await window.before).id), 'hum_1');
+    assert.deepEqual(await page.evaluate(() => window.told), [null]);
+    const { id } = await page.evaluate(() => app.me);
+    assert.deepEqual(await page.evaluate(() => window.told), [null, id]);
+  }));
+
 test('a page whose cookie another tab took writes as a new participant', () => withPage(browser, plain,
   async ({ page, service }) => {
     const before = await page.evaluate(async () => {

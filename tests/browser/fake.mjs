@@ -34,6 +34,7 @@ export class FakeService {
     this.role = 'anyone';        // of whoever has a session
     this.floor = 0;              // cursors below it are forgotten
     this.html = '<!doctype html><title>t</title><script src="/s/sdk.js"></script>';
+    this.solver = (res) => res.end(SOLVER);
     this.documentSeconds = 0;    // the browser may keep the document for so long
     this.prefix = '';
     this.sandbox = false;
@@ -115,7 +116,7 @@ export class FakeService {
     const path = url.pathname.slice(this.prefix.length);
     if (req.method === 'GET' && (path === '/s/sdk.js' || path === '/s/solver.js')) {
       res.writeHead(200, { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' });
-      return res.end(path === '/s/sdk.js' ? SDK : SOLVER);
+      return path === '/s/sdk.js' ? res.end(SDK) : this.solver(res);
     }
     if (path === '/s/sign-in') {
       this.requests.push({ method: req.method, path: 'sign-in', query: url.searchParams });

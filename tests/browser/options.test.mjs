@@ -30,6 +30,10 @@ const WRONG = [
   ["count({ filter: { a: 1 } })", 'filter'],
   ["list({ filter: { owner: undefined } })", 'owner'],
   ["list({ filter: { n: { gt: NaN } } })", 'gt'],
+  ["list({ filter: { n: 1n } })", 'BigInt'],
+  ["list({ filter: { get self() { return this; } } })", 'circular'],
+  ["get('\\ud800')", 'URI'],
+  ["update('\\ud800', {})", 'URI'],
   ["create({}, 'mykey')", 'idempotencyKey'],
   ["create({}, { key: 5 })", 'key'],
   ["create({}, { idempotency_key: 'x' })", 'idempotency_key'],
@@ -50,9 +54,10 @@ test('an unknown option, operation or key rejects with its name, and nothing is 
       assert.ok(error.message.includes(named), `${call}: ${error.message}`);
       assert.match(error.hint, /reference\/sdk/, call);
     }
-    for (const call of ["app.signIn({ return_to: '/x' })", "app.events.send('t', {}, { key: 'x' })",
-      "app.signOut({ everywhere: true })"]) {
-      const code = await page.evaluate(`${call}.catch((e) => e.code)`);
+    for (const call of ["app.signIn({ return_to: '/x' })", "app.signIn({ returnTo: 'http://[' })",
+      "app.collection('\\ud800').list()", "app.collection('\\ud800').create({})", "app.collection('\\ud800').count()",
+      "app.events.send('t', {}, { key: 'x' })", "app.signOut({ everywhere: true })"]) {
+      const code = await page.evaluate(`${call}.catch((e) => e instanceof app.AppError && e.code)`);
       assert.equal(code, 'invalid_request', call);
     }
     assert.equal(service.requests.length, 0);

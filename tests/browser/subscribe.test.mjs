@@ -501,6 +501,28 @@ test('custom events are sent and heard', () => withPage(browser, () => {},
     assert.deepEqual(heard, [{ loud: true }, 'event.cheer']);
   }));
 
+test('a listener that listens anew while it hears an event hears the next one', () => withPage(browser, () => {},
+  async ({ page }) => {
+    const heard = await page.evaluate(async () => {
+      const told = [];
+      // Bounded, so that what goes wrong ends.
+      const listen = () => {
+        const off = app.events.on('tick', ({ n }) => {
+          off();
+          if (told.push(n) < 100) listen();
+        });
+      };
+      listen();
+      await new Promise((last) => {
+        const gone = app.events.on('tick', () => told.push('gone'));
+        app.events.on('tick', ({ n }) => (n === 2 ? last() : gone()));
+        app.events.send('tick', { n: 1 }).then(() => app.events.send('tick', { n: 2 }));
+      });
+      return told;
+    });
+    assert.deepEqual(heard, [1, 'gone', 2]);
+  }));
+
 test('events are heard also where listening began without a network', () => withPage(browser,
   (service) => {
     let left = 5;
