@@ -29,6 +29,11 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How a session is set, whatever the database, the role or a pooler in between would have it be. By
 /// statements, because poolers refuse or ignore options of the connection's start.
 pub(super) const SESSION: &str = "
+    -- A migration, a load or a purge takes as long as it takes; how long an answer is waited for is
+    -- bounded on this side. PostgreSQL knows the second from version 17 on.
+    set statement_timeout = 0;
+    select set_config('transaction_timeout', '0', false)
+        where current_setting('transaction_timeout', true) is not null;
     -- What else waits for a lock or forgets a transaction must not stop everyone. A transaction that
     -- is given up because nobody answers has ended here before that.
     set lock_timeout = '10s';
