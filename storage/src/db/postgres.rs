@@ -14,7 +14,8 @@ use tracing::warn;
 
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
-    StorageOptions, Tx, migrating,
+    StorageOptions, Tx,
+    migrating::{self, Pending},
     origin::{Opened, Origin},
     tx,
 };
@@ -73,7 +74,11 @@ struct Inner {
 }
 
 impl PostgresDb {
-    pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
+    pub(super) async fn open(
+        url: &DatabaseUrl,
+        options: &StorageOptions,
+        pending: Pending,
+    ) -> Result<Self> {
         let connect = options_of(url)
             // The cause may quote the address, and that may hold a password.
             .ok_or_else(|| StorageError::Open("it cannot be read as a postgres://...".into()))?
@@ -94,7 +99,7 @@ impl PostgresDb {
         };
         let checked = answer_timeout.of(checked).await;
         let mut own = checked.unwrap_or_else(|_| Err(cannot_reach(NO_ANSWER)))?;
-        migrating::postgres(&mut own, &MIGRATIONS).await?;
+        migrating::postgres(&mut own, &MIGRATIONS, pending).await?;
         let origin = async {
             let origin = Origin::of(&mut own).await?;
             origin.note(&mut own).await.map(|()| origin)
