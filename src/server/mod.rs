@@ -188,9 +188,12 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
 /// # Errors
 /// [`StartError`], as [`start`] has it.
 pub fn check(config: &Config) -> Result<(), StartError> {
-    let (origins, _) = addresses(config, config.server.listen.port())?;
+    let (origins, public_url) = addresses(config, config.server.listen.port())?;
     Countries::open(&config.meters).map_err(StartError::Setting)?;
+    IdentityProvider::of(config, &public_url)?;
+    Siteverify::of(config)?;
     CustomDomains::of(config, &origins)?;
+    Traces::check(&config.traces).map_err(StartError::Setting)?;
     Screenshots::check(&config.screenshot).map_err(StartError::Setting)
 }
 
