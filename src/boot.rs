@@ -133,18 +133,25 @@ impl Rooms {
         hosts: AppHosts,
         faults: Faults,
     ) -> Result<Self, BootError> {
-        let db = connect(config).await?;
+        let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let options = WriterOptions { faults, ..WriterOptions::default() };
         let writer = threads.writer(&db, epoch, options)?;
         writer.connected().await.map_err(|error| unopened(config, error))?;
-        Self::open_at(epoch, db, (writer, threads), config, clock, hosts).await
+        if make_key(config)? && epoch > Epoch::FIRST {
+            tracing::warn!(
+                "server.key was made just now, but the database was used with another one before: \
+                 secrets that it keeps sealed, such as share links, cannot be shown again"
+            );
+        }
+        let key = server_key(config)?;
+        Self::open_with(key, db, (writer, threads), (config, clock, hosts)).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from
-    /// it. What both write to is kept apart by what each knows of an app: whoever comes second is
-    /// refused, and loads the app anew.
+    /// it: its tables stay as they are, and no key is made. What both write to is kept apart by what
+    /// each knows of an app: whoever comes second is refused, and loads the app anew.
     ///
     /// # Errors
     /// [`BootError`], one line that says what is wrong.
@@ -153,30 +160,23 @@ impl Rooms {
         clock: &Clock,
         hosts: AppHosts,
     ) -> Result<Self, BootError> {
-        let db = connect(config).await?;
+        let key = server_key(config)?;
+        let db = Db::connect_beside(&storage(config)).await;
+        let db = db.map_err(|error| unopened(config, error))?;
         let epoch = db.newest_epoch().await?;
         // The connections that there may be are that server's.
         let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, options)?;
-        Self::open_at(epoch, db, (writer, threads), config, clock, hosts).await
+        Self::open_with(key, db, (writer, threads), (config, clock, hosts)).await
     }
 
-    async fn open_at(
-        epoch: Epoch,
+    async fn open_with(
+        key: ServerKey,
         db: Db,
         (writer, threads): (Writer, CommitThreads),
-        config: &Config,
-        clock: &Clock,
-        hosts: AppHosts,
+        (config, clock, hosts): (&Config, &Clock, AppHosts),
     ) -> Result<Self, BootError> {
-        let (key, is_new) = server_key(config)?;
-        if is_new && epoch > Epoch::FIRST {
-            tracing::warn!(
-                "server.key was made just now, but the database was used with another one before: \
-                 secrets that it keeps sealed, such as share links, cannot be shown again"
-            );
-        }
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let runtime = Runtime::start(
             db.clone(),
@@ -236,10 +236,6 @@ pub fn storage(config: &Config) -> StorageOptions {
     }
 }
 
-async fn connect(config: &Config) -> Result<Db, BootError> {
-    Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))
-}
-
 fn unopened(config: &Config, error: StorageError) -> BootError {
     let setting = match config.storage.database_url.expose_secret() {
         "" => "data_dir",
@@ -278,14 +274,25 @@ pub fn runtime(config: &Config, app_hosts: AppHosts) -> RuntimeOptions {
     }
 }
 
-/// The server's key: the setting, else the file; and whether it was made for this start.
-fn server_key(config: &Config) -> Result<(ServerKey, bool), BootError> {
-    let (key, is_new) = match config.server.key.expose_secret() {
-        "" => key_of_file(&config.data_dir)
-            .map_err(|error| BootError::Key { path: config.data_dir.join(KEY_FILE), error })?,
-        text => (parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?, false),
+/// The server's key: the setting, else the file.
+fn server_key(config: &Config) -> Result<ServerKey, BootError> {
+    let key = match config.server.key.expose_secret() {
+        "" => {
+            let path = config.data_dir.join(KEY_FILE);
+            read_key(&path).map_err(|error| BootError::Key { path, error })?
+        }
+        text => parse_key(text).ok_or(BootError::Setting("server.key: not a key"))?,
     };
-    Ok((ServerKey::new(&key), is_new))
+    Ok(ServerKey::new(&key))
+}
+
+/// Draws the key of the file, where no setting has one and there is none; whether that was so.
+fn make_key(config: &Config) -> Result<bool, BootError> {
+    if !config.server.key.expose_secret().is_empty() {
+        return Ok(false);
+    }
+    let path = config.data_dir.join(KEY_FILE);
+    make_key_file(&config.data_dir, &path).map_err(|error| BootError::Key { path, error })
 }
 
 /// Reads 64 hexadecimal digits, in either case.
@@ -294,30 +301,37 @@ pub fn parse_key(text: &str) -> Option<[u8; KEY_BYTES]> {
     unhex(&text.to_ascii_lowercase())
 }
 
-/// The key in `folder`, drawn and written there when there is none, and whether that was so. Readable
-/// by its owner only.
-fn key_of_file(folder: &Path) -> io::Result<([u8; KEY_BYTES], bool)> {
+/// Draws the key in `folder` when there is none, and whether that was so.
+fn make_key_file(folder: &Path, path: &Path) -> io::Result<bool> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let path = folder.join(KEY_FILE);
     let is_new = !path.try_exists()?;
     if is_new {
-        write_new_key(folder, &path)?;
+        write_new_key(folder, path)?;
     }
+    Ok(is_new)
+}
+
+fn read_key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let file = fs::File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::other("there is none; set server.key to the one that the server has")
+        }
+        _ => error,
+    })?;
     let mut content = Vec::with_capacity(KEY_BYTES + 1);
-    fs::File::open(&path)?.take(KEY_BYTES as u64 + 1).read_to_end(&mut content)?;
-    let key = content.as_slice().try_into().map_err(|_| {
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut content)?;
+    content.as_slice().try_into().map_err(|_| {
         let found = match content.len() {
             0 => "is empty".to_owned(),
             len @ ..KEY_BYTES => format!("has {len}"),
             _ => "has more".to_owned(),
         };
         io::Error::other(format!("a key has {KEY_BYTES} bytes, and the file {found}"))
-    })?;
-    Ok((key, is_new))
+    })
 }
 
-/// Writes a key beside `path` and then gives it that name, so that the file is whole or absent,
-/// and a key that another process wrote meanwhile stays.
+/// Writes a key beside `path`, readable by its owner only, and then gives it that name, so that the
+/// file is whole or absent, and a key that another process wrote meanwhile stays.
 fn write_new_key(folder: &Path, path: &Path) -> io::Result<()> {
     let mut key = [0; KEY_BYTES];
     rand::rng().fill_bytes(&mut key);

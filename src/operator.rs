@@ -8,6 +8,7 @@ use std::path::Path;
 use rookery_actors::{AppHosts, app::render::path_segment};
 use rookery_domain::time::Clock;
 use rookery_storage::backup;
+use secrecy::ExposeSecret as _;
 
 use crate::{
     boot::{Rooms, storage},
@@ -21,8 +22,8 @@ use crate::{
 ///
 /// A server that runs is asked on its operator's listener (`ops.listen`, with `ops.token` where
 /// one is set). When none answers there, the database is opened instead: with SQLite its lock file
-/// makes sure that none runs after all. On PostgreSQL one may run elsewhere; it goes on serving the
-/// database, and loads this app anew when it writes to it next.
+/// makes sure that none runs after all. On PostgreSQL one may run elsewhere, whose key this needs; it
+/// goes on serving the database, and loads this app anew when it writes to it next.
 ///
 /// # Errors
 /// One line that says why it was not done.
@@ -52,7 +53,8 @@ async fn ask(config: &Config, app: &str) -> Reached {
 }
 
 async fn alone(config: &Config, app: &str) -> Result<Closed, String> {
-    if !config.data_dir.exists() {
+    let is_sqlite = config.storage.database_url.expose_secret().is_empty();
+    if is_sqlite && !config.data_dir.exists() {
         return Err(format!("no server answers, and {} has no data", config.data_dir.display()));
     }
     let hosts = AppHosts::Below(config.apps_domain.clone());

@@ -149,18 +149,21 @@ async fn a_new_volume_takes_a_restore_and_what_is_no_place_for_a_backup_is_named
     assert!(!refused.0 && refused.1.contains("--force"), "{}", refused.1);
 }
 
-/// [`rookery`] on a PostgreSQL database, where it does not find the server that serves it.
-async fn close_beside(url: &str, app: &str) -> (bool, String) {
-    let data = tempdir().unwrap();
+/// [`rookery`] on a PostgreSQL database, on a machine where it finds neither the server that serves it
+/// nor that one's folder.
+async fn close_beside(url: &str, key: &str, app: &str) -> (bool, String) {
+    let home = tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
     command
         .env_clear()
-        .env("ROOKERY__DATA_DIR", data.path())
+        .env("ROOKERY__DATA_DIR", home.path().join("nowhere"))
         .env("ROOKERY__OPS__LISTEN", nobody())
         .env("ROOKERY__STORAGE__DATABASE_URL", url)
+        .env("ROOKERY__SERVER__KEY", key)
         .args(["app", "close", app])
         .stdin(Stdio::null());
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    assert!(!home.path().join("nowhere").exists(), "nothing is made there");
     said(&output)
 }
 
@@ -177,9 +180,13 @@ async fn closing_an_app_from_elsewhere_leaves_the_server_of_its_postgresql_ready
     let rows = app.path("/collections/entries");
     write(&rows).await.expect(201);
 
-    let unknown = close_beside(&url, "no-such-app").await;
+    let keyless = close_beside(&url, "", "far-away").await;
+    assert!(!keyless.0 && keyless.1.contains("set server.key"), "{}", keyless.1);
+    let key = std::fs::read(server.data_dir().join("server.key")).unwrap();
+    let key = rookery_domain::text::hex(&key);
+    let unknown = close_beside(&url, &key, "no-such-app").await;
     assert!(!unknown.0 && unknown.1.contains("no such app"), "{}", unknown.1);
-    let closed = close_beside(&url, "far-away").await;
+    let closed = close_beside(&url, &key, "far-away").await;
     assert_eq!(closed, (true, format!("closed {} (far-away)\n", app.id)));
 
     server.get("/ready").await.expect(200);

@@ -225,6 +225,10 @@ fn a_setting_that_was_nearly_named_or_is_no_text_stops_the_start() {
         nowhere,
         (Some(1), "rookery: screenshot.chromium: \"/nope\" is no program here\n".into())
     );
+    let no_address = OsStr::new("http://127.0.0.1:4318/<");
+    let untraced = printed("ROOKERY__TRACES__ENDPOINT", no_address);
+    assert_eq!(untraced.0, Some(1));
+    assert!(untraced.1.contains("traces.endpoint"), "{}", untraced.1);
 }
 
 #[test]

@@ -3,10 +3,13 @@
 
 use rookery::router;
 use rookery_domain::{
-    agent_name, credentials, email,
+    agent_name,
+    app::MIGRATION_MINUTES_MAX,
+    credentials, email,
     grants::{GRANT_TTL_S_MAX, GRANT_USES_MAX},
     id, if_match,
     limits::Limits,
+    operator::REASON_CHARS_MAX,
     previews::PREVIEW_TTL_S_MAX,
     retention::{MAX_AGE_DAYS_MAX, MAX_ROWS_MAX},
     row_key,
@@ -140,6 +143,8 @@ fn bounds_are_those_of_the_rules() {
         ("NewGrantBody.expires_in_s", "minimum", json!(1)),
         ("NewPreviewBody.expires_in_s", "maximum", json!(PREVIEW_TTL_S_MAX)),
         ("NewPreviewBody.expires_in_s", "minimum", json!(1)),
+        ("SetMigrationMode.ttl_minutes", "maximum", json!(MIGRATION_MINUTES_MAX)),
+        ("SetMigrationMode.ttl_minutes", "minimum", json!(1)),
         ("RetentionBody.max_age_days", "maximum", json!(MAX_AGE_DAYS_MAX)),
         ("RetentionBody.max_rows", "maximum", json!(MAX_ROWS_MAX)),
         ("BatchWriteBody.rows", "maxItems", json!(rows_max)),
@@ -163,6 +168,10 @@ fn bounds_are_those_of_the_rules() {
         let schema = &document["components"]["schemas"][schema]["properties"][member];
         assert_eq!(schema[keyword], bound, "{path}: {schema}");
     }
+    let ops = serde_json::to_value(router::ops().1).expect("the operators' document");
+    let reason = &ops["components"]["schemas"]["Why"]["properties"]["reason"];
+    assert_eq!(reason["maxLength"], json!(REASON_CHARS_MAX));
+    assert_eq!(reason["minLength"], json!(1));
     for (path, schema) in members(&document).iter().filter(|(path, _)| path.ends_with(".email")) {
         assert_eq!(schema["format"], "email", "{path}");
     }

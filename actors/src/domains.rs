@@ -230,19 +230,21 @@ impl Domains {
         Ok(())
     }
 
-    /// Removes a domain: it leads nowhere from now on.
+    /// Removes a domain, which the edge provider has forgotten as far as `domain` tells: it leads
+    /// nowhere from now on.
     ///
     /// # Errors
     /// `unavailable`.
     pub async fn remove(&self, domain: &Domain) -> Result<()> {
-        let Domain { id, app, .. } = *domain;
-        let db = self.0.db.clone();
-        self.change(app, async move { domains::remove(&db, app, id).await.map(Some) }).await?;
+        let app = domain.app;
+        let (db, domain) = (self.0.db.clone(), domain.clone());
+        let left = async move { domains::remove(&db, domain).await.map(Some) };
+        self.change(app, left).await?;
         Ok(())
     }
 
-    /// The edge provider's names for domains of destroyed apps, which it still has to forget; at
-    /// most `limit`.
+    /// The edge provider's names for domains that are gone, which it still has to forget; at most
+    /// `limit`.
     ///
     /// # Errors
     /// `unavailable`.

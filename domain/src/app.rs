@@ -1,6 +1,6 @@
 //! The record of an app (contract part 4): what it is, without its rows.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -146,5 +146,23 @@ impl AppRecord {
                 self.share_sealed = None;
             }
         }
+    }
+}
+
+/// Minutes that migration mode is on when nobody says for how long.
+pub const MIGRATION_MINUTES_DEFAULT: u32 = 60;
+/// Most minutes that migration mode is on: a day.
+pub const MIGRATION_MINUTES_MAX: u32 = 24 * 60;
+
+/// For how long migration mode is to be turned on; `None` to turn it off, which takes no other minutes.
+///
+/// # Errors
+/// `invalid_request` for minutes that may not be asked for.
+pub fn migration_ttl(on: bool, minutes: Option<u32>) -> Result<Option<Duration>> {
+    match minutes.unwrap_or(MIGRATION_MINUTES_DEFAULT) {
+        minutes @ 1..=MIGRATION_MINUTES_MAX => {
+            Ok(on.then(|| Duration::from_secs(u64::from(minutes) * 60)))
+        }
+        _ => Err(Error::invalid(format!("`ttl_minutes`: must be 1 to {MIGRATION_MINUTES_MAX}"))),
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod advisory;
+mod app;
 mod budget;
 mod challenge;
 mod compat;
@@ -16,6 +17,7 @@ mod ids;
 mod json;
 mod manifest;
 mod meters;
+mod operator;
 mod patch;
 mod patterns;
 mod public_net;

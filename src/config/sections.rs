@@ -245,9 +245,9 @@ pub struct Mail {
     pub from: String,
     /// Seconds for one try to hand a mail over.
     pub timeout_s: u64,
-    /// Sign-in links that one address is sent in an hour; 0 for any number.
+    /// Sign-in links that one address is sent at once, and as many an hour after that; 0 for any number.
     pub sign_in_links_per_hour: u32,
-    /// Invitations and offers that one address is sent in an hour; 0 for any number.
+    /// Invitations and offers that one address is sent by the same measure; 0 for any number.
     pub notices_per_hour: u32,
 }
 
@@ -334,6 +334,6 @@ pub struct Traces {
     pub endpoint: String,
     /// Headers for it, `name=value` with commas between.
     pub headers: SecretString,
-    /// Requests that are traced in one second.
+    /// Requests that are traced a second, and at once after a quiet one.
     pub requests_per_second_max: u32,
 }

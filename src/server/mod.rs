@@ -191,7 +191,10 @@ pub fn check(config: &Config) -> Result<(), StartError> {
     let (origins, public_url) = addresses(config, config.server.listen.port())?;
     mail::check(&config.mail, &public_url)?;
     Countries::open(&config.meters).map_err(StartError::Setting)?;
+    IdentityProvider::of(config, &public_url)?;
+    Siteverify::of(config)?;
     CustomDomains::of(config, &origins)?;
+    Traces::check(&config.traces).map_err(StartError::Setting)?;
     Screenshots::check(&config.screenshot).map_err(StartError::Setting)
 }
 

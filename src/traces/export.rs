@@ -1,7 +1,7 @@
 //! Sending spans to a collector: OTLP over HTTP, in batches, from a task of its own.
 
 use std::{
-    collections::HashMap,
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -9,14 +9,14 @@ use std::{
     time::Duration,
 };
 
-use http::HeaderMap;
+use futures::future::BoxFuture;
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use opentelemetry::{
     InstrumentationScope, KeyValue, TraceFlags,
     trace::{SpanContext, SpanId, SpanKind, Status, TraceId, TraceState},
 };
-use opentelemetry_otlp::{
-    ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
-};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::{
     Resource,
     error::OTelSdkResult,
@@ -37,6 +37,8 @@ const GATHER: Duration = Duration::from_millis(500);
 const EXPORT_MAX: Duration = Duration::from_secs(10);
 /// For what still waits when the server stops.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
+/// What spans are sent as.
+const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
 /// The path that OTLP over HTTP takes traces on.
 const PATH: &str = "/v1/traces";
 
@@ -77,21 +79,14 @@ pub(super) struct Exporter {
 
 impl Exporter {
     /// Starts it.
-    ///
-    /// # Errors
-    /// When the address or the client cannot be used.
     pub(super) fn start(
-        endpoint: &str,
-        headers: HeaderMap,
+        exporter: SpanExporter,
         spans: mpsc::Receiver<Span>,
         counts: Arc<SpanCounts>,
-    ) -> Result<Self, String> {
-        let client = outbound::client().map_err(|error| error.to_string())?;
-        let exporter = exporter(&address(endpoint), client, &headers);
-        let exporter = exporter.map_err(|error| error.to_string())?;
+    ) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(run(spans, exporter, counts, stop.clone()));
-        Ok(Self { stop, task: Mutex::new(Some(task)) })
+        Self { stop, task: Mutex::new(Some(task)) }
     }
 
     /// Sends what waits and ends; what takes too long is given up.
@@ -112,22 +107,50 @@ fn address(endpoint: &str) -> String {
     if base.ends_with(PATH) { base.to_owned() } else { format!("{base}{PATH}") }
 }
 
-fn exporter(
-    address: &str,
+/// The client of the exporter. What it sends has the headers of the settings: the exporter would read
+/// others from the environment, in which the settings' own names win.
+struct Client {
     client: reqwest::Client,
-    headers: &HeaderMap,
-) -> Result<SpanExporter, ExporterBuildError> {
-    let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
-    let headers: HashMap<_, _> =
-        headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-    let mut exporter = SpanExporter::builder()
+    headers: HeaderMap,
+}
+
+/// Headers may be secret.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Client(..)")
+    }
+}
+
+impl HttpClient for Client {
+    fn send_bytes<'s, 'f>(
+        &'s self,
+        request: Request<Bytes>,
+    ) -> BoxFuture<'f, Result<Response<Bytes>, HttpError>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        let (mut head, body) = request.into_parts();
+        head.headers.clone_from(&self.headers);
+        head.headers.insert(CONTENT_TYPE, PROTOBUF);
+        self.client.send_bytes(Request::from_parts(head, body))
+    }
+}
+
+/// What sends spans to the collector at this address.
+///
+/// # Errors
+/// When the address or the client cannot be used.
+pub(super) fn exporter(endpoint: &str, headers: HeaderMap) -> Result<SpanExporter, String> {
+    let client = outbound::client().map_err(|error| error.to_string())?;
+    let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(client)
+        .with_http_client(Client { client, headers })
         .with_protocol(Protocol::HttpBinary)
-        .with_endpoint(address)
+        .with_endpoint(address(endpoint))
         .with_timeout(EXPORT_MAX)
-        .with_headers(headers)
-        .build()?;
+        .build();
+    let mut exporter = exporter.map_err(|error| error.to_string())?;
     let service = [
         KeyValue::new("service.name", "rookery"),
         KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),

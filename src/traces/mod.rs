@@ -16,6 +16,7 @@ use std::{
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use opentelemetry_otlp::SpanExporter;
 use rand::RngCore as _;
 use rookery_domain::trace::{Span, SpanId, Spans, Trace, TraceId, TraceParent};
 use secrecy::ExposeSecret as _;
@@ -44,17 +45,21 @@ impl Traces {
     /// # Errors
     /// One line that names the setting.
     pub fn start(settings: &Settings) -> Result<Option<Self>, String> {
-        if settings.endpoint.is_empty() {
-            return Ok(None);
-        }
-        let headers = headers(settings.headers.expose_secret()).unwrap_or_default();
+        let Some(exporter) = exporter(settings)? else { return Ok(None) };
         let (sender, receiver) = mpsc::channel(SPANS_QUEUED_MAX);
         let counts = Arc::new(SpanCounts::default());
         let queue = Arc::new(Queue { sender, counts: Arc::clone(&counts) });
-        let exporter = Exporter::start(&settings.endpoint, headers, receiver, counts)
-            .map_err(|error| format!("traces.endpoint: {error}"))?;
+        let exporter = Exporter::start(exporter, receiver, counts);
         let most = NonZeroU32::new(settings.requests_per_second_max).unwrap_or(NonZeroU32::MIN);
         Ok(Some(Self { limiter: RateLimiter::direct(Quota::per_second(most)), queue, exporter }))
+    }
+
+    /// What [`Self::start`] would refuse of the settings.
+    ///
+    /// # Errors
+    /// As it has them.
+    pub fn check(settings: &Settings) -> Result<(), String> {
+        exporter(settings).map(drop)
     }
 
     /// The trace of a request that began at `began`; `None` when it is not traced. What the caller
@@ -81,6 +86,16 @@ impl Traces {
     pub async fn close(&self) {
         self.exporter.close().await;
     }
+}
+
+/// What sends to the collector of the settings, where they name one.
+fn exporter(settings: &Settings) -> Result<Option<SpanExporter>, String> {
+    if settings.endpoint.is_empty() {
+        return Ok(None);
+    }
+    let headers = headers(settings.headers.expose_secret()).unwrap_or_default();
+    let exporter = export::exporter(&settings.endpoint, headers);
+    exporter.map(Some).map_err(|error| format!("traces.endpoint: {error}"))
 }
 
 /// Where spans wait.

@@ -199,22 +199,25 @@ pub async fn prove(
     .await
 }
 
-/// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, the
-/// provider still has to forget that name.
+/// Notes the edge provider's own name for a domain. If the domain was removed meanwhile, or its app is
+/// being destroyed, the provider still has to forget that name.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn set_edge(db: &Db, id: DomainId, edge_id: String) -> Result<()> {
     db.transaction((id, edge_id), |tx, (id, edge_id)| {
         Box::pin(async move {
-            let set = "update domains set edge_id = $2 where id = $1";
-            if tx.execute(set, args![*id, edge_id.as_str()]).await? == 0 {
-                tx.execute(
-                    "insert into edge_leftovers (edge_id) values ($1)
-                     on conflict (edge_id) do nothing",
-                    args![edge_id.as_str()],
+            // Whoever destroys the app waits for this, and tells of the names that it finds then.
+            let stays = tx
+                .execute(
+                    "update apps set status = status where status <> $2
+                         and id = (select app_id from domains where id = $1)",
+                    args![*id, AppStatus::Purging.code()],
                 )
                 .await?;
+            let set = "update domains set edge_id = $2 where id = $1";
+            if stays == 0 || tx.execute(set, args![*id, edge_id.as_str()]).await? == 0 {
+                leave(tx, edge_id).await?;
             }
             Ok(())
         })
@@ -279,22 +282,39 @@ pub async fn proven(db: &Db) -> Result<Vec<Domain>> {
     .collect()
 }
 
-/// Removes a domain of `app`, if it is still there; the domains that the app has left.
+/// Removes a domain, if it is still there; the domains that its app has left. What the edge provider
+/// calls it has been forgotten there; what it came to be called since, still has to be.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn remove(db: &Db, app: AppId, id: DomainId) -> Result<Vec<Domain>> {
-    db.transaction((app, id), |tx, (app, id)| {
+pub async fn remove(db: &Db, domain: Domain) -> Result<Vec<Domain>> {
+    db.transaction(domain, |tx, domain| {
         Box::pin(async move {
-            tx.execute("delete from domain_names where domain_id = $1", args![*id]).await?;
-            tx.execute("delete from domains where id = $1", args![*id]).await?;
-            changed(tx, *app).await
+            tx.execute("delete from domain_names where domain_id = $1", args![domain.id]).await?;
+            let gone: Option<(Option<String>,)> = tx
+                .optional("delete from domains where id = $1 returning edge_id", args![domain.id])
+                .await?;
+            if let Some((Some(edge_id),)) = gone
+                && domain.edge_id.as_ref() != Some(&edge_id)
+            {
+                leave(tx, &edge_id).await?;
+            }
+            changed(tx, domain.app).await
         })
     })
     .await
 }
 
-/// The edge provider's names for domains of destroyed apps, which it still has to forget. One that
+/// Notes that the edge provider has a name for a domain that is gone, or about to be.
+async fn leave(tx: &mut Tx, edge_id: &str) -> Result<u64> {
+    tx.execute(
+        "insert into edge_leftovers (edge_id) values ($1) on conflict (edge_id) do nothing",
+        args![edge_id],
+    )
+    .await
+}
+
+/// The edge provider's names for domains that are gone, which it still has to forget. One that
 /// another binding has taken over meanwhile is none.
 ///
 /// # Errors

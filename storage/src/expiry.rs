@@ -1,4 +1,6 @@
-//! Forgets what has expired, a bounded chunk at a time, so that no sweep holds the writers up.
+//! Forgets what has expired, a bounded chunk at a time, so that no sweep holds the writers up. Each
+//! statement asks twice whether it has: PostgreSQL asks the outer condition once more of a row that
+//! was changed while the statement waited for it, and what was renewed just then stays.
 
 use rookery_domain::{Timestamp, idempotency::KEPT_FOR_S};
 
@@ -20,6 +22,55 @@ pub const BLOB_BYTES: i64 = 4 << 20;
 /// time, is led where it was to lead.
 pub const LINK_GRACE_S: i64 = 3_600;
 
+/// What forgets a chunk of what has expired, and how long after its end that is forgotten.
+const EXPIRED: [(&str, i64); 9] = [
+    (
+        "delete from claims where expires_at < $1 and hash in
+             (select hash from claims where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from devices where expires_at < $1 and id in
+             (select id from devices where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from push_subscriptions where expires_at < $1 and hash in
+             (select hash from push_subscriptions where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from sessions where expires_at < $1 and id in
+             (select id from sessions where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from session_grants where expires_at < $1 and hash in
+             (select hash from session_grants where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from idp_flows where expires_at < $1 and hash in
+             (select hash from idp_flows where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from credential_tokens where expires_at < $1 and hash in
+             (select hash from credential_tokens where expires_at < $1 limit $2)",
+        0,
+    ),
+    (
+        "delete from links where expires_at < $1 and hash in
+             (select hash from links where expires_at < $1 limit $2)",
+        LINK_GRACE_S,
+    ),
+    (
+        "delete from participants where expires_at < $1 and id in
+             (select id from participants where expires_at < $1 limit $2)",
+        GRACE_S,
+    ),
+];
+
 /// Where a search for contents goes on: behind this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobPlace {
@@ -34,38 +85,8 @@ pub struct BlobPlace {
 /// # Errors
 /// Any [`crate::StorageError`].
 pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
-    let statements = [
-        "delete from claims where hash in
-             (select hash from claims where expires_at < $1 limit $2)",
-        "delete from devices where id in
-             (select id from devices where expires_at < $1 limit $2)",
-        "delete from push_subscriptions where hash in
-             (select hash from push_subscriptions where expires_at < $1 limit $2)",
-        "delete from sessions where id in
-             (select id from sessions where expires_at < $1 limit $2)",
-        "delete from session_grants where hash in
-             (select hash from session_grants where expires_at < $1 limit $2)",
-        "delete from idp_flows where hash in
-             (select hash from idp_flows where expires_at < $1 limit $2)",
-        "delete from credential_tokens where hash in
-             (select hash from credential_tokens where expires_at < $1 limit $2)",
-    ];
     let mut more = false;
-    for sql in statements {
-        more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
-    }
-    for (sql, grace_s) in [
-        (
-            "delete from links where hash in
-                 (select hash from links where expires_at < $1 limit $2)",
-            LINK_GRACE_S,
-        ),
-        (
-            "delete from participants where id in
-                 (select id from participants where expires_at < $1 limit $2)",
-            GRACE_S,
-        ),
-    ] {
+    for (sql, grace_s) in EXPIRED {
         let ended_before = ended_before.plus_seconds(-grace_s);
         more |= db.execute(sql, args![ended_before, CHUNK]).await? == u64::from(CHUNK);
     }
@@ -80,7 +101,7 @@ pub async fn sweep(db: &Db, ended_before: Timestamp) -> Result<bool> {
 pub async fn sweep_answers(db: &Db, now: Timestamp) -> Result<bool> {
     let deleted = db
         .execute(
-            "delete from idempotency_global where scope in
+            "delete from idempotency_global where created_at <= $1 and scope in
                  (select scope from idempotency_global where created_at <= $1 limit $2)",
             args![now.plus_seconds(-KEPT_FOR_S), CHUNK],
         )

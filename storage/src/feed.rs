@@ -56,15 +56,7 @@ pub async fn events_after(
             args![app, after, max_seq, limit],
         )
         .await?;
-    let mut events = Vec::with_capacity(records.len());
-    for EventRecord(record) in records {
-        let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
-        match event {
-            Ok(event) => events.push(Arc::new(event)),
-            Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
-        }
-    }
-    Ok(events)
+    readable(app, records)
 }
 
 /// The events of one row (collection and key) with `seq <= max_seq`, the newest first, at most
@@ -90,11 +82,16 @@ pub async fn events_of_row(
             args![app, max_seq, collection, key, limit],
         )
         .await?;
+    readable(app, records)
+}
+
+/// Those of the app's events that can be read.
+fn readable<E: From<Event>>(app: AppId, records: Vec<EventRecord>) -> Result<Vec<E>> {
     let mut events = Vec::with_capacity(records.len());
     for EventRecord(record) in records {
         let (seq, event) = record.map_err(|why| StorageError::corrupt("event", why))?;
         match event {
-            Ok(event) => events.push(event),
+            Ok(event) => events.push(event.into()),
             Err(why) => tracing::error!(app.id = %app, seq, why, "a stored event cannot be read"),
         }
     }

@@ -130,6 +130,10 @@ fn heads_know_the_counts_of_what_is_there() {
     }
 }
 
+/// Takes a migration back.
+const UNDO: &str = "alter table links drop column spent;
+                    delete from _sqlx_migrations where version = 22";
+
 #[test]
 fn who_started_before_a_migration_is_fenced_by_it() {
     on_postgres(async |test: &TestDb| {
@@ -142,15 +146,38 @@ fn who_started_before_a_migration_is_fenced_by_it() {
         assert_eq!(draft(2).commit(&before).await, Outcome::Committed, "nothing was migrated");
         again.close().await;
         // As if this one were new.
-        let undo = "alter table app_head drop column collections;
-                    delete from _sqlx_migrations where version = 21";
-        postgres.pool().execute(undo).await.unwrap();
+        postgres.pool().execute(UNDO).await.unwrap();
+        assert!(!before.is_superseded().await.unwrap());
         let migrated = Db::connect(&test.options).await.unwrap();
+        assert!(before.is_superseded().await.unwrap(), "it is not ready any more");
         assert_eq!(draft(3).commit(&before).await, Outcome::Aborted(Abort::Fenced));
+        assert_eq!(migrated.newest_epoch().await.unwrap(), Epoch(2), "above the one of before");
         assert_eq!(migrated.next_epoch().await.unwrap(), Epoch(3));
         let after = start(&migrated).await;
         assert_eq!(draft(3).commit(&after).await, Outcome::Committed);
+        assert!(!after.is_superseded().await.unwrap());
         migrated.close().await;
+    });
+}
+
+#[test]
+fn who_is_beside_a_server_migrates_nothing_under_it() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        let server = start(&test.db).await;
+        let beside = Db::connect_beside(&test.options).await.unwrap();
+        assert_eq!(beside.newest_epoch().await.unwrap(), Epoch(1), "none is drawn");
+        beside.close().await;
+        // As if this one were new.
+        postgres.pool().execute(UNDO).await.unwrap();
+        let text = Db::connect_beside(&test.options).await.unwrap_err().to_string();
+        assert!(text.contains("start the server of this version first"), "{text}");
+        let migrated = "select count(*) from _sqlx_migrations where version = 22";
+        assert_eq!(number(&test.db, migrated).await, 0);
+        assert!(!server.is_superseded().await.unwrap());
+        let draft = Draft::new(app, 1).create(row("a", "{}"));
+        assert_eq!(draft.commit(&server).await, Outcome::Committed);
     });
 }
 

@@ -373,6 +373,7 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
         database.set("default_transaction_isolation", "serializable").await;
         database.set("idle_session_timeout", "'10min'").await;
         database.set("standard_conforming_strings", "off").await;
+        database.set("statement_timeout", "'10s'").await;
         for (set, found) in [("off", "on"), ("on", "on"), ("remote_write", "remote_write")] {
             database.set("synchronous_commit", set).await;
             let db = Db::connect(&test.options).await.unwrap();
@@ -381,12 +382,13 @@ fn a_commit_is_durable_and_isolated_whatever_the_database_is_set_to() {
             let show = "select string_agg(setting || ' by ' || source, ', ' order by name)
                         from pg_settings where name in ('synchronous_commit',
                             'default_transaction_isolation', 'idle_session_timeout',
-                            'standard_conforming_strings')";
+                            'standard_conforming_strings', 'statement_timeout')";
             let pooled: String = sqlx::query_scalar(show).fetch_one(postgres.pool()).await.unwrap();
             let mut lane = postgres.connect().await.unwrap();
             let lane = sqlx::query_scalar(show).fetch_one(&mut lane).await;
             let found = format!(
-                "read committed by session, 0 by session, on by session, {found} by session"
+                "read committed by session, 0 by session, on by session, 0 by session, \
+                 {found} by session"
             );
             assert_eq!((pooled, lane.unwrap()), (found.clone(), found));
             db.close().await;

@@ -13,7 +13,7 @@ use rookery_storage::faults::{Fault, Faults, Point};
 use serde_json::json;
 
 use super::collector::{Collector, Seen};
-use crate::harness::{Answer, Builder, TestServer, apps::guestbook};
+use crate::harness::{Answer, Builder, TestServer, apps::guestbook, process::Process};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -210,4 +210,26 @@ async fn a_server_that_stops_sends_what_waits() {
     // It would gather further spans for a while otherwise, and this test waits for no clock.
     server.stop().await;
     collector.until(|spans| !spans.is_empty()).await;
+}
+
+#[tokio::test]
+async fn the_settings_own_names_win_over_the_ones_of_opentelemetry() {
+    let collector = Collector::start(StatusCode::OK).await;
+    let data = tempfile::tempdir().unwrap();
+    let url = collector.url();
+    let settings = [
+        ("ROOKERY__TRACES__ENDPOINT", url.as_str()),
+        ("ROOKERY__TRACES__HEADERS", "x-tenant=birds"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=fish,x-other=1"),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-tenant=bees,content-type=text/plain"),
+    ];
+    let server = Process::start(data.path(), &settings);
+    let answer = Answer::of(server.client.get(format!("{}/docs", server.url))).await;
+    assert_eq!(answer.status, 200);
+    collector.until(|spans| !spans.is_empty()).await;
+    let (headers, _) = collector.requests().remove(0);
+    assert_eq!(headers["x-tenant"], "birds");
+    assert_eq!(headers["content-type"], "application/x-protobuf");
+    assert!(!headers.contains_key("x-other"));
+    server.terminate();
 }

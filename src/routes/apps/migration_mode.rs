@@ -1,10 +1,8 @@
 //! `POST /v1/apps/:id/migration-mode`: silent row writes, for a bounded time.
 
-use std::time::Duration;
-
 use axum::{Json, extract::State};
 use rookery_actors::app::message::{AppOp, Op};
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{ErrorCode, app::migration_ttl};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -22,11 +20,6 @@ use crate::{
 /// Errors of this route.
 pub const ERRORS: &[ErrorCode] = &[ErrorCode::PayloadTooLarge];
 
-/// Minutes when the request does not say.
-const TTL_MINUTES_DEFAULT: u32 = 60;
-/// Minutes at most: a day.
-const TTL_MINUTES_MAX: u32 = 1_440;
-
 /// Whether migration mode is to be on.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,17 +34,6 @@ pub struct SetMigrationMode {
 
 impl RequestBody for SetMigrationMode {
     const BOUND: BodyBound = BodyBound::Small;
-}
-
-impl SetMigrationMode {
-    fn ttl(&self) -> Result<Option<Duration>> {
-        match self.ttl_minutes.unwrap_or(TTL_MINUTES_DEFAULT) {
-            minutes @ 1..=TTL_MINUTES_MAX => {
-                Ok(self.on.then(|| Duration::from_secs(u64::from(minutes) * 60)))
-            }
-            _ => Err(Error::invalid(format!("`ttl_minutes`: must be 1 to {TTL_MINUTES_MAX}"))),
-        }
-    }
 }
 
 /// Turns migration mode on or off.
@@ -69,6 +51,7 @@ pub async fn migration_mode(
     StrictJson(body): StrictJson<SetMigrationMode>,
 ) -> ApiResult<Json<AppRecordBody>> {
     let AppOwner { app, caller, .. } = owner;
-    app.apply(caller, Op::App(AppOp::Migration(body.ttl()?))).await?;
+    let ttl = migration_ttl(body.on, body.ttl_minutes)?;
+    app.apply(caller, Op::App(AppOp::Migration(ttl))).await?;
     Ok(Json(AppRecordBody::of_changed(&state, &app).await?))
 }

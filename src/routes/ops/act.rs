@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, State},
 };
 use rookery_actors::{AppHandle, task::to_the_end};
-use rookery_domain::{Error, ErrorCode, Result};
+use rookery_domain::{Error, ErrorCode, Result, operator};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -27,8 +27,6 @@ pub const ERRORS: &[ErrorCode] =
     &[ErrorCode::AppNotFound, ErrorCode::Conflict, ErrorCode::PayloadTooLarge];
 /// Errors of the list.
 pub const LIST_ERRORS: &[ErrorCode] = &[];
-/// Characters of a reason at most.
-const REASON_LEN_MAX: usize = 500;
 
 /// What an operator may do to an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,11 +117,7 @@ pub(super) async fn run(
     action: Action,
     reason: &str,
 ) -> ApiResult<AppLine> {
-    let reason = reason.trim().to_owned();
-    if reason.is_empty() || reason.chars().count() > REASON_LEN_MAX {
-        let message = format!("the reason must have 1 to {REASON_LEN_MAX} characters");
-        return Err(Error::invalid(message).into());
-    }
+    let reason = operator::reason(reason)?.to_owned();
     let (app, state) = (state.rooms.apps().find(id).await?, state.clone());
     // Also written down where whoever asked does not wait for the answer.
     let line = to_the_end(async move {

@@ -103,6 +103,10 @@ enum Order {
     Rotate(NewKey, Keep<Key>),
 }
 
+/// The keys of an agent, the oldest first.
+const OF_AGENT: &str = "select id, agent, hash, prefix, state, created_at, last_used_at
+     from agent_keys where agent = $1 order by created_at, id";
+
 pub(crate) type Columns = (Vec<u8>, Vec<u8>, Vec<u8>, String, i64, i64, Option<i64>);
 
 impl Key {
@@ -157,15 +161,7 @@ pub(crate) async fn insert(
 /// # Errors
 /// Any [`StorageError`].
 pub async fn list(db: &Db, agent: AgentId) -> Result<Vec<Key>> {
-    db.all(
-        "select id, agent, hash, prefix, state, created_at, last_used_at
-         from agent_keys where agent = $1 order by created_at, id",
-        args![agent],
-    )
-    .await?
-    .into_iter()
-    .map(Key::decode)
-    .collect()
+    db.all(OF_AGENT, args![agent]).await?.into_iter().map(Key::decode).collect()
 }
 
 /// Makes another key for the agent, asked for with its key `by`; returns all its keys as they are
@@ -299,15 +295,7 @@ async fn apply(
 }
 
 async fn in_tx(tx: &mut Tx, agent: AgentId) -> Result<Vec<Key>> {
-    tx.all(
-        "select id, agent, hash, prefix, state, created_at, last_used_at
-         from agent_keys where agent = $1 order by created_at, id",
-        args![agent],
-    )
-    .await?
-    .into_iter()
-    .map(Key::decode)
-    .collect()
+    tx.all(OF_AGENT, args![agent]).await?.into_iter().map(Key::decode).collect()
 }
 
 /// Records when keys were used last: at most [`TOUCH_MAX`] of them, the rest is dropped (their

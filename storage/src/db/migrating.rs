@@ -6,16 +6,25 @@ use std::{collections::HashSet, pin::pin, time::Duration};
 use sqlx::{
     Connection as _, Executor as _, PgConnection, SqliteConnection,
     migrate::{Migrate, MigrateError, Migrator},
-    query, query_as,
+    query, query_as, query_scalar,
 };
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use super::postgres::SESSION;
+use super::{DRAW_EPOCH, postgres::SESSION};
 use crate::error::{Result, StorageError, plain};
 
 /// Who waits longer than this for another process is told of it.
 const WAIT_UNTOLD: Duration = Duration::from_secs(1);
+
+/// What is done about migrations that a database lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// They are applied.
+    Applied,
+    /// The database is refused: the server that may run on it would be fenced.
+    Refused,
+}
 
 /// Migrates a file. Its folder is this process's alone.
 pub(super) async fn sqlite(connection: &mut SqliteConnection, migrations: &Migrator) -> Result<()> {
@@ -25,12 +34,23 @@ pub(super) async fn sqlite(connection: &mut SqliteConnection, migrations: &Migra
 
 /// Migrates a database in one transaction, so that a failure changes nothing. The lock that is held
 /// meanwhile, by which nodes that start together migrate once, ends with the connection.
-pub(super) async fn postgres(connection: &mut PgConnection, migrations: &Migrator) -> Result<()> {
+pub(super) async fn postgres(
+    connection: &mut PgConnection,
+    migrations: &Migrator,
+    pending: Pending,
+) -> Result<()> {
     lock(connection).await?;
     check_schema(connection).await?;
     let applied = Applied::read(connection, migrations).await?;
     if applied.is_complete {
         return run(connection, migrations).await;
+    }
+    if pending == Pending::Refused {
+        return Err(StorageError::Open(format!(
+            "the database is that of an older version of rookery (migration {}; this build has {}): \
+             start the server of this version first, which migrates it",
+            applied.newest, applied.known
+        )));
     }
     let work = async {
         let mut tx = connection.begin().await.map_err(failed)?;
@@ -126,12 +146,10 @@ async fn check_schema(connection: &mut PgConnection) -> Result<()> {
 }
 
 /// Ends the writing of every process that has started before: its statements are those of the tables
-/// as they were. The next start draws an epoch above this one.
+/// as they were. It draws an epoch as a start does, so that they see it. The next start's is above it.
 async fn fence(connection: &mut PgConnection) -> sqlx::Result<()> {
-    let raise = "update app_head set epoch =
-                     (select max(epoch) + 1 from (select epoch from app_head union all
-                          select value from counters where name = 'epoch') as drawn)";
-    query(raise).execute(connection).await.map(drop)
+    let epoch: i64 = query_scalar(DRAW_EPOCH).fetch_one(&mut *connection).await?;
+    query("update app_head set epoch = $1").bind(epoch).execute(connection).await.map(drop)
 }
 
 /// Says in one line why the migrations did not run.

@@ -23,6 +23,8 @@ use std::{
 
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 
+use self::migrating::Pending;
+
 use crate::{
     commit::Epoch,
     error::{Result, StorageError},
@@ -54,6 +56,14 @@ pub(crate) const POSTGRES_LANES: usize = 4;
 
 /// Most connections to PostgreSQL that a server has.
 pub(crate) const CONNECTIONS_MAX: usize = POOL_MAX as usize + POSTGRES_LANES;
+
+/// Answers an epoch above all that were drawn or written with.
+const DRAW_EPOCH: &str = "insert into counters (name, value)
+     values ('epoch', (select coalesce(max(epoch), 0) + 1 from app_head))
+     on conflict (name) do update set value =
+         case when excluded.value > counters.value then excluded.value
+              else counters.value + 1 end
+     returning value";
 
 /// Where the database is and how many connections it may use.
 #[derive(Debug, Clone)]
@@ -141,9 +151,22 @@ impl Db {
     /// [`StorageError::Open`] with one line for the operator, [`StorageError::Newer`] when a
     /// newer build has been here.
     pub async fn connect(options: &StorageOptions) -> Result<Self> {
+        Self::open(options, Pending::Applied).await
+    }
+
+    /// Opens the database for somebody who is beside the server that may serve it. SQLite's is this
+    /// process's alone, and migrated; PostgreSQL's stays as that server knows it.
+    ///
+    /// # Errors
+    /// As [`Db::connect`], and [`StorageError::Open`] when PostgreSQL's is yet to be migrated.
+    pub async fn connect_beside(options: &StorageOptions) -> Result<Self> {
+        Self::open(options, Pending::Refused).await
+    }
+
+    async fn open(options: &StorageOptions, pending: Pending) -> Result<Self> {
         Ok(match &options.database_url {
             None => Self::Sqlite(SqliteDb::open(options).await?),
-            Some(url) => Self::Postgres(PostgresDb::open(url, options).await?),
+            Some(url) => Self::Postgres(PostgresDb::open(url, options, pending).await?),
         })
     }
 
@@ -195,17 +218,7 @@ impl Db {
     pub async fn next_epoch(&self) -> Result<Epoch> {
         self.transaction((), |tx, ()| {
             Box::pin(async move {
-                let (epoch,): (i64,) = tx
-                    .one(
-                        "insert into counters (name, value)
-                         values ('epoch', (select coalesce(max(epoch), 0) + 1 from app_head))
-                         on conflict (name) do update set value =
-                             case when excluded.value > counters.value then excluded.value
-                                  else counters.value + 1 end
-                         returning value",
-                        args![],
-                    )
-                    .await?;
+                let (epoch,): (i64,) = tx.one(DRAW_EPOCH, args![]).await?;
                 Ok(Epoch(epoch))
             })
         })

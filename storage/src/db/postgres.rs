@@ -14,7 +14,8 @@ use tracing::warn;
 
 use super::{
     AnswerTimeout, Arg, Attempt, Body, CONNECTIONS_MAX, DatabaseUrl, Record, Soundness,
-    StorageOptions, Tx, migrating,
+    StorageOptions, Tx,
+    migrating::{self, Pending},
     origin::{Opened, Origin},
     tx,
 };
@@ -29,6 +30,11 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How a session is set, whatever the database, the role or a pooler in between would have it be. By
 /// statements, because poolers refuse or ignore options of the connection's start.
 pub(super) const SESSION: &str = "
+    -- A migration, a load or a purge takes as long as it takes; how long an answer is waited for is
+    -- bounded on this side. PostgreSQL knows the second from version 17 on.
+    set statement_timeout = 0;
+    select set_config('transaction_timeout', '0', false)
+        where current_setting('transaction_timeout', true) is not null;
     -- What else waits for a lock or forgets a transaction must not stop everyone. A transaction that
     -- is given up because nobody answers has ended here before that.
     set lock_timeout = '10s';
@@ -68,7 +74,11 @@ struct Inner {
 }
 
 impl PostgresDb {
-    pub(super) async fn open(url: &DatabaseUrl, options: &StorageOptions) -> Result<Self> {
+    pub(super) async fn open(
+        url: &DatabaseUrl,
+        options: &StorageOptions,
+        pending: Pending,
+    ) -> Result<Self> {
         let connect = options_of(url)
             // The cause may quote the address, and that may hold a password.
             .ok_or_else(|| StorageError::Open("it cannot be read as a postgres://...".into()))?
@@ -89,7 +99,7 @@ impl PostgresDb {
         };
         let checked = answer_timeout.of(checked).await;
         let mut own = checked.unwrap_or_else(|_| Err(cannot_reach(NO_ANSWER)))?;
-        migrating::postgres(&mut own, &MIGRATIONS).await?;
+        migrating::postgres(&mut own, &MIGRATIONS, pending).await?;
         let origin = async {
             let origin = Origin::of(&mut own).await?;
             origin.note(&mut own).await.map(|()| origin)

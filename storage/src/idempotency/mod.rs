@@ -1,8 +1,8 @@
 //! Answers kept for their idempotency keys.
 //!
 //! Those of an app's routes are written with the group they answer, by the writer; a purge removes
-//! those that quote the purged row. Here they are found and forgotten. Those of no app are in
-//! [`global`].
+//! those that quote the purged row. Here they are found and forgotten; what is renewed meanwhile
+//! stays, as [`crate::expiry`] has it. Those of no app are in [`global`].
 
 pub mod global;
 mod keep;
@@ -73,8 +73,8 @@ async fn first(
 /// Any [`StorageError`].
 pub async fn forget_expired(db: &Db, now: Timestamp) -> Result<u64> {
     db.execute(
-        "delete from idempotency where scope in (select scope from idempotency
-         where created_at <= $1 order by created_at limit $2)",
+        "delete from idempotency where created_at <= $1 and scope in
+         (select scope from idempotency where created_at <= $1 order by created_at limit $2)",
         args![now.plus_seconds(-KEPT_FOR_S), FORGET_CHUNK],
     )
     .await
@@ -90,7 +90,7 @@ pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) ->
         Box::pin(async move {
             let challenges = tx
                 .execute(
-                    "delete from spent_challenges where (app_id, id) in
+                    "delete from spent_challenges where expires_at <= $1 and (app_id, id) in
                      (select app_id, id from spent_challenges where expires_at <= $1
                      order by expires_at limit $2)",
                     args![*now, FORGET_CHUNK],
@@ -99,13 +99,13 @@ pub async fn forget_spent(db: &Db, now: Timestamp, days: RangeInclusive<i32>) ->
             let mut budgets = 0;
             for (sql, day) in [
                 (
-                    "delete from budgets where (app_id, collection, network) in
+                    "delete from budgets where day < $1 and (app_id, collection, network) in
                      (select app_id, collection, network from budgets where day < $1
                      order by day limit $2)",
                     days.start(),
                 ),
                 (
-                    "delete from budgets where (app_id, collection, network) in
+                    "delete from budgets where day > $1 and (app_id, collection, network) in
                      (select app_id, collection, network from budgets where day > $1
                      order by day desc limit $2)",
                     days.end(),

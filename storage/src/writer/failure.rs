@@ -5,6 +5,8 @@ use crate::{commit::Abort, db::Silent, error::StorageError, faults::Fault};
 /// What a lane met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
+    /// Another incarnation of the group's app has written.
+    Fenced,
     /// The database refused a statement of one group.
     Refused(String),
     /// An offer that is to be accepted is gone.
@@ -27,15 +29,16 @@ impl Failure {
         matches!(self, Self::Refused(_)) || self.is_expected()
     }
 
-    /// Whether it is an outcome that requests have, and not a fault.
+    /// Whether it is an outcome that groups have, and not a fault.
     pub(super) const fn is_expected(&self) -> bool {
-        matches!(self, Self::OfferGone | Self::AccountClosed | Self::AccountFull)
+        matches!(self, Self::Fenced | Self::OfferGone | Self::AccountClosed | Self::AccountFull)
     }
 
     /// What it means for a group that is certainly not applied.
     pub(super) fn into_abort(self) -> Abort {
         match self {
             Self::Refused(why) | Self::Lost(why) | Self::Broken(why) => Abort::Refused(why),
+            Self::Fenced => Abort::Fenced,
             Self::OfferGone => Abort::OfferGone,
             Self::AccountClosed => Abort::AccountClosed,
             Self::AccountFull => Abort::AccountFull,

@@ -81,7 +81,7 @@ contract! {
 
         // When it goes, the name is free again.
         for _ in 0..2 {
-            assert_eq!(domains::remove(db, winner.app, winner.id).await.unwrap(), []);
+            assert_eq!(domains::remove(db, winner.clone()).await.unwrap(), []);
         }
         assert!(!prove(db, &winner).await, "its binding is gone");
         assert!(prove(db, loser).await);
@@ -141,6 +141,9 @@ contract! {
         bind(db, &pending).await;
         mark(db, id).await;
         assert!(!prove(db, &pending).await, "it is being destroyed");
+        domains::set_edge(db, pending.id, "e0".into()).await.unwrap();
+        assert_eq!(domains::leftovers(db, 1).await.unwrap(), ["e0"], "it may have been told already");
+        domains::forgotten(db, "e0").await.unwrap();
         let tried = domain(id, "late.example.com", 10);
         assert_eq!(bind(db, &tried).await, BindOutcome::Gone, "it is being destroyed");
         while purge::step(db, id).await.unwrap() {}
@@ -156,6 +159,32 @@ contract! {
         assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e1", "e2"]);
         domains::forgotten(db, "e1").await.unwrap();
         assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e2"]);
+    }
+
+    async fn what_the_edge_provider_came_to_call_a_domain_before_it_went_is_left_to_be_forgotten(
+        test: &TestDb
+    ) {
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        let id = app(db, ada, "notes").await;
+        let [known, renamed, late] = ["a", "b", "c"].map(|name| domain(id, name, 0));
+        for (domain, edge_id) in [(&known, "e1"), (&renamed, "e2")] {
+            bind(db, domain).await;
+            domains::set_edge(db, domain.id, edge_id.into()).await.unwrap();
+        }
+        bind(db, &late).await;
+        // Each as whoever removes it has read it, and had the provider forget it.
+        let read = |domain: &Domain, edge_id: &str| Domain {
+            edge_id: Some(edge_id.into()),
+            ..domain.clone()
+        };
+        domains::remove(db, read(&known, "e1")).await.unwrap();
+        domains::remove(db, read(&renamed, "before")).await.unwrap();
+        // Another request makes it known meanwhile, or has done so and notes it last.
+        domains::set_edge(db, late.id, "e3".into()).await.unwrap();
+        assert_eq!(domains::remove(db, late.clone()).await.unwrap(), []);
+        domains::set_edge(db, late.id, "e4".into()).await.unwrap();
+        assert_eq!(domains::leftovers(db, 10).await.unwrap(), ["e2", "e3", "e4"]);
     }
 
     async fn the_oldest_comes_first(test: &TestDb) {

@@ -7,7 +7,7 @@ use rookery_domain::{
 use rookery_storage::{
     Db, StorageError, claims, devices, expiry,
     idempotency::{
-        Keep,
+        self, Keep,
         global::{self, NewAnswer},
     },
     links,
@@ -16,8 +16,15 @@ use rookery_storage::{
     sessions,
 };
 
-use crate::support::{
-    NOW, at_once, contract, hash, human, new_session, number, session_grant, visitor,
+use rookery_testkit::until_async;
+use sqlx::{AssertSqlSafe, Executor as _, query_scalar};
+
+use crate::{
+    support::{
+        NOW, TestDb, at_once, contract, hash, human, new_session, number, on_postgres,
+        session_grant, visitor,
+    },
+    writer::kit::deploy,
 };
 
 fn answer(scope: [u8; 32], body: &str, now: rookery_domain::Timestamp) -> NewAnswer {
@@ -138,4 +145,66 @@ contract! {
         expiry::sweep_answers(db, day.plus_seconds(KEPT_FOR_S)).await.unwrap();
         assert_eq!(number(db, "select count(*) from idempotency_global").await, 0);
     }
+}
+
+#[test]
+fn what_is_renewed_while_a_sweep_waits_for_it_stays() {
+    on_postgres(async |test: &TestDb| {
+        let Db::Postgres(postgres) = &test.db else { unreachable!() };
+        let db = &test.db;
+        let ada = human(db, "ada@example.com").await.id;
+        sessions::create(db, ada, new_session(), NOW).await.unwrap();
+        participants::create(db, &visitor(ParticipantKind::Anonymous)).await.unwrap();
+        keep(db, ada, answer(hash(), "first", NOW)).await.unwrap();
+        deploy(test, "notes").await;
+        let fill = "insert into idempotency (scope, body_hash, status, body, created_at, app_id,
+                                             collection)
+                        select scope, body_hash, kept.status, body, kept.created_at, apps.id, 'entries'
+                        from idempotency_global kept, apps;
+                    insert into budgets (app_id, collection, network, day, count)
+                        select id, 'entries', 1, 1, 1 from apps;
+                    insert into spent_challenges (app_id, id, expires_at)
+                        select id, id, 1 from apps";
+        postgres.pool().execute(fill).await.unwrap();
+        let now = NOW.plus_seconds(3 * KEPT_FOR_S);
+        // In the order in which they are swept, each by somebody of its own.
+        let mut renewals = Vec::new();
+        for (table, column, renewed) in [
+            ("sessions", "expires_at", now.0),
+            ("participants", "expires_at", now.0),
+            ("idempotency_global", "created_at", now.0),
+            ("idempotency", "created_at", now.0),
+            ("spent_challenges", "expires_at", now.0 + 1),
+            ("budgets", "day", 9),
+        ] {
+            let mut own = postgres.connect().await.unwrap();
+            let renew = format!("begin; update {table} set {column} = {renewed}");
+            own.execute(AssertSqlSafe(renew)).await.unwrap();
+            renewals.push((table, own));
+        }
+        let sweeping = tokio::spawn({
+            let db = db.clone();
+            async move {
+                expiry::sweep(&db, now).await.unwrap();
+                expiry::sweep_answers(&db, now).await.unwrap();
+                idempotency::forget_expired(&db, now).await.unwrap();
+                idempotency::forget_spent(&db, now, 9..=9).await.unwrap();
+            }
+        });
+        for (table, own) in &mut renewals {
+            let waited_for = async || {
+                let waiting = "select count(*) from pg_locks
+                               where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))";
+                query_scalar::<_, i64>(waiting).fetch_one(&mut *own).await.unwrap() > 0
+            };
+            until_async(&format!("the sweep waits for {table}"), waited_for).await;
+            own.execute("commit").await.unwrap();
+        }
+        sweeping.await.unwrap();
+        for (table, own) in &mut renewals {
+            let left = AssertSqlSafe(format!("select count(*) from {table}"));
+            let left: i64 = query_scalar(left).fetch_one(&mut *own).await.unwrap();
+            assert_eq!(left, 1, "{table}");
+        }
+    });
 }

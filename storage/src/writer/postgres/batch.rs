@@ -9,7 +9,7 @@ use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgArguments, query_w
 
 use super::{
     columns, statement,
-    steps::{NoRow, Step, commit, needs_transaction, steps},
+    steps::{Step, commit, needs_transaction, steps},
 };
 use crate::{
     commit::{Abort, Group, Outcome},
@@ -143,20 +143,13 @@ impl Session<'_> {
             Ok(written) => written,
             Err(silent) => Err(silent.into()),
         };
-        match written {
-            Ok(true) => {}
-            Ok(false) => {
-                tell(batch, &[position], &Outcome::Aborted(Abort::Fenced));
-                return self.roll_back().await;
+        if let Err(failure) = written {
+            if !failure.is_expected() {
+                tracing::error!(app.id = %app, ?failure, "a group was refused");
             }
-            Err(failure) => {
-                if !failure.is_expected() {
-                    tracing::error!(app.id = %app, ?failure, "a group was refused");
-                }
-                // Without COMMIT the server undoes it when it finds the connection gone.
-                fail(batch, &[position], failure)?;
-                return self.roll_back().await;
-            }
+            // Without COMMIT the server undoes it when it finds the connection gone.
+            fail(batch, &[position], failure)?;
+            return self.roll_back().await;
         }
         self.commit_one(batch, position).await
     }
@@ -190,8 +183,8 @@ impl Session<'_> {
         }
     }
 
-    /// `false` when the fence refuses the group. All of it is before COMMIT.
-    async fn write(&mut self, steps: Vec<Step>, commit: PgArguments) -> Result<bool, Failure> {
+    /// All that is before COMMIT.
+    async fn write(&mut self, steps: Vec<Step>, commit: PgArguments) -> Result<(), Failure> {
         self.pass(Point::BeforeBegin)?;
         self.connection.execute("begin").await.map_err(|error| self.before_commit(&error))?;
         for Step { sql, arguments, without_row, point } in steps {
@@ -199,10 +192,10 @@ impl Session<'_> {
                 Ok(done) => done,
                 Err(error) => return Err(self.before_commit(&error)),
             };
-            match without_row {
-                Some(NoRow::Fenced) if done.rows_affected() == 0 => return Ok(false),
-                Some(NoRow::Refused(failure)) if done.rows_affected() == 0 => return Err(failure),
-                _ => {}
+            if let Some(failure) = without_row
+                && done.rows_affected() == 0
+            {
+                return Err(failure);
             }
             if let Some(point) = point {
                 self.pass(point)?;
@@ -213,7 +206,7 @@ impl Session<'_> {
             .await
             .map_err(|error| self.before_commit(&error))?;
         self.pass(Point::BeforeCommit)?;
-        Ok(passed.len() == 1)
+        if passed.len() == 1 { Ok(()) } else { Err(Failure::Fenced) }
     }
 
     fn before_commit(&mut self, error: &sqlx::Error) -> Failure {

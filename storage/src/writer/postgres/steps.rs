@@ -15,16 +15,8 @@ pub(super) struct Step {
     pub(super) sql: &'static str,
     pub(super) arguments: PgArguments,
     /// What it means when no row answers it or is changed.
-    pub(super) without_row: Option<NoRow>,
+    pub(super) without_row: Option<Failure>,
     pub(super) point: Option<Point>,
-}
-
-/// What a statement without a row says of its group.
-pub(super) enum NoRow {
-    /// The fence refuses it.
-    Fenced,
-    /// It is refused.
-    Refused(Failure),
 }
 
 /// Whether one statement is not enough for the group.
@@ -61,7 +53,6 @@ pub(super) fn commit(epoch: Epoch, group: &Group) -> Result<PgArguments, Failure
 fn add(steps: &mut Vec<Step>, bound: Vec<Bound>) -> Result<(), Failure> {
     for Bound { sql, args, without_row } in bound {
         let arguments = for_postgres(&args).map_err(|error| unencodable(&error))?;
-        let without_row = without_row.map(NoRow::Refused);
         steps.push(Step { sql, arguments, without_row, point: None });
     }
     Ok(())
@@ -90,7 +81,7 @@ fn head(steps: &mut Vec<Step>, epoch: Epoch, group: &Group) -> Result<(), BoxDyn
     let app = group.app_bytes();
     step!(steps, statement::LOCK_HEAD, &app[..], epoch.0, group.prev_seq.cast_signed());
     if let Some(lock) = steps.last_mut() {
-        lock.without_row = Some(NoRow::Fenced);
+        lock.without_row = Some(Failure::Fenced);
     }
     mark(steps, Point::AfterHead);
     Ok(())
