@@ -11,12 +11,14 @@ use std::{
 use rookery_actors::{
     AppHandle,
     app::message::{AppOp, NewRow, Op, Reply, WriteRow},
+    control::SeedRow,
 };
 use rookery_domain::ErrorCode;
+use rookery_storage::faults::Faults;
 use rookery_testkit::until;
 use serde_json::json;
 
-use crate::support::{Bench, Fate, object, record};
+use crate::support::{Bench, Fate, object, real::House, record};
 
 /// Branches that each item of a row is held against.
 const BRANCHES: usize = 600;
@@ -24,6 +26,8 @@ const BRANCHES: usize = 600;
 const ITEMS: usize = 31_000;
 /// More rows than can be checked in the time that a batch has.
 const ROWS: usize = 60;
+/// More first rows than can be checked in the time that a deployment has.
+const FIRST_ROWS: usize = 3 * ROWS;
 /// Turns of another task that are many more than can fall beside the decision.
 const TURNS: usize = 1_000;
 
@@ -108,6 +112,15 @@ async fn beside(op: Op, bytes: usize) -> (usize, Reply) {
     let app = bench.rig.apps.by_id(id).await.expect("it was deployed");
     app.wake().await.expect("it wakes");
 
+    let caller = bench.caller.clone();
+    turns_beside(async move { app.apply_body(caller, op, None, bytes).await.expect("an answer") })
+        .await
+}
+
+/// What comes of `work`, and how many turns another task of its thread had meanwhile.
+async fn turns_beside<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> (usize, T) {
     let (turns, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let beside = tokio::spawn({
         let (turns, over) = (turns.clone(), over.clone());
@@ -118,12 +131,25 @@ async fn beside(op: Op, bytes: usize) -> (usize, Reply) {
             }
         }
     });
-    let caller = bench.caller.clone();
-    let sent = tokio::spawn(async move { app.apply_body(caller, op, None, bytes).await });
-    let reply = sent.await.expect("no panic").expect("it is answered");
+    let done = tokio::spawn(work).await.expect("no panic");
     over.store(true, Ordering::Relaxed);
     beside.await.expect("no panic");
-    (turns.load(Ordering::Relaxed), reply)
+    (turns.load(Ordering::Relaxed), done)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn slow_first_rows_leave_the_thread_to_others_and_are_refused_in_time() {
+    let house = House::open(Faults::default()).await;
+    let data = object(&json!({"list": vec![0; ITEMS]}).to_string());
+    let mut request = house.request("notes", &manifest());
+    let row = SeedRow { key: None, data };
+    request.input_data.insert("entries".to_owned(), vec![row; FIRST_ROWS]);
+    let control = house.runtime.control().clone();
+    let (turns, created) = turns_beside(async move { control.create(request).await }).await;
+    assert!(turns > TURNS, "another task of the thread had {turns} turns");
+    let refused = created.expect_err("they take more than a deployment may");
+    assert_eq!(refused.code, ErrorCode::Unavailable);
+    house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

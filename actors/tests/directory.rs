@@ -18,6 +18,7 @@ use rookery_domain::{
     limits::Limits,
     orgs::{OrgName, OrgRole},
     sealed::ServerKey,
+    secret::SecretHash,
     time::Clock,
 };
 use rookery_storage::{Db, StorageOptions, Writer, WriterOptions, faults, idempotency::Keep};
@@ -147,6 +148,35 @@ async fn a_visitor_is_known_in_its_app_only_and_never_again_once_revoked() {
     let visit = directory.create_participant(app, Arrival::Anonymous).await.unwrap();
     house.clock.set(START.plus_seconds(365 * 86_400));
     assert!(directory.participant(app, visit.token.expose()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_visitor_that_leaves_with_its_former_token_is_unknown_by_the_later_one() {
+    let house = house().await;
+    let directory = &house.directory;
+    let signed_in = house.sign_in("ada@example.org").await;
+    let (app, human) = (AppId::new(), signed_in.human.id);
+    let session = directory.session(signed_in.secret.expose()).unwrap().unwrap().session;
+    let grant = directory.create_session_grant(app, human, session).await.unwrap();
+    let visit = directory.redeem_session_grant(app, grant.expose(), None).await.unwrap();
+    let link = SecretHash([3; 32]);
+    let renewed = directory.came_by_share(&visit.participant, link).await.unwrap().unwrap();
+    let token = renewed.token.expose();
+    let watch = directory.watch_visitor(&renewed.participant).unwrap();
+    assert!(directory.participant(app, token).await.unwrap().is_some());
+    directory.revoke_participant(&visit.participant).await.unwrap();
+    assert!(directory.participant(app, token).await.unwrap().is_none());
+    assert!(poll!(pin!(watch.ended())).is_ready(), "whoever waits with it is told");
+}
+
+#[tokio::test]
+async fn a_change_after_the_end_is_refused_at_once() {
+    let call_timeout = Duration::from_secs(3_600);
+    let house = house_with(DirectoryOptions { call_timeout, ..Default::default() }).await;
+    house.directory.stop().await;
+    let late = house.directory.register(AgentName::default());
+    let late = timeout(Duration::from_secs(30), late).await.expect("nobody waits for it");
+    assert_eq!(late.unwrap_err().code, ErrorCode::Unavailable);
 }
 
 #[tokio::test]

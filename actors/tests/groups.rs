@@ -89,10 +89,19 @@ fn a_first_write_that_comes_to_nothing_leaves_unique_values_where_they_were() {
 }
 
 #[test]
-fn a_move_west_that_comes_to_nothing_refills_no_budget() {
+fn a_change_of_the_timezone_that_comes_to_nothing_refills_no_budget() {
+    // To where the day before is not over yet, and to where the next one has begun.
+    for [from, to] in
+        [["Pacific/Kiritimati", "Pacific/Honolulu"], ["Pacific/Honolulu", "Pacific/Kiritimati"]]
+    {
+        budget_stays_spent(from, to);
+    }
+}
+
+fn budget_stays_spent(from: &str, to: &str) {
     paused().block_on(async {
         let bench = Bench::start().await;
-        let timezone = "Pacific/Kiritimati".into();
+        let timezone = from.into();
         let record = AppRecord { visibility: Visibility::Public, timezone, ..record(bench.owner) };
         let id = record.id;
         let manifest = r#"{"collections": {"entries": {
@@ -109,15 +118,17 @@ fn a_move_west_that_comes_to_nothing_refills_no_budget() {
         visit("first").await.expect("there is room");
 
         bench.store.hold();
-        // Where the day before is not over yet.
-        let west = Some("Pacific/Honolulu".into());
-        let op = AppOp::Settings { visibility: None, share: None, timezone: west, org: None };
-        let (moved, ()) = tokio::join!(app.apply(bench.caller.clone(), Op::App(op)), async {
-            until("a commit to end", || bench.store.end(Fate::Refuse)).await;
+        let timezone = Some(to.into());
+        let op = AppOp::Settings { visibility: None, share: None, timezone, org: None };
+        let moving = app.apply(bench.caller.clone(), Op::App(op));
+        let (moved, _, ()) = tokio::join!(moving, visit("second"), async {
+            until("a group with the writer", || bench.store.held() == 1).await;
+            bench.store.end(Fate::Refuse);
+            bench.store.go_on();
+            while bench.store.end(Fate::Refuse) {}
         });
         moved.expect_err("its commit was aborted");
-        bench.store.go_on();
-        let refused = visit("second").await.expect_err("the day's budget is spent");
+        let refused = visit("third").await.expect_err("the day's budget is spent");
         assert_eq!(refused.code, ErrorCode::CollectionWriteBudgetExceeded);
     });
 }

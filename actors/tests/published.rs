@@ -2,7 +2,7 @@
 //! a little earlier.
 
 use rookery_actors::app::message::{OnceInApp, Op, Reply};
-use rookery_domain::{Result, idempotency::Once, query::PageLimit};
+use rookery_domain::{ErrorCode, Result, idempotency::Once, query::PageLimit};
 use rookery_testkit::until;
 
 use crate::support::{Bench, Fate, create, delete, paused};
@@ -91,6 +91,34 @@ fn the_trash_shows_no_row_that_others_still_read() {
         tell();
         assert!(trash.await.unwrap().expect("a page").contains(r#""key":"a""#));
         gone.await.unwrap().expect("it is deleted");
+    });
+}
+
+#[test]
+fn a_row_that_leaves_the_trash_is_found_at_any_moment() {
+    paused().block_on(async {
+        let bench = Bench::start().await;
+        let app = bench.app().await;
+        bench.create(&app, "a").await.expect("a row");
+        app.apply(bench.caller.clone(), delete("a")).await.expect("it is deleted");
+        bench.store.hold();
+        let back = tokio::spawn({
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            async move { app.restore_row(&caller, "entries", "a").await }
+        });
+        until("it is with the writer", || bench.store.held() == 1).await;
+        let tell = bench.store.commit_untold();
+        let look = |key: &'static str| {
+            let (app, caller) = (app.clone(), bench.caller.clone());
+            tokio::spawn(async move { app.row(&caller, "entries", key, true).await })
+        };
+        let (found, never) = (look("a"), look("b"));
+        turns().await;
+        assert!(!found.is_finished(), "it is in the trash no more, and not back yet");
+        tell();
+        assert_eq!(found.await.unwrap().expect("it was always there").deleted_at, None);
+        assert_eq!(never.await.unwrap().unwrap_err().code, ErrorCode::RowNotFound);
+        back.await.unwrap().expect("it is restored");
     });
 }
 

@@ -170,6 +170,35 @@ async fn a_purge_that_was_cut_short_is_finished() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_is_destroyed_though_storage_fails_before_all_of_it_is_gone() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app("notes").await;
+    house.create(&app, "a").await.unwrap();
+    app.apply(house.caller.clone(), Op::App(AppOp::Delete)).await.unwrap();
+    // The writer has a connection of its own.
+    house.db.close().await;
+    house.runtime.control().purge(&app, house.caller.clone()).await.expect("it is destroyed");
+    assert_eq!(app.record().status, AppStatus::Purging);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retention_asks_no_app_that_can_only_refuse() {
+    let house = House::open(Faults::default()).await;
+    let app = house.app_with("notes", &bounded()).await;
+    for key in ["a", "b", "c", "d"] {
+        house.create(&app, key).await.unwrap();
+    }
+    app.apply(house.caller.clone(), Op::App(AppOp::Delete)).await.unwrap();
+    assert_eq!(app.state(), SlotState::Live);
+    let asked = || house.runtime.apps().totals().all.message_count();
+    let before = asked();
+    assert_eq!(house.runtime.workers().run(WorkerKind::RowRetention).await.unwrap(), 0);
+    assert_eq!(asked(), before);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_leave_the_trash_after_their_time_also_of_a_collection_that_is_gone() {
     let house = House::open(Faults::default()).await;
     let app = house.app("notes").await;

@@ -210,11 +210,6 @@ impl BudgetCounters {
         ])
     }
 
-    /// Counts for `day` again, as before [`Self::move_back`] that came to nothing.
-    pub const fn return_to(&mut self, day: i32) {
-        self.day = day;
-    }
-
     /// A later day begins with empty counters, also where it comes with a timezone that is moved east.
     /// An earlier one goes on with what is counted: a clock that goes backwards, or a timezone moved
     /// west, refills no budget, and none stays spent until a day comes again that was counted too

@@ -118,21 +118,6 @@ fn a_timezone_that_moves_west_makes_no_day_longer_than_a_day() {
 }
 
 #[test]
-fn a_move_west_that_came_to_nothing_refills_nothing() {
-    let (east, west) = ("Pacific/Kiritimati", "Pacific/Honolulu");
-    let [east, west] = [east, west].map(|name| Zone::parse(name).expect("a zone"));
-    let mut counters = BudgetCounters::default();
-    let (now, one) = (at("2026-05-05T10:30:00Z"), budget(1, None));
-    let spent = counters.reserve(&entries(), &one, 1, now, &east).expect("room");
-    let day = counters.day();
-    assert!(!counters.move_back(west.day(now)).is_empty());
-    counters.return_to(day);
-    counters.reserve(&entries(), &one, 1, now, &east).expect_err("spent");
-    counters.give_back(&spent);
-    assert!(counters.reserve(&entries(), &one, 1, now, &east).is_ok());
-}
-
-#[test]
 fn of_the_days_that_are_stored_only_today_counts_and_the_next_one() {
     let now = at("2026-05-05T12:00:00Z");
     let today = Zone::UTC.day(now);

@@ -7,7 +7,7 @@ use rookery_domain::{
 };
 
 use crate::{
-    db::{Db, args},
+    db::{Args, Db, args},
     decode,
     error::{Result, StorageError},
 };
@@ -105,6 +105,22 @@ type Columns = (
 );
 
 impl Participant {
+    /// What [`INSERT`] stores.
+    pub(crate) fn columns(&self) -> Args {
+        args![
+            self.id,
+            self.hash,
+            self.app,
+            self.kind.code(),
+            self.human,
+            self.via,
+            self.minted_by,
+            self.created_at,
+            self.expires_at,
+            i64::from(self.lasting),
+        ]
+    }
+
     fn decode(columns: Columns) -> Result<Self> {
         let (id, hash, app, kind, human, via, minted_by, created, expires, lasting) = columns;
         Ok(Self {
@@ -122,29 +138,17 @@ impl Participant {
     }
 }
 
+/// Stores a visitor, whose [`Participant::columns`] these are.
+pub(crate) const INSERT: &str = "insert into participants
+         (id, hash, app_id, kind, human, via, minted_by, created_at, expires_at, lasting)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+
 /// Stores a visitor.
 ///
 /// # Errors
 /// Any [`StorageError`].
 pub async fn create(db: &Db, visitor: &Participant) -> Result<()> {
-    db.execute(
-        "insert into participants
-             (id, hash, app_id, kind, human, via, minted_by, created_at, expires_at, lasting)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        args![
-            visitor.id,
-            visitor.hash,
-            visitor.app,
-            visitor.kind.code(),
-            visitor.human,
-            visitor.via,
-            visitor.minted_by,
-            visitor.created_at,
-            visitor.expires_at,
-            i64::from(visitor.lasting),
-        ],
-    )
-    .await?;
+    db.execute(INSERT, visitor.columns()).await?;
     Ok(())
 }
 
@@ -178,12 +182,14 @@ pub async fn renew(db: &Db, visitor: &Participant) -> Result<bool> {
     Ok(renewed == 1)
 }
 
-/// Ends a visitor's token; `false` when it had ended already.
+/// Ends a visitor's token: the hash of the one that was in force; `None` when it had ended already.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn revoke(db: &Db, id: ParticipantId) -> Result<bool> {
-    Ok(db.execute("delete from participants where id = $1", args![id]).await? == 1)
+pub async fn revoke(db: &Db, id: ParticipantId) -> Result<Option<[u8; 32]>> {
+    let sql = "delete from participants where id = $1 returning hash";
+    let ended: Option<(Vec<u8>,)> = db.returning(sql, args![id]).await?;
+    ended.map(|(hash,)| decode::fixed("participants.hash", &hash)).transpose()
 }
 
 /// Ends every token of a human in one app, and every sign-in that waits for it there, all or

@@ -10,6 +10,7 @@ use crate::{
     decode,
     error::Result,
     idempotency::Keep,
+    participants::{self, Participant},
 };
 
 /// A grant that nobody has spent.
@@ -62,32 +63,36 @@ pub async fn human(db: &Db, hash: [u8; 32]) -> Result<Option<HumanId>> {
     grant.map(|(human,)| decode::id("session_grants.human", &human)).transpose()
 }
 
-/// Spends a grant. `None` for unknown, used, expired, and for another app alike: shown to the wrong
-/// one, it stays good for its own.
+/// Spends a grant and stores `visitor`, as whom the grant signs in, all or nothing. `None` for unknown,
+/// used, expired, and for another app than the visitor's alike: shown to the wrong one, it stays good
+/// for its own.
 ///
 /// # Errors
 /// Any [`crate::StorageError`].
-pub async fn consume(
+pub async fn redeem(
     db: &Db,
     hash: [u8; 32],
-    app: AppId,
+    visitor: Participant,
     now: Timestamp,
-) -> Result<Option<SessionGrant>> {
+) -> Result<Option<Participant>> {
     type Columns = (Vec<u8>, Option<Vec<u8>>, i64);
-    let spent: Option<Columns> = db
-        .returning(
-            "delete from session_grants where hash = $1 and app_id = $2
-             returning human, minted_by, expires_at",
-            args![hash, app],
-        )
-        .await?;
-    let Some((human, minted_by, expires_at)) = spent else { return Ok(None) };
-    let grant = SessionGrant {
-        hash,
-        app,
-        human: decode::id("session_grants.human", &human)?,
-        minted_by: decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())?,
-        expires_at: Timestamp(expires_at),
-    };
-    Ok((grant.expires_at > now).then_some(grant))
+    db.transaction((hash, visitor, now), |tx, (hash, visitor, now)| {
+        Box::pin(async move {
+            let sql = "delete from session_grants where hash = $1 and app_id = $2
+                 returning human, minted_by, expires_at";
+            let spent: Option<Columns> = tx.optional(sql, args![*hash, visitor.app]).await?;
+            let Some((human, minted_by, expires_at)) = spent else { return Ok(None) };
+            if Timestamp(expires_at) <= *now {
+                return Ok(None);
+            }
+            let visitor = Participant {
+                human: Some(decode::id("session_grants.human", &human)?),
+                minted_by: decode::fixed_opt("session_grants.minted_by", minted_by.as_deref())?,
+                ..visitor.clone()
+            };
+            tx.execute(participants::INSERT, visitor.columns()).await?;
+            Ok(Some(visitor))
+        })
+    })
+    .await
 }

@@ -94,8 +94,12 @@ fn manifest() -> Value {
         json!({"read": ["anyone"], "write": [write], "update": [],
         "delete": ["owner"], "countRead": ["anyone"]})
     };
+    let mut grows = lists("owner");
+    grows["update"] = json!(["anyone"]);
     json!({"collections": {
         "guarded": {"antiAbuse": "challenge", "permissions": lists("anyone")},
+        "grows": {"antiAbuse": "challenge", "appendOnly": true, "unique": ["email"],
+            "permissions": grows},
         "closed": {"antiAbuse": "challenge", "permissions": lists("owner")},
         "open": {"permissions": lists("anyone")},
     }})
@@ -162,6 +166,58 @@ async fn the_provider_is_asked_only_about_writes_that_come_so_far() {
     let results = Answer::of(batch.json(&rows)).await.expect(200);
     assert_eq!(results["results"][1]["status"], 201, "one token, one request");
     assert_eq!(here.asked(), 2);
+}
+
+#[tokio::test]
+async fn an_upsert_meets_its_challenge_before_a_collection_that_only_grows() {
+    let here = Provided::start().await;
+    let site = here.world.public("book", manifest()).await;
+    let row = json!({"on": "email", "data": {"email": "ada@example.org"}});
+    let path = format!("/v1/apps/{}/collections/grows", site.app.id());
+    let owner = &here.world.server.agent(&here.world.owner).await.key;
+    let state = here.world.server.state();
+    let (key, now, rng) = (&state.rooms.key, state.clock.now(), &mut rand::rng());
+    let task = rookery_domain::challenge::Challenge::new(key, site.app.id(), "grows", now, 50, rng);
+    let first = here.world.server.request(Method::POST, &path).bearer_auth(owner).json(&row);
+    let answer = task.solve().expect("a solution");
+    Answer::of(first.header("x-service-challenge-token", answer)).await.expect(201);
+
+    let guest = site.guest().await;
+    let token = here.token("good", "book.localhost");
+    let upsert = site.by(&guest, Method::POST, "/s/collections/grows").json(&row);
+    let upsert = upsert.header("x-service-challenge-token", &token);
+    Answer::of(upsert).await.error(ErrorCode::AppendOnly);
+    assert_eq!(here.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_write_has_its_first_answer_whatever_the_provider_says_now() {
+    let here = Provided::start().await;
+    let site = here.world.public("book", manifest()).await;
+    let guest = site.guest().await;
+    let rows = |n: u8| json!({"rows": [{"data": {"n": n}}, {"data": {}}]});
+    for (below, body, other, status) in [
+        ("", json!({"data": {}}), json!({"data": {"n": 1}}), 201),
+        ("/batch", rows(1), rows(2), 200),
+    ] {
+        let token = here.token(&format!("good{below}"), "book.localhost");
+        let send = async |body: &Value| {
+            let path = format!("/s/collections/guarded{below}");
+            let request = site.by(&guest, Method::POST, &path).header("idempotency-key", "once");
+            let request = request.header("x-service-challenge-token", &token);
+            Answer::of(request.json(body)).await
+        };
+        let first = send(&body).await.expect(status);
+        let asked = here.asked();
+        // The token is spent, and then nobody answers any more.
+        for fault in [None, Some((500, json!({})))] {
+            here.book.lock().expect("the book").fault = fault;
+            assert_eq!(send(&body).await.expect(status), first);
+            send(&other).await.error(ErrorCode::Conflict);
+        }
+        assert_eq!(here.asked(), asked);
+        here.book.lock().expect("the book").fault = None;
+    }
 }
 
 #[tokio::test]

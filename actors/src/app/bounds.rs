@@ -2,7 +2,7 @@
 //! what pruning by them would take.
 
 use rookery_domain::{
-    Result, Timestamp,
+    Error, Result, Timestamp,
     manifest::Retention,
     principal::Caller,
     retention::{self, PruneImpact, RetentionPatch},
@@ -57,7 +57,9 @@ impl AppHandle {
     ) -> Result<RetentionState> {
         let op = Op::App(AppOp::Retention { collection: collection.into(), patch });
         self.apply(caller.clone(), op).await?;
-        self.retention(caller, collection, RetentionPatch::default()).await
+        let told = self.retention(caller, collection, RetentionPatch::default()).await;
+        // It is in force, whatever hinders telling what that is now.
+        told.map_err(|error| Error::unknown_outcome().caused_by(error))
     }
 }
 

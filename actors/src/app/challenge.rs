@@ -2,7 +2,7 @@
 
 use rookery_domain::{
     Result,
-    access::{Abilities, Ability},
+    access::RowScope,
     challenge::{Challenge, MAX_NUMBER_DEFAULT},
     principal::Caller,
 };
@@ -23,13 +23,17 @@ impl AppHandle {
         Ok(Challenge::new(&env.key, self.id(), &name, now, MAX_NUMBER_DEFAULT, rng))
     }
 
-    /// Whether a write of this caller to `collection` would come as far as its challenge: a
-    /// provider is not asked about writes that are refused anyway. The decision is the actor's.
+    /// Whether a create or upsert of this caller in `collection` may come as far as its challenge: a
+    /// provider is not asked about writes that are refused before. The decision is the actor's.
     pub async fn would_ask_for_challenge(&self, caller: &Caller, collection: &str) -> bool {
         let Ok(view) = self.view(caller).await else { return false };
         view.shelf(collection).is_ok_and(|shelf| {
-            let may = Abilities::of(&view.standing, &shelf.decl);
-            shelf.decl.challenge && (may.write, may.update) != (Ability::None, Ability::None)
+            let lists = &shelf.decl.permissions;
+            // Also where rows are only appended: that an upsert finds one is told after its challenge.
+            let may = [&lists.write, &lists.update]
+                .iter()
+                .any(|list| RowScope::of_list(&view.standing, list) != RowScope::None);
+            shelf.decl.challenge && !view.standing.read_only && may
         })
     }
 }

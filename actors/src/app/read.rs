@@ -127,20 +127,35 @@ impl AppHandle {
         key: &str,
         include_deleted: bool,
     ) -> Result<SeenRow> {
-        let view = self.view(caller).await?;
-        let shelf = view.shelf(collection)?;
-        let access = Access::new(&view.standing, &shelf.decl);
-        // Before anything is known of the row: the refusal tells nothing about the key.
-        if include_deleted {
-            access.trash()?;
-        }
-        let row = shelf.rows.get(key).cloned();
-        if row.is_none() && include_deleted {
+        let mut missed_at = None;
+        loop {
+            let view = self.view(caller).await?;
+            let shelf = view.shelf(collection)?;
+            let access = Access::new(&view.standing, &shelf.decl);
+            // Before anything is known of the row: the refusal tells nothing about the key.
+            if include_deleted {
+                access.trash()?;
+            }
+            let row = shelf.rows.get(key).cloned();
+            if row.is_some() || !include_deleted {
+                access.read(row.as_deref().map(Authorship::from))?;
+                let seen = row.map(|row| SeenRow { row, deleted_at: None });
+                return seen.ok_or_else(Error::row_not_found);
+            }
             row_key::check(key).map_err(|_| Error::row_not_found())?;
-            return self.trashed(collection, key).await?.ok_or_else(Error::row_not_found);
+            if missed_at.is_some_and(|seq| seq == view.root.seq) {
+                return Err(Error::row_not_found());
+            }
+            let trashed = self.trashed(collection, key).await?;
+            self.until_published().await?;
+            if let Some(trashed) = trashed {
+                return Ok(trashed);
+            }
+            // It may have left the trash since the view was taken: then a fresh one has it.
+            if missed_at.replace(view.root.seq).is_some() {
+                return Err(Error::row_not_found());
+            }
         }
-        access.read(row.as_deref().map(Authorship::from))?;
-        row.map(|row| SeenRow { row, deleted_at: None }).ok_or_else(Error::row_not_found)
     }
 
     /// What stands against changing a row, and against deleting it, as far as the caller's rights

@@ -80,9 +80,12 @@ impl AppHandle {
             access.list()?;
             access.trash()?;
             let (mut rows, seq) = self.whole_trash(collection).await?;
-            if seq != view.root.seq && looks < LOOKS_MAX {
-                looks += 1;
-                continue;
+            if seq != view.root.seq {
+                self.until_published().await?;
+                if looks < LOOKS_MAX {
+                    looks += 1;
+                    continue;
+                }
             }
             let live = &view.shelf(collection)?.rows;
             rows.retain(|seen| live.get(seen.row.key()).is_none());

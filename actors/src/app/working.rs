@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rookery_domain::{
     Principal, Timestamp,
-    budget::Reservation,
+    budget::{BudgetCounters, Reservation},
     event::{Event, EventType, RowChange},
     row::Row,
     time::DAY_S,
@@ -55,8 +55,8 @@ pub(crate) enum Undo {
     Spent([u8; 32]),
     Answer([u8; 32]),
     Budget(Reservation),
-    /// The day that budgets counted before the timezone changed.
-    BudgetDay(i32),
+    /// The counters before the timezone changed: in a later day they begin anew.
+    Budgets(Box<BudgetCounters>),
     Rows(i64),
     /// The account that counted the app's rows before.
     Account(Arc<Account>),
@@ -142,7 +142,7 @@ impl Working {
                 }
                 Undo::Answer(scope) => self.private.answers.forget(&scope),
                 Undo::Budget(spent) => self.private.budgets.give_back(&spent),
-                Undo::BudgetDay(day) => self.private.budgets.return_to(day),
+                Undo::Budgets(before) => self.private.budgets = *before,
                 Undo::Rows(delta) => self.counted.add(-delta),
                 Undo::Account(before) => self.counted.move_back(before),
                 Undo::Shelves(before) => {

@@ -1,7 +1,7 @@
 //! Making an app: record, first version and first rows in one transaction; its slot is born
 //! dormant.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use rookery_domain::{
     Error, ErrorCode, Principal, Result,
@@ -117,20 +117,21 @@ impl Control {
     /// # Errors
     /// Every code of part 2.2; `slug_not_allowed_for_link`, `slug_taken`, `payload_too_large`,
     /// `collection_not_found`, `input_schema_violation`, `unique_conflict`, `app_quota_exceeded`,
-    /// `account_quota_exceeded`; `conflict` for an idempotency key used with another body.
+    /// `account_quota_exceeded`; `unavailable` when checking the first rows takes too long; `conflict`
+    /// for an idempotency key used with another body.
     pub async fn create(&self, request: CreateApp) -> Result<Answered<Created>> {
         let control = self.clone();
         to_the_end(async move { control.make(request).await }).await
     }
 
-    async fn make(&self, request: CreateApp) -> Result<Answered<Created>> {
+    async fn make(&self, mut request: CreateApp) -> Result<Answered<Created>> {
         draft::check_sizes(&request.bundle, &self.env().limits)?;
         if let Some(again) = self.first_answer(&request).await? {
             return Ok(Answered::Again(again));
         }
-        let prepared = self.prepare(&request).await?;
+        let prepared = self.prepare(&mut request).await?;
         match request.dry_run {
-            true => self.rehearse_create(&request, &prepared).await.map(Answered::First),
+            true => self.rehearse_create(&request, prepared).await.map(Answered::First),
             false => self.store(request, prepared).await,
         }
     }
@@ -145,7 +146,8 @@ impl Control {
         first.map(|first| first.again(once)).transpose()
     }
 
-    async fn prepare(&self, request: &CreateApp) -> Result<Prepared> {
+    /// Takes the first rows out of the request.
+    async fn prepare(&self, request: &mut CreateApp) -> Result<Prepared> {
         let env = self.env();
         let id = AppId::new();
         if let Some(slug) = &request.slug {
@@ -188,14 +190,19 @@ impl Control {
             purge_at: None,
         };
         record.set_visibility(visibility, Some(self.share_token(id)));
-        let seeds = self.seed(request, &draft, now)?;
-        Ok(Prepared { record, draft, seeds })
+        let (input, by) = (mem::take(&mut request.input_data), request.by);
+        let row_bytes_max = env.limits.row_bytes_max;
+        let prepare = move || {
+            let seeds = Seeds::new(&input, &draft, by, row_bytes_max, now)?;
+            Ok(Prepared { record, draft, seeds })
+        };
+        env.beside(&env.deciding, prepare).await?
     }
 
     /// What would be made: checks what only the transaction can be sure of, as far as it can be
     /// seen beforehand.
-    async fn rehearse_create(&self, request: &CreateApp, prepared: &Prepared) -> Result<Created> {
-        let Prepared { record, draft, seeds } = prepared;
+    async fn rehearse_create(&self, request: &CreateApp, prepared: Prepared) -> Result<Created> {
+        let seeds = &prepared.seeds;
         let limits = &self.env().limits;
         self.check_slug(request).await?;
         seeds.check_room(limits)?;
@@ -205,9 +212,13 @@ impl Control {
         let env = self.env();
         let account = env.accounts.get(request.owner, &*env.store).await?;
         account.check(seeds.totals.live, limits.max_rows_per_account)?;
-        let report = Report::new(&draft.manifest, record.visibility, &seeds.evidence());
-        let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
-        Ok(Created { exposure: Some(nothing.difference(&report)), ..prepared.created() })
+        let rehearse = move || {
+            let Prepared { record, draft, seeds } = &prepared;
+            let report = Report::new(&draft.manifest, record.visibility, &seeds.evidence());
+            let nothing = Report::new(&Manifest::default(), record.visibility, &BTreeMap::new());
+            Created { exposure: Some(nothing.difference(&report)), ..prepared.created() }
+        };
+        env.beside(&env.deciding, rehearse).await
     }
 
     /// A slug that is taken is told before any quota; the transaction looks again.

@@ -26,6 +26,7 @@ use crate::{
         deploy::{self, DeployPlan, DeployReport},
         message::{AppOp, OnceInApp, Op, Reply},
         once::{LookedUp, forgotten_too_often},
+        root::Withheld,
     },
     registry::AppHandle,
 };
@@ -159,7 +160,7 @@ impl Control {
         };
         warnings.extend(self.roles_gone(app, &draft.manifest).await?);
         let (detached, place) = self.detached(app, &draft.manifest).await?;
-        let last_declared = self.last_declared(&record, &draft.manifest).await?;
+        let last_declared = self.last_declared(app, &record, &draft.manifest).await?;
         Ok(DeployPlan {
             base_version: record.version,
             manifest: draft.manifest,
@@ -234,25 +235,30 @@ impl Control {
         Ok(Warning::files_gone(record.version, &gone))
     }
 
-    /// How the collections of `manifest` that the current version does not declare stood when a
-    /// version declared them last: rows of theirs may come back. Looks at the versions that are
-    /// kept, newest first, and no further than it must.
+    /// How the collections of `manifest` that the current version does not declare, and whose rows are
+    /// withheld, stood when a version declared them last: rows of theirs may come back. Looks at the
+    /// versions that are kept, newest first, and no further than it must.
     async fn last_declared(
         &self,
+        app: &AppHandle,
         record: &AppRecord,
         manifest: &Manifest,
     ) -> Result<BTreeMap<Arc<str>, Arc<Collection>>> {
-        let mut unseen: BTreeSet<&Arc<str>> = manifest.collections.keys().collect();
+        let root = app.root().await?;
+        let comes_back = |name: &&Arc<str>| {
+            root.shelf(name).is_none() && root.withheld(name) != Withheld::default()
+        };
+        let mut unseen: BTreeSet<_> = manifest.collections.keys().filter(comes_back).collect();
         let mut found = BTreeMap::new();
         let kept = self.env().limits.versions_kept as usize;
-        for number in (1..=record.version).rev().take(kept) {
+        for number in (1..record.version).rev().take(kept) {
             if unseen.is_empty() {
                 break;
             }
             let text = versions::manifest(&self.db, record.id, number).await?;
             let Some(text) = text else { break };
             for (name, decl) in read_manifest(&text)?.collections {
-                if unseen.remove(&name) && number < record.version {
+                if unseen.remove(&name) {
                     found.insert(name, decl);
                 }
             }

@@ -3,6 +3,7 @@
 
 use rookery_domain::{Result, id::AppId, principal::Caller};
 use rookery_storage::apps;
+use tracing::warn;
 
 use super::{Control, to_the_end};
 use crate::{
@@ -14,12 +15,16 @@ impl Control {
     /// Destroys a deleted app, irreversibly.
     ///
     /// # Errors
-    /// `conflict` for an app that is not deleted; `app_closed`.
+    /// `conflict` for an app that is not deleted; `app_closed`; those of [`AppHandle::apply`].
     pub async fn purge(&self, app: &AppHandle, caller: Caller) -> Result<()> {
         let (control, app) = (self.clone(), app.clone());
         to_the_end(async move {
             app.apply(caller, Op::App(AppOp::Destroy)).await?;
-            control.finish_purge(app.id()).await
+            // It is destroyed whatever comes now: the sweeper finishes what this does not.
+            if let Err(error) = control.finish_purge(app.id()).await {
+                warn!(app.id = %app.id(), %error, "what a destroyed app left waits for the sweeper");
+            }
+            Ok(())
         })
         .await
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rookery_domain::{
-    Error, ErrorCode, Result, Timestamp,
+    Error, ErrorCode, Principal, Result, Timestamp,
     advisory::Evidence,
     event::{Event, EventType, RowChange},
     limits::Limits,
@@ -21,76 +21,18 @@ use rookery_storage::{
 };
 use serde_json::{Value, json};
 
-use super::{Control, CreateApp, SeedRow, advisories::SAMPLE_ROWS_MAX, draft};
-use crate::app::{decide::violated, unique::Forms};
+use super::{SeedRow, advisories::SAMPLE_ROWS_MAX, draft::Draft};
+use crate::app::{aside::Limit, decide::violated, unique::Forms};
 
-impl Control {
-    /// The first rows and events, checked like rows that are written later: all of them in one step
-    /// before any in the next. Whether there is room for them is [`Seeds::check_room`]'s.
-    pub(super) fn seed(
-        &self,
-        request: &CreateApp,
-        draft: &draft::Draft,
-        now: Timestamp,
-    ) -> Result<Seeds> {
-        let mut seeds = Seeds::default();
-        let mut seq = 1;
-        let data = json!({"version": 1}).to_string();
-        let deployed = Event {
-            seq,
-            kind: EventType::AppDeployed,
-            at: now,
-            by: request.by,
-            change: None,
-            data: Some(data.into()),
-            silent: false,
-        };
-        seeds.events.push(Arc::new(deployed));
-        let keys = keys(&request.input_data, self.env().limits.row_bytes_max)?;
-        let collections: Vec<_> = request
-            .input_data
-            .keys()
-            .map(|name| draft.manifest.collection(name))
-            .collect::<Result<_>>()?;
-        let lists = || collections.iter().zip(request.input_data.values());
-        let mut misfits = Misfits::default();
-        for (decl, rows) in lists() {
-            if let Some(schema) = draft.schemas.get(&decl.name) {
-                misfits.look_at(&decl.name, rows, schema);
-            }
-        }
-        misfits.refuse()?;
-        for (decl, rows) in lists() {
-            check_unique(decl, rows)?;
-        }
-        for ((decl, rows), keys) in lists().zip(keys) {
-            for (seed, key) in rows.iter().zip(keys) {
-                seq += 1;
-                let at = Timestamp(now.0 + seq as i64);
-                let row = Arc::new(Row {
-                    text: RowText::new(&key, seed.data.text()),
-                    version: 1,
-                    creator: request.by,
-                    editor: request.by,
-                    created_at: at,
-                    updated_at: at,
-                });
-                seeds.put(decl.name.clone(), row, seq);
-            }
-        }
-        Ok(seeds)
-    }
-}
+/// First rows by collection.
+pub(super) type Input = BTreeMap<String, Vec<SeedRow>>;
 
 /// The keys of the first rows, those of each collection: what can be said of the rows before it is
 /// known what their collections are.
 ///
 /// # Errors
 /// `payload_too_large`; `invalid_request` for a key that no row may have, or that two have.
-fn keys(
-    input: &BTreeMap<String, Vec<SeedRow>>,
-    row_bytes_max: usize,
-) -> Result<Vec<Vec<Box<str>>>> {
+fn keys(input: &Input, row_bytes_max: usize) -> Result<Vec<Vec<Box<str>>>> {
     let keys_of = |(name, rows): (&String, &Vec<SeedRow>)| {
         let mut taken = HashSet::new();
         let key_of = |(index, seed): (usize, &SeedRow)| {
@@ -125,12 +67,21 @@ struct Misfits {
 }
 
 impl Misfits {
-    fn look_at(&mut self, name: &str, rows: &[SeedRow], schema: &CompiledSchema) {
+    /// # Errors
+    /// `unavailable` once `limit` is over.
+    fn look_at(
+        &mut self,
+        name: &str,
+        rows: &[SeedRow],
+        schema: &CompiledSchema,
+        limit: Limit,
+    ) -> Result<()> {
         for (index, seed) in rows.iter().enumerate() {
             let left = VIOLATIONS_MAX - self.violations.len();
             if left == 0 {
-                return;
+                break;
             }
+            limit.check()?;
             let Err(violations) = schema.validate(seed.data.value()) else { continue };
             self.first.get_or_insert_with(|| {
                 format!("`{}` does not fit the schema of `{name}`", place(name, index))
@@ -140,6 +91,7 @@ impl Misfits {
                 violation
             }));
         }
+        Ok(())
     }
 
     /// # Errors
@@ -176,7 +128,7 @@ fn place(collection: &str, index: usize) -> String {
     format!("input_data.{collection}[{index}]")
 }
 
-/// What [`Control::seed`] made of the first rows.
+/// What became of the first rows.
 #[derive(Default)]
 pub(super) struct Seeds {
     pub(super) rows: Vec<RowWrite>,
@@ -186,6 +138,62 @@ pub(super) struct Seeds {
 }
 
 impl Seeds {
+    /// The first rows and events, checked like rows that are written later: all of them in one step
+    /// before any in the next. Whether there is room for them is [`Seeds::check_room`]'s. It may take
+    /// as long as a deployment.
+    pub(super) fn new(
+        input: &Input,
+        draft: &Draft,
+        by: Principal,
+        row_bytes_max: usize,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let limit = Limit::of_deploy();
+        let mut seeds = Self::default();
+        let mut seq = 1;
+        let data = json!({"version": 1}).to_string();
+        let deployed = Event {
+            seq,
+            kind: EventType::AppDeployed,
+            at: now,
+            by,
+            change: None,
+            data: Some(data.into()),
+            silent: false,
+        };
+        seeds.events.push(Arc::new(deployed));
+        let keys = keys(input, row_bytes_max)?;
+        let collections: Vec<_> =
+            input.keys().map(|name| draft.manifest.collection(name)).collect::<Result<_>>()?;
+        let lists = || collections.iter().zip(input.values());
+        let mut misfits = Misfits::default();
+        for (decl, rows) in lists() {
+            if let Some(schema) = draft.schemas.get(&decl.name) {
+                misfits.look_at(&decl.name, rows, schema, limit)?;
+            }
+        }
+        misfits.refuse()?;
+        for (decl, rows) in lists() {
+            check_unique(decl, rows)?;
+        }
+        for ((decl, rows), keys) in lists().zip(keys) {
+            for (seed, key) in rows.iter().zip(keys) {
+                seq += 1;
+                let at = Timestamp(now.0 + seq as i64);
+                let row = Arc::new(Row {
+                    text: RowText::new(&key, seed.data.text()),
+                    version: 1,
+                    creator: by,
+                    editor: by,
+                    created_at: at,
+                    updated_at: at,
+                });
+                seeds.put(decl.name.clone(), row, seq);
+            }
+        }
+        Ok(seeds)
+    }
+
     fn put(&mut self, collection: Arc<str>, row: Arc<Row>, seq: u64) {
         self.totals.live += 1;
         self.totals.bytes += row.stored_bytes();

@@ -114,8 +114,9 @@ impl Directory {
         });
         let mutation = Mutation { progress: Arc::clone(&progress), run, _permit: permit };
         // A message that is not taken drops `reply`, which ends the wait below.
-        if let Some(actor) = &*self.core.actor.read() {
-            let _ = actor.send_message(mutation);
+        match &*self.core.actor.read() {
+            Some(actor) => drop(actor.send_message(mutation)),
+            None => drop(mutation),
         }
         match tokio::time::timeout(self.core.options.call_timeout, answer).await {
             Ok(Ok(result)) => result,

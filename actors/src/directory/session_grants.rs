@@ -13,11 +13,12 @@ use rookery_domain::{
 };
 use rookery_storage::{
     idempotency::Keep,
+    participants::ParticipantKind,
     session_grants::{self, SessionGrant},
     sessions,
 };
 
-use super::{Arrival, Directory, Visit, core::Core};
+use super::{Directory, Visit, core::Core, visitors};
 
 /// Seconds that a grant is good for.
 const GRANT_TTL_S: i64 = 60;
@@ -131,11 +132,16 @@ impl Directory {
             if !core.vouched(session_grants::minted_by(&core.db, grant.hash().0).await?)? {
                 return Err(refused().into());
             }
-            let consumed = session_grants::consume(&core.db, grant.hash().0, app, core.now()).await;
+            let (mut visitor, token) =
+                core.new_visitor(app, ParticipantKind::Human, visitors::HUMAN_TTL_S);
+            (visitor.via, visitor.lasting) = (share, true);
+            let ticket = core.participants.ticket();
+            let redeemed =
+                session_grants::redeem(&core.db, grant.hash().0, visitor, core.now()).await;
             // However a lost COMMIT ended, memory holds no grants, so it is not in doubt.
-            let SessionGrant { human, minted_by, .. } =
-                consumed.map_err(Error::from)?.ok_or_else(refused)?;
-            Ok(core.create_participant(app, Arrival::Human { human, share, minted_by }).await?)
+            let participant = Arc::new(redeemed.map_err(Error::from)?.ok_or_else(refused)?);
+            core.participants.put(ticket, Arc::clone(&participant));
+            Ok(Visit { participant, token })
         })
         .await
     }

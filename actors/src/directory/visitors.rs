@@ -17,26 +17,18 @@ use super::{Directory, core::Core, participants::VisitorWatch};
 use crate::{app::message::Op, registry::AppHandle, task::to_the_end};
 
 /// Seconds that the token of a signed-in visitor is good for: as long as a session of the site.
-const HUMAN_TTL_S: i64 = 30 * DAY_S;
+pub(super) const HUMAN_TTL_S: i64 = 30 * DAY_S;
 /// Seconds that the token of an anonymous visitor is good for before it has left anything.
 const FRESH_TTL_S: i64 = 7 * DAY_S;
 
-/// How a visitor comes to an app.
+/// How a visitor comes to an app that does not sign in: that is
+/// [`Directory::redeem_session_grant`]'s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Without any name.
     Anonymous,
     /// By the app's share link, whose token has this hash.
     Share(SecretHash),
-    /// As a signed-in human, by the share link where there is one.
-    Human {
-        /// Who.
-        human: HumanId,
-        /// The first half of the share token's hash, where it came by the share link.
-        share: Option<[u8; 16]>,
-        /// SHA-256 of the agent's key that made the session, where one did.
-        minted_by: Option<[u8; 32]>,
-    },
     /// By a grant link.
     Grant {
         /// The link.
@@ -258,36 +250,44 @@ impl Directory {
 }
 
 impl Core {
+    /// A visitor that nobody knows yet, and its token.
+    pub(super) fn new_visitor(
+        &self,
+        app: AppId,
+        kind: ParticipantKind,
+        ttl_s: i64,
+    ) -> (Participant, Secret) {
+        let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
+        let now = self.now();
+        let participant = Participant {
+            id: ParticipantId::new(),
+            hash: token.hash().0,
+            app,
+            kind,
+            human: None,
+            via: None,
+            minted_by: None,
+            created_at: now,
+            expires_at: now.plus_seconds(ttl_s),
+            lasting: false,
+        };
+        (participant, token)
+    }
+
     pub(super) async fn create_participant(
         self: &Arc<Self>,
         app: AppId,
         arrival: Arrival,
     ) -> Result<Visit> {
-        let token = Secret::generate(SecretKind::Participant, &mut rand::rng());
-        let now = self.now();
-        let mut participant = Participant {
-            id: ParticipantId::new(),
-            hash: token.hash().0,
-            app,
-            kind: ParticipantKind::Anonymous,
-            human: None,
-            via: None,
-            minted_by: None,
-            created_at: now,
-            expires_at: now.plus_seconds(LASTING_TTL_S),
-            lasting: false,
-        };
+        let (mut participant, token) =
+            self.new_visitor(app, ParticipantKind::Anonymous, LASTING_TTL_S);
         match arrival {
-            Arrival::Anonymous => participant.expires_at = now.plus_seconds(FRESH_TTL_S),
+            Arrival::Anonymous => {
+                participant.expires_at = participant.created_at.plus_seconds(FRESH_TTL_S);
+            }
             Arrival::Share(link) => {
                 participant.kind = ParticipantKind::Share;
                 participant.via = Some(link.half());
-            }
-            Arrival::Human { human, share, minted_by } => {
-                participant.kind = ParticipantKind::Human;
-                (participant.human, participant.via) = (Some(human), share);
-                (participant.minted_by, participant.lasting) = (minted_by, true);
-                participant.expires_at = now.plus_seconds(HUMAN_TTL_S);
             }
             Arrival::Grant { grant, visitor, until, comes_again } => {
                 participant.id = visitor;
@@ -321,7 +321,10 @@ impl Core {
         let revoked = participants::revoke(&self.db, id).await;
         // Also where the outcome is unknown: the next request asks storage.
         self.participants.forget(hash);
-        revoked?;
+        // The visitor may have been given another token since this one was looked up.
+        if let Some(in_force) = revoked?.map(SecretHash).filter(|in_force| *in_force != hash) {
+            self.participants.forget(in_force);
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rookery_domain::{
     Error, Result, Timestamp,
+    app::AppStatus,
     id::AppId,
     principal::Caller,
     retention::{bounds, prune_impact},
@@ -88,11 +89,14 @@ async fn dormant(context: &Context, now: Timestamp) -> Result<u64> {
 }
 
 fn is_due(root: &Root, now: Timestamp) -> bool {
-    bounds(&root.manifest, &root.record.retention).any(|(name, bounds)| {
-        let Some(shelf) = root.shelf(name) else { return false };
-        let oldest = shelf.rows.iter().next().map(|row| row.created_at);
-        prune_impact(bounds, now, shelf.rows.len() as u64, oldest).rows > 0
-    })
+    // Of any other app nothing is pruned, and asking would keep it awake.
+    let is_live = root.record.status == AppStatus::Live;
+    is_live
+        && bounds(&root.manifest, &root.record.retention).any(|(name, bounds)| {
+            let Some(shelf) = root.shelf(name) else { return false };
+            let oldest = shelf.rows.iter().next().map(|row| row.created_at);
+            prune_impact(bounds, now, shelf.rows.len() as u64, oldest).rows > 0
+        })
 }
 
 async fn is_due_in_storage(

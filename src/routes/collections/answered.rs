@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rookery_domain::{Result, challenge::ChallengeAnswer};
 
-use super::app_request::{AppRequest, Surface};
+use super::app_request::{AppRequest, Surface, Write};
 use crate::state::AppState;
 
 /// The challenge header of a request, not looked at yet.
@@ -19,22 +19,26 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    /// What the app is to judge by. A visitor's token goes to the provider, where there is one, and
-    /// only for a write that comes as far as the challenge: the provider spends a token by looking
-    /// at it. Whoever asks through `/v1` is a program and has no widget.
+    /// What the app is to judge `write` by. A visitor's token goes to the provider, where there is
+    /// one, and only for a write that comes as far as the challenge: the provider spends a token by
+    /// looking at it, and one that is repeated has its answer already. Whoever asks through `/v1` is a
+    /// program and has no widget.
     ///
     /// # Errors
-    /// `unavailable` when the provider does not answer.
+    /// `unavailable` when the provider does not answer; those of [`AppRequest::first_answer`].
     pub(crate) async fn evidence(
         self,
         request: &AppRequest,
         collection: &str,
+        write: &Write<'_>,
     ) -> Result<Option<ChallengeAnswer>> {
         let Self { token, address, state } = self;
         let Some(token) = token else { return Ok(None) };
         let provider = state.siteverify.as_deref().filter(|_| request.surface == Surface::Origin);
         let Some(provider) = provider else { return Ok(Some(ChallengeAnswer::Work(token))) };
-        if !request.app.would_ask_for_challenge(&request.caller, collection).await {
+        if !request.app.would_ask_for_challenge(&request.caller, collection).await
+            || request.first_answer(write).await?.is_some()
+        {
             return Ok(Some(ChallengeAnswer::Refused("was not looked at")));
         }
         let slug = request.app.record().slug.to_string();

@@ -10,7 +10,11 @@ use rookery_actors::{
     },
     directory::{Participant, ParticipantKind},
 };
-use rookery_domain::{Error, ErrorCode, Result, idempotency::Once, principal::Caller};
+use rookery_domain::{
+    Error, ErrorCode, Result,
+    idempotency::{KeptAnswer, Once},
+    principal::Caller,
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -127,15 +131,9 @@ impl AppRequest {
         }
     }
 
-    /// Has the app do `op`, unless the same request was answered before.
-    ///
-    /// # Errors
-    /// What the app answers; `conflict` when the key came with another body.
-    pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
-        let (caller, bytes) = (self.caller.clone(), write.body.len());
-        let Some(key) = write.key else {
-            return self.app.apply_body(caller, op, None, bytes).await;
-        };
+    /// What makes a write the same as an earlier one, if it has a key.
+    fn once(&self, write: &Write<'_>) -> Option<Once> {
+        let key = write.key?;
         let (principal, id) = (self.caller.principal(), self.app.id().to_string());
         let place = match self.surface {
             Surface::Api => "api",
@@ -143,8 +141,31 @@ impl AppRequest {
         };
         let collection = write.collection.unwrap_or_default();
         let what = [place, write.route, &id, collection, key];
+        Some(Once::new(principal, &what, Sha256::digest(write.body).into()))
+    }
+
+    /// The first answer to a write that was answered before, as far as it is durable.
+    ///
+    /// # Errors
+    /// `conflict` when the key came with another body; `unavailable`.
+    pub(crate) async fn first_answer(&self, write: &Write<'_>) -> Result<Option<KeptAnswer>> {
+        match self.once(write) {
+            Some(once) => self.app.first_answer(&once).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Has the app do `op`, unless the same request was answered before.
+    ///
+    /// # Errors
+    /// What the app answers; `conflict` when the key came with another body.
+    pub(crate) async fn write(&self, op: Op, write: Write<'_>) -> Result<Reply> {
+        let (caller, bytes) = (self.caller.clone(), write.body.len());
+        let Some(once) = self.once(&write) else {
+            return self.app.apply_body(caller, op, None, bytes).await;
+        };
         let once = OnceInApp {
-            once: Once::new(principal, &what, Sha256::digest(write.body).into()),
+            once,
             collection: write.collection.map(Into::into),
             location_base: write
                 .collection

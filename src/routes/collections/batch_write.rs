@@ -54,20 +54,20 @@ pub(crate) async fn batch_write(
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
     let state = challenge.state.clone();
-    let challenge = challenge.evidence(request, collection).await?;
     let ExactJson { value, bytes } = body;
-    let op = Op::BatchWrite {
-        collection: collection.into(),
-        items: value.rows.into_iter().map(WriteBody::into_row).collect(),
-        atomic: value.atomic,
-        challenge,
-    };
     let write = Write {
         route: "batch",
         collection: Some(collection),
         key: idempotency.as_deref(),
         body: &bytes,
         render: Some(answer::batch_renderer(state.clone())),
+    };
+    let challenge = challenge.evidence(request, collection, &write).await?;
+    let op = Op::BatchWrite {
+        collection: collection.into(),
+        items: value.rows.into_iter().map(WriteBody::into_row).collect(),
+        atomic: value.atomic,
+        challenge,
     };
     match request.write(op, write).await? {
         Reply::Batch(results) => Ok(answer::batch(&state, &results)),

@@ -77,19 +77,19 @@ pub(crate) async fn create(
     body: ExactJson<WriteBody>,
 ) -> ApiResult<Response> {
     let WriteHeaders { idempotency, challenge } = headers;
-    let challenge = challenge.evidence(request, collection).await?;
-    let row = body.value.into_row();
-    let creates = matches!(row, WriteRow::Create(_));
-    let op = match row {
-        WriteRow::Create(item) => Op::Create { collection: collection.into(), item, challenge },
-        WriteRow::Upsert(item) => Op::Upsert { collection: collection.into(), item, challenge },
-    };
     let write = Write {
         route: "collections",
         collection: Some(collection),
         key: idempotency.as_deref(),
         body: &body.bytes,
         render: None,
+    };
+    let challenge = challenge.evidence(request, collection, &write).await?;
+    let row = body.value.into_row();
+    let creates = matches!(row, WriteRow::Create(_));
+    let op = match row {
+        WriteRow::Create(item) => Op::Create { collection: collection.into(), item, challenge },
+        WriteRow::Upsert(item) => Op::Upsert { collection: collection.into(), item, challenge },
     };
     match request.write(op, write).await? {
         Reply::Row(reply) => Ok(answer::created(&reply, || request.rows_path(collection))),

@@ -136,23 +136,31 @@ contract! {
         let grant = async |minted_by| {
             let grant = SessionGrant { minted_by, ..session_grant(app, ada) };
             session_grants::create(db, &grant, NOW, Keep::nothing()).await.unwrap();
-            grant
+            grant.hash
         };
+        let comes = |app| Participant { app, ..visitor(ParticipantKind::Human) };
         let good = grant(Some([6; 32])).await;
         let uses = at_once(32, |_| {
-            let db = db.clone();
-            async move { session_grants::consume(&db, good.hash, app, NOW).await.unwrap() }
+            let (db, visitor) = (db.clone(), comes(app));
+            async move { session_grants::redeem(&db, good, visitor, NOW).await.unwrap() }
         })
         .await;
-        assert_eq!(uses.into_iter().flatten().collect::<Vec<_>>(), [good]);
+        let visitors: Vec<_> = uses.into_iter().flatten().collect();
+        let [visitor] = &visitors[..] else { panic!("used once") };
+        assert_eq!((visitor.human, visitor.minted_by), (Some(ada), Some([6; 32])));
+        let stored = participants::by_hash(db, visitor.hash, NOW).await.unwrap();
+        assert_eq!(stored.as_ref(), Some(visitor));
+        assert_eq!(number(db, "select count(*) from participants").await, 1);
 
         let expired = grant(None).await;
-        let (hash_of_it, end) = (expired.hash, expired.expires_at);
-        assert_eq!(session_grants::consume(db, hash_of_it, app, end).await.unwrap(), None);
+        let end = session_grant(app, ada).expires_at;
+        assert_eq!(session_grants::redeem(db, expired, comes(app), end).await.unwrap(), None);
         let astray = grant(None).await;
-        assert_eq!(session_grants::consume(db, astray.hash, other, NOW).await.unwrap(), None);
-        let at_home = session_grants::consume(db, astray.hash, app, NOW).await.unwrap();
-        assert_eq!(at_home, Some(astray));
-        assert_eq!(session_grants::consume(db, hash(), app, NOW).await.unwrap(), None);
+        assert_eq!(session_grants::redeem(db, astray, comes(other), NOW).await.unwrap(), None);
+        let twice = Participant { id: visitor.id, ..comes(app) };
+        session_grants::redeem(db, astray, twice, NOW).await.expect_err("no visitor comes of it");
+        let at_home = session_grants::redeem(db, astray, comes(app), NOW).await.unwrap();
+        assert_eq!(at_home.map(|visitor| visitor.human), Some(Some(ada)), "so it is good still");
+        assert_eq!(session_grants::redeem(db, hash(), comes(app), NOW).await.unwrap(), None);
     }
 }

@@ -12,7 +12,7 @@ use rookery_storage::{
     commit::{Abort, Outcome},
     idempotency::Keep,
     participants::{self, LASTING_TTL_S, Participant, ParticipantKind},
-    session_grants,
+    session_grants::{self, SessionGrant},
 };
 
 use crate::{
@@ -57,8 +57,8 @@ contract! {
         assert_eq!(participants::by_hash(db, visitor.hash, NOW).await.unwrap(), None);
         let found = participants::by_hash(db, renewed.hash, end).await.unwrap();
         assert_eq!(found.as_ref(), Some(&renewed));
-        assert!(participants::revoke(db, visitor.id).await.unwrap());
-        assert!(!participants::revoke(db, visitor.id).await.unwrap());
+        assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), Some(renewed.hash));
+        assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), None);
         assert!(!participants::renew(db, &visitor).await.unwrap());
         assert_eq!(participants::by_hash(db, renewed.hash, NOW).await.unwrap(), None);
     }
@@ -156,11 +156,12 @@ contract! {
         }
         participants::revoke_in_app(db, here.app, ada).await.unwrap();
         assert_eq!(participants::by_hash(db, here.hash, NOW).await.unwrap(), None);
-        let spent = session_grants::consume(db, waits_here.hash, here.app, NOW).await.unwrap();
-        assert_eq!(spent, None);
+        let redeemed = async |grant: SessionGrant| {
+            let visitor = Participant { app: grant.app, ..visitor(ParticipantKind::Human) };
+            session_grants::redeem(db, grant.hash, visitor, NOW).await.unwrap()
+        };
+        assert_eq!(redeemed(waits_here).await, None);
         assert!(participants::by_hash(db, elsewhere.hash, NOW).await.unwrap().is_some());
-        let (hash, app) = (waits_elsewhere.hash, elsewhere.app);
-        let spent = session_grants::consume(db, hash, app, NOW).await.unwrap();
-        assert_eq!(spent, Some(waits_elsewhere));
+        assert!(redeemed(waits_elsewhere).await.is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use rookery_domain::event::EventType;
+use rookery_domain::event::{Event, EventType};
 use rookery_storage::{
     Writer, WriterOptions,
     commit::{Abort, AppWrite, Epoch, Outcome, RowState, Ticket},
@@ -102,13 +102,16 @@ contract! {
         let good = [deploy(test, "one").await, deploy(test, "two").await];
         let bad = deploy(test, "three").await;
         let writer = start(&test.db).await;
-        let spent = Draft::new(bad, 1).extras(7).create(row("a", "{}")).commit(&writer).await;
-        assert_eq!(spent, Outcome::Committed);
+        let good_once = Draft::new(bad, 1).create(row("a", "{}")).commit(&writer).await;
+        assert_eq!(good_once, Outcome::Committed);
         let before = picture(&load(&test.db, bad).await);
         let hold = Hold::on(test, good[0]).await;
         let first = Draft::new(good[0], 1).create(row("a", "{}")).submit(&writer);
-        // The same challenge again: its unique index refuses the statement.
-        let twice = Draft::new(bad, 2).create(row("b", "{}")).extras(7).submit(&writer);
+        // An event with the number of another: its unique index refuses the statement.
+        let twice = Draft::new(bad, 2).create(row("b", "{}")).with(|group| {
+            group.events[0] = Arc::new(Event { seq: 2, ..Event::clone(&group.events[0]) });
+        });
+        let twice = twice.submit(&writer);
         let last = Draft::new(good[1], 1).create(row("a", "{}")).submit(&writer);
         drop(hold);
         assert_eq!(first.await, Ok(Outcome::Committed));
@@ -121,6 +124,22 @@ contract! {
         assert!(writer.health().ok);
         let next = Draft::new(bad, 2).create(row("b", "{}")).commit(&writer).await;
         assert_eq!(next, Outcome::Committed);
+    }
+
+    async fn a_challenge_that_is_spent_again_fails_no_group(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        for (prev_seq, later) in [(1, 0), (2, 60)] {
+            let spent = Draft::new(app, prev_seq).create(row("a", "{}")).extras(7);
+            let spent = spent.with(|group| {
+                let challenge = &mut group.spent_challenges[0];
+                challenge.expires_at = challenge.expires_at.plus_seconds(later);
+            });
+            assert_eq!(spent.commit(&writer).await, Outcome::Committed);
+        }
+        let found = load(&test.db, app).await.spent_challenges;
+        let until: Vec<_> = found.iter().map(|spent| spent.expires_at).collect();
+        assert_eq!(until, [NOW.plus_seconds(120)]);
     }
 
     async fn a_record_and_its_version_change_with_their_group(test: &TestDb) {

@@ -299,9 +299,9 @@ impl Decision<'_> {
         self.working.open.write_app(write);
         if record.timezone != self.working.root.record.timezone {
             let zone = Zone::parse(&record.timezone).unwrap_or(Zone::UTC);
-            let day = self.working.private.budgets.day();
+            let before = Box::new(self.working.private.budgets.clone());
             let moved = self.working.private.budgets.move_back(zone.day(self.now));
-            self.working.open.journal.push(Undo::BudgetDay(day));
+            self.working.open.journal.push(Undo::Budgets(before));
             self.working.open.budgets.extend(moved.into_iter().map(budget_write));
             self.working.private.zone = zone;
         }

@@ -72,10 +72,12 @@ pub(crate) enum Answer {
 }
 
 /// One message's content, with whoever waits for it and its place in the queue.
-pub(crate) struct Request {
-    ask: Option<Box<Ask>>,
-    port: Option<oneshot::Sender<Answer>>,
-    permits: Option<Permits>,
+pub(crate) struct Request(Option<Pending>);
+
+struct Pending {
+    ask: Box<Ask>,
+    port: oneshot::Sender<Answer>,
+    permits: Permits,
 }
 
 /// A request's place in the queue: one of the app's mailbox, and its bytes of the global budget.
@@ -90,20 +92,20 @@ impl Request {
     /// A request and the end at which its answer arrives.
     pub(crate) fn new(ask: Box<Ask>, permits: Permits) -> (Self, oneshot::Receiver<Answer>) {
         let (port, receiver) = oneshot::channel();
-        (Self { ask: Some(ask), port: Some(port), permits: Some(permits) }, receiver)
+        (Self(Some(Pending { ask, port, permits })), receiver)
     }
 
     /// Whether storage may refuse the group because of it: nothing else shares that group.
     pub(crate) fn stands_alone(&self) -> bool {
         let adds_an_app =
             |ask: &Ask| matches!(ask.op, Op::App(AppOp::HandOver(_) | AppOp::Restore));
-        self.ask.as_deref().is_some_and(adds_an_app)
+        self.0.as_ref().is_some_and(|pending| adds_an_app(&pending.ask))
     }
 
     /// The same, to wait in its actor: places beside the event loop are few and none is held there.
     pub(crate) fn without_place(mut self: Box<Self>) -> Box<Self> {
-        if let Some(ask) = &mut self.ask {
-            ask.place = None;
+        if let Some(pending) = &mut self.0 {
+            pending.ask.place = None;
         }
         self
     }
@@ -111,7 +113,7 @@ impl Request {
     /// The same, ready to begin: in one of `places`, if it needs one. `None` where there is none now,
     /// which whoever asked is told.
     pub(crate) fn in_place(mut self: Box<Self>, places: &Offload) -> Option<Box<Self>> {
-        let ask = self.ask.as_mut()?;
+        let ask = &mut self.0.as_mut()?.ask;
         if ask.aside && ask.place.is_none() {
             ask.place = places.try_place();
             if ask.place.is_none() {
@@ -123,9 +125,7 @@ impl Request {
     }
 
     fn send_back(&mut self, how: fn(Box<Ask>, Permits) -> Answer) {
-        if let (Some(ask), Some(port), Some(permits)) =
-            (self.ask.take(), self.port.take(), self.permits.take())
-        {
+        if let Some(Pending { ask, port, permits }) = self.0.take() {
             // Whoever asked may have left.
             let _ = port.send(how(ask, permits));
         }
@@ -133,12 +133,9 @@ impl Request {
 
     /// Begins the request: from here on it is answered by its [`ReplyPort`], whatever happens.
     pub(crate) fn begin(mut self) -> Option<(Box<Ask>, ReplyPort)> {
-        let ask = self.ask.take()?;
-        let port = ReplyPort {
-            port: self.port.take(),
-            permits: self.permits.take(),
-            progress: Progress::Deciding,
-        };
+        let Pending { ask, port, permits } = self.0.take()?;
+        let progress = Progress::Deciding;
+        let port = ReplyPort { port: Some(port), permits: Some(permits), progress };
         Some((ask, port))
     }
 }

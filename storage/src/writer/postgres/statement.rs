@@ -57,6 +57,7 @@ with head as (
     select head.app_id, c.id, c.expires_at
     from unnest($44::int4[], $45::bytea[], $46::int8[]) as c(n, id, expires_at)
     join head on head.n = c.n
+    on conflict (app_id, id) do update set expires_at = excluded.expires_at
 ), written_answers as (
     insert into idempotency (scope, body_hash, status, location, body, created_at, app_id,
                              collection, row_key, row_keys)

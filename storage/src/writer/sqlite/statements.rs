@@ -100,7 +100,8 @@ impl<'c> Statements<'c> {
                  do update set day = excluded.day, count = excluded.count",
             )?,
             challenge: prepare(
-                "insert into spent_challenges (app_id, id, expires_at) values (?1, ?2, ?3)",
+                "insert into spent_challenges (app_id, id, expires_at) values (?1, ?2, ?3) \
+                 on conflict (app_id, id) do update set expires_at = excluded.expires_at",
             )?,
             answer: prepare(
                 "insert into idempotency (scope, body_hash, status, location, body, created_at, \
