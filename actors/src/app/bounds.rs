@@ -59,7 +59,7 @@ impl AppHandle {
         self.apply(caller.clone(), op).await?;
         let told = self.retention(caller, collection, RetentionPatch::default()).await;
         // It is in force, whatever hinders telling what that is now.
-        told.map_err(|error| Error::unknown_outcome().caused_by(error))
+        told.map_err(Error::after_change)
     }
 }
 
