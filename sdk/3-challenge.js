@@ -12,7 +12,9 @@ const unsolvable = (message) => new AppError({
 });
 
 const solve = async ({ algorithm, challenge, salt, signature, maxnumber: max }) => {
-  if (algorithm !== 'SHA-256') throw unsolvable(`unknown algorithm ${algorithm}`);
+  if (algorithm !== 'SHA-256' || !/^[0-9a-f]{64}$/.test(challenge)) {
+    throw unsolvable(`unknown algorithm ${algorithm}`);
+  }
   try {
     solver ||= withRetries(true, () => exchange('GET', 'solver.js', {}, 'text', 'string'));
     const number = await work(await solver, { salt, challenge, max });

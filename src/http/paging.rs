@@ -60,9 +60,8 @@ impl Paging {
         state: &'a AppState,
     ) -> Result<PageRequestByName<'a>> {
         let (list, limit) = self.list(route, owner, state)?;
-        let cursor = self.cursor.as_deref();
-        let after = cursor.map(|token| ListCursor::parse(token, list.key, &list.scope()));
-        Ok(PageRequestByName { list, limit, after: after.transpose()?.map(|cursor| cursor.after) })
+        let after = list.read(self.cursor.as_deref())?.map(|cursor| cursor.after);
+        Ok(PageRequestByName { list, limit, after })
     }
 
     /// The same of a list that is made anew for each page: the cursor is a number of items, and what
@@ -77,14 +76,10 @@ impl Paging {
         state: &'a AppState,
     ) -> Result<PageRequestByNumber<'a>> {
         let (list, limit) = self.list(route, owner, state)?;
-        let skip = self.cursor.as_deref().map(|token| {
-            let cursor = ListCursor::parse(token, list.key, &list.scope())?;
-            cursor
-                .after
-                .parse()
-                .map_err(|_| Error::invalid("`cursor` does not belong to this list"))
-        });
-        Ok(PageRequestByNumber { list, limit, skip: skip.transpose()?.unwrap_or(0) })
+        let skip = list.read(self.cursor.as_deref())?.map(|cursor| cursor.after.parse());
+        let foreign = |_| Error::invalid("`cursor` does not belong to this list");
+        let skip = skip.transpose().map_err(foreign)?.unwrap_or(0);
+        Ok(PageRequestByNumber { list, limit, skip })
     }
 
     fn list<'a>(
@@ -117,9 +112,9 @@ impl PageRequestByName<'_> {
         let mut found: Vec<_> = all.filter(|(name, _)| behind(name)).take(self.limit + 1).collect();
         let more = found.len() > self.limit;
         found.truncate(self.limit);
-        let next_cursor = found.last().filter(|_| more).map(|(name, _)| {
-            ListCursor { after: (*name).to_owned() }.to_token(self.list.key, &self.list.scope())
-        });
+        let last = found.last().filter(|_| more);
+        let next_cursor =
+            last.map(|(name, _)| self.list.token(&ListCursor { after: (*name).to_owned() }));
         Page { items: found.into_iter().map(body).collect(), next_cursor }
     }
 }
@@ -137,9 +132,8 @@ impl PageRequestByNumber<'_> {
     #[must_use]
     pub fn show<T>(&self, all: Vec<T>) -> Page<T> {
         let end = self.skip.saturating_add(self.limit);
-        let next_cursor = (all.len() > end).then(|| {
-            ListCursor { after: end.to_string() }.to_token(self.list.key, &self.list.scope())
-        });
+        let next = ListCursor { after: end.to_string() };
+        let next_cursor = (all.len() > end).then(|| self.list.token(&next));
         Page { items: all.into_iter().skip(self.skip).take(self.limit).collect(), next_cursor }
     }
 }
@@ -202,11 +196,19 @@ struct List<'a> {
 
 impl List<'_> {
     fn cursor(&self, (at, id): (Timestamp, Uuid)) -> String {
-        ListCursor::behind(at, id).to_token(self.key, &self.scope())
+        self.token(&ListCursor::behind(at, id))
     }
 
     fn position(&self, cursor: Option<&str>) -> Result<Option<(Timestamp, Uuid)>> {
-        cursor.map(|token| ListCursor::parse(token, self.key, &self.scope())?.place()).transpose()
+        self.read(cursor)?.map(|cursor| cursor.place()).transpose()
+    }
+
+    fn token(&self, cursor: &ListCursor) -> String {
+        cursor.to_token(self.key, &self.scope())
+    }
+
+    fn read(&self, cursor: Option<&str>) -> Result<Option<ListCursor>> {
+        cursor.map(|token| ListCursor::parse(token, self.key, &self.scope())).transpose()
     }
 
     fn scope(&self) -> String {

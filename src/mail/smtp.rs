@@ -185,6 +185,7 @@ impl Sender {
             pause *= 3;
         }
     }
+
     /// One try. Each has a connection of its own: the next mail on one that was left in the middle
     /// would hear what was answered to this one.
     async fn hand_over(&self, message: &Message) -> Result<(), Failed> {

@@ -71,7 +71,7 @@ async fn the_key_is_shown_where_no_app_can_be_deployed() {
     let ada = server.human("ada@example.org").await;
     let made = server.submit(&ada, "/first-run", &[]).await;
     assert_eq!(made.status, 409, "{}", made.text);
-    made.says("role=\"alert\"").says("has deployed nothing yet").hides("is running");
+    made.says("role=\"alert\"").says("<h1>Your first agent is there</h1>").hides("is running");
     let key = made.between("id=\"agent-key\">", "<");
     let apps = Answer::of(server.call(GET, "/v1/apps", &key)).await.expect(200);
     assert_eq!(apps["items"], serde_json::json!([]));

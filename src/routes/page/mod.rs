@@ -93,46 +93,46 @@ pub async fn page(
     }
 }
 
-/// What the service keeps for itself on an app's origin, and has nothing at.
+/// What the service keeps for itself on an app's origin, and has nothing at: but in path mode, whoever
+/// left the slash behind the slug out is led to the address with it.
 pub async fn reserved(
     State(state): State<AppState>,
     context: RequestContext,
     uri: Uri,
-    headers: HeaderMap,
 ) -> Response {
-    match elsewhere(&state, &context, &uri, &headers) {
-        Some(redirect) => redirect.into_response(),
+    let is_bare = uri.path() == WITHOUT_SLASH && state.origins.is_path_mode();
+    match context.app.as_deref().filter(|_| is_bare) {
+        Some(slug) => {
+            let base = state.origins.app_base_path(slug);
+            Redirect::permanent(&format!("{base}{}", query_of(&uri))).into_response()
+        }
         None => ApiError::unknown_path().into_response(),
     }
 }
 
-/// Where a request is sent that came to no page's own address in path mode: without the slash
-/// behind the slug; or through a page's `<base>`, which is for files.
+/// Where a request is sent that came to no page's own address in path mode, but through a page's
+/// `<base>`, which is for files.
 fn elsewhere(
     state: &AppState,
     context: &RequestContext,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Option<Redirect> {
-    let is_bare = uri.path() == WITHOUT_SLASH && state.origins.is_path_mode();
-    let is_link = context.pass.is_some() && accept::is_navigation(headers);
-    if !is_bare && !is_link {
+    if context.pass.is_none() || !accept::is_navigation(headers) {
         return None;
     }
     let base = state.origins.app_base_path(context.app.as_deref()?);
-    Some(if is_bare {
-        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-        Redirect::permanent(&format!("{base}{query}"))
-    } else {
-        Redirect::temporary(&below(&base, uri, ""))
-    })
+    Some(Redirect::temporary(&below(&base, uri, "")))
 }
 
 /// The address below an app's `base` that `uri` asks for, with `end` behind its path.
 fn below(base: &str, uri: &Uri, end: &str) -> String {
-    let path = uri.path().trim_start_matches('/');
-    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    format!("{base}{path}{end}{query}")
+    format!("{base}{}{end}{}", uri.path().trim_start_matches('/'), query_of(uri))
+}
+
+/// The query of an address with its mark; empty where there is none.
+fn query_of(uri: &Uri) -> String {
+    uri.query().map(|query| format!("?{query}")).unwrap_or_default()
 }
 
 async fn find(

@@ -226,8 +226,8 @@ impl Desk {
         path.map_or_else(|| otherwise.to_owned(), |path| path.to_string())
     }
 
-    /// The page that shows a secret which was made, once: where it could not be made, one with the
-    /// secret alone.
+    /// The page that shows a secret which was made, once: where that failed, one with the secret alone,
+    /// which has the failure's status.
     ///
     /// # Errors
     /// Why there is no page, where there is no secret.
@@ -237,12 +237,22 @@ impl Desk {
         secret: Option<String>,
     ) -> ApiResult<Response> {
         match (page, secret) {
-            (Err(_), Some(secret)) => {
-                let frame = self.frame(Section::Apps);
-                Ok(self.page(StatusCode::OK, &MadePage { frame, secret })?)
+            (Err(failed), Some(secret)) => {
+                let page = MadePage { frame: self.frame(Section::Apps), secret };
+                Ok(self.telling(&failed, &page)?)
             }
             (page, _) => page,
         }
+    }
+
+    /// A page that stands where something failed: with its status, and with what every such answer says.
+    ///
+    /// # Errors
+    /// `internal`.
+    pub fn telling(&self, failed: &ApiError, page: &impl Template) -> Result<Response> {
+        let mut response = self.page(error::status(failed.error.code), page)?;
+        error::tell(failed, &mut response);
+        Ok(response)
     }
 
     /// What was answered, or the page that says why not.
@@ -279,9 +289,7 @@ impl Desk {
             way_on: self.way_on(code),
             request_id: self.request_id.clone(),
         };
-        let mut response = self.page(error::status(code), &page)?;
-        error::tell(failed, &mut response);
-        Ok(response)
+        self.telling(failed, &page)
     }
 }
 

@@ -22,9 +22,11 @@ use super::{
 };
 use crate::{
     demo::GUESTBOOK,
-    error::{ApiError, ApiResult, status},
+    error::{ApiError, ApiResult},
 };
 
+/// What to do where the service failed at the deploy.
+const LOOK_FIRST: &str = "Look under Apps before the example is deployed again: it may be there.";
 /// What the agent of the button is called.
 const AGENT_NAME: &str = "First agent";
 
@@ -139,13 +141,14 @@ async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
         }}]},
     });
     // The agent is there, and its key is told this once, whether or not there is an app.
-    let (status, app, notice) = match agent.send(Method::POST, "/v1/apps", &deploy).await {
-        Ok(app) => (StatusCode::OK, Some(app), None),
-        Err(ApiError { error, .. }) => {
-            let why = sentence(&refusal(&error));
-            (status(error.code), None, Some(Notice::of_refusal(why, None)))
-        }
+    let (app, failed) = match agent.send(Method::POST, "/v1/apps", &deploy).await {
+        Ok(app) => (Some(app), None),
+        Err(failed) => (None, Some(failed)),
     };
+    let notice = failed.as_ref().map(|ApiError { error, .. }| {
+        let hint = (error.code.status() >= 500).then_some(LOOK_FIRST);
+        Notice::of_refusal(sentence(&refusal(error)), hint)
+    });
     let page = FirstRunPage {
         frame: desk.frame(Section::Apps).with(notice),
         app,
@@ -153,5 +156,8 @@ async fn run(desk: &Desk, start: Start) -> ApiResult<Response> {
         site_url: desk.state.public_url.clone(),
         agent_name: AGENT_NAME,
     };
-    Ok(desk.page(status, &page)?)
+    Ok(match failed {
+        None => desk.page(StatusCode::OK, &page)?,
+        Some(failed) => desk.telling(&failed, &page)?,
+    })
 }

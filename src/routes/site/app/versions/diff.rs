@@ -49,8 +49,8 @@ impl Difference {
         let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(before, after);
         let mut found = Self::default();
         for (index, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
-            if index > 0 && found.lines.len() < LINES_MAX {
-                found.lines.push(Line { kind: "gap", sign: " ", text: "…".to_owned() });
+            if index > 0 {
+                found.push("gap", " ", || "…".to_owned());
             }
             for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
                 let (kind, sign) = match change.tag() {
@@ -63,11 +63,7 @@ impl Difference {
                     "remove" => found.removed += 1,
                     _ => {}
                 }
-                if found.lines.len() < LINES_MAX {
-                    found.lines.push(Line { kind, sign, text: short(change.value()) });
-                } else {
-                    found.cut = true;
-                }
+                found.push(kind, sign, || short(change.value()));
             }
         }
         found
@@ -77,6 +73,15 @@ impl Difference {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added == 0 && self.removed == 0
+    }
+
+    /// Adds a line, whose text is made only where it is shown.
+    fn push(&mut self, kind: &'static str, sign: &'static str, text: impl FnOnce() -> String) {
+        if self.lines.len() < LINES_MAX {
+            self.lines.push(Line { kind, sign, text: text() });
+        } else {
+            self.cut = true;
+        }
     }
 }
 
