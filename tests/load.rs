@@ -1,7 +1,7 @@
 //! The load generator against real servers: every scenario runs for a moment and leaves a result
 //! that can be read, and nothing else. What it measures is not judged here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 use rookery_load::{cli::Cli, command::carry_out, result::ResultFile};
@@ -24,8 +24,16 @@ async fn run(args: &[&str]) -> (ResultFile, TempDir) {
 
 /// The same on a server of its own.
 async fn run_spawned(args: &[&str]) -> (ResultFile, TempDir) {
-    let spawn = ["--spawn", "--server-bin", env!("CARGO_BIN_EXE_rookery")];
+    let binary = from_here(env!("CARGO_BIN_EXE_rookery"));
+    let spawn = ["--spawn", "--server-bin", binary.to_str().expect("text")];
     run(&[args, &spawn].concat()).await
+}
+
+/// The way to a file from the working folder, as somebody types it.
+fn from_here(absolute: &str) -> PathBuf {
+    let here = std::env::current_dir().expect("a working folder");
+    let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    up.join(Path::new(absolute).strip_prefix("/").expect("an absolute path"))
 }
 
 /// What every result must hold: something was measured, answered, and written down.

@@ -202,10 +202,12 @@ fn last_lines(log: &Path) -> String {
 /// The server's binary: the one that was named, else the one beside this tool.
 ///
 /// # Errors
-/// [`Failure::Usage`] that says how to name it.
+/// [`Failure::Usage`] that says how to name it, or [`Failure::File`] where there is no working folder.
 pub fn binary(named: Option<&Path>) -> Result<PathBuf> {
-    if let Some(path) = named {
-        return Ok(path.to_path_buf());
+    if let Some(named) = named {
+        // The server has a working folder of its own.
+        return std::path::absolute(named)
+            .map_err(|source| Failure::File { path: named.display().to_string(), source });
     }
     let beside = std::env::current_exe().ok().map(|tool| tool.with_file_name("rookery"));
     beside.filter(|path| path.is_file()).ok_or_else(|| {

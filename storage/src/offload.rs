@@ -9,7 +9,7 @@ use std::{sync::Arc, thread::available_parallelism};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::{JoinError, spawn_blocking},
+    task::{JoinError, JoinHandle, spawn_blocking},
 };
 
 /// Jobs at once on a machine with a single processor: one may compute while another waits for the
@@ -59,17 +59,15 @@ impl Offload {
     }
 }
 
-/// Runs `job` in its place. A job that has begun ends, also when nobody waits any more.
+/// Begins `job` in its place. A job that has begun ends, also when nobody waits any more.
 ///
-/// # Errors
-/// When it panicked, or the runtime ends.
-pub async fn run_in<T: Send + 'static>(
+/// The handle is an error when the job panicked, or the runtime ends.
+pub fn run_in<T: Send + 'static>(
     place: Place,
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
+) -> JoinHandle<T> {
     spawn_blocking(move || {
         let _place = place;
         job()
     })
-    .await
 }

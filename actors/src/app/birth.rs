@@ -69,8 +69,7 @@ pub(crate) fn working(env: &Env, loaded: LoadedApp, counted: Arc<CountedRows>) -
     }
     let manifest = Arc::new(manifest);
     let now = env.clock.now();
-    let last_at = latest(&loaded, |at| !at.is_ahead_of(now));
-    let latest = latest(&loaded, |_| true);
+    let (last_at, latest) = latest(&loaded, now);
     let is_large = has_long_rows(&loaded);
     let mut rows: HashMap<_, _> =
         loaded.rows.into_iter().map(|stored| (stored.collection, stored.rows)).collect();
@@ -212,12 +211,15 @@ fn sharing(event: Arc<Event>, collections: &[Shelf]) -> Arc<Event> {
     Arc::new(Event { change: Some(change), ..Event::clone(&event) })
 }
 
-/// The latest of those times in the app's history that are `believed`, so that no new row sorts
-/// before older ones after the clock was set back a little.
-fn latest(loaded: &LoadedApp, believed: impl Fn(Timestamp) -> bool) -> Timestamp {
+/// The latest time in the app's history that is not ahead of the clock, so that no new row sorts before
+/// older ones after the clock was set back a little; and the latest of all.
+fn latest(loaded: &LoadedApp, now: Timestamp) -> (Timestamp, Timestamp) {
     let record = [loaded.record.created_at, loaded.record.updated_at];
     let rows = loaded.live_rows().flat_map(|row| [row.created_at, row.updated_at]);
     let events = loaded.tail.iter().map(|event| event.at);
     let all = rows.chain(events).chain(record);
-    all.filter(|at| believed(*at)).max().unwrap_or_default()
+    all.fold(Default::default(), |(believed, latest): (Timestamp, Timestamp), at| {
+        let believed = if at.is_ahead_of(now) { believed } else { believed.max(at) };
+        (believed, latest.max(at))
+    })
 }

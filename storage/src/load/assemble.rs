@@ -6,22 +6,18 @@ use rookery_domain::{
     credentials::Credential,
     event::Event,
     id::AppId,
-    row::Row,
     time::{DAY_S, MICROS_PER_SECOND},
 };
 
-use super::{Head, LoadOptions, LoadedAccess, LoadedApp, LoadedRows, PoisonRow, Tombstone};
+use super::{Head, LoadOptions, LoadedAccess, LoadedApp, rows::ReadRows};
 use crate::{
     apps::record::{Columns, app_columns},
-    codec::{self, Read, ReadColumns, event_columns},
-    commit::{BudgetWrite, RowState, SpentChallenge, Totals},
+    codec::{self, Read, ReadColumns, Unreadable, event_columns},
+    commit::{BudgetWrite, SpentChallenge, Totals},
     credentials,
     error::{Result, StorageError},
     grants, members, previews,
 };
-
-/// Rows that there is room for before they come.
-const RESERVED_ROWS_MAX: usize = 100_000;
 
 /// The record of an app that is not being purged (status 3). `$1` the app.
 pub(super) const RECORD: &str =
@@ -32,15 +28,6 @@ pub(super) const HEAD: &str = "select h.last_seq, h.floor_seq, h.live, h.trashed
      h.bytes, h.trashed_bytes, v.manifest, h.version_floor \
      from app_head h join versions v on v.app_id = h.app_id \
      where h.app_id = $1 and v.number = $2";
-
-/// All rows, by collection and key: with the data of live ones, and with the size of the others.
-/// `$1` the app.
-pub(super) const ROWS: &str = concat!(
-    "select collection, state, state_at, case when state = 0 then 0 else ",
-    "cast(coalesce(octet_length(key) + octet_length(data), 0) as bigint) end, ",
-    "key, version, case when state = 0 then data end, creator, editor, created_at, updated_at ",
-    "from rows where app_id = $1 order by collection, key"
-);
 
 /// Counters of the days around the present, four of them: whatever an app's timezone, today and
 /// tomorrow are among them. `$1` the app, `$2` the first day.
@@ -84,12 +71,26 @@ pub(super) fn first_day(options: LoadOptions) -> i64 {
     options.now.0.div_euclid(DAY_S * MICROS_PER_SECOND) - 1
 }
 
+/// The columns of [`HEAD`] but for the manifest.
+pub(super) fn head(columns: &impl ReadColumns) -> Read<Head> {
+    Ok(Head {
+        last_seq: columns.number(0)?,
+        floor_seq: columns.number(1)?,
+        version_floor: columns.number(8)?,
+        totals: Totals {
+            live: columns.number(2)?,
+            trashed: columns.number(3)?,
+            detached: columns.number(4)?,
+            bytes: columns.number(5)?,
+            trashed_bytes: columns.number(6)?,
+        },
+    })
+}
+
 /// What has been read so far.
 pub(super) struct Assembly {
     app: AppId,
     loaded: LoadedApp,
-    /// The collection of the row before: rows come in its order.
-    collection: Arc<str>,
     tail_is_whole: bool,
 }
 
@@ -110,7 +111,12 @@ impl Assembly {
             access: LoadedAccess::default(),
             tail: Vec::new(),
         };
-        Ok(Self { app, loaded, collection: Arc::from(""), tail_is_whole: true })
+        Ok(Self { app, loaded, tail_is_whole: true })
+    }
+
+    /// The app.
+    pub(super) fn app(&self) -> AppId {
+        self.app
     }
 
     /// The current version's number.
@@ -119,72 +125,20 @@ impl Assembly {
     }
 
     pub(super) fn head(&mut self, columns: &impl ReadColumns) -> Result<()> {
-        let mut read = || -> Read<()> {
-            self.loaded.head = Head {
-                last_seq: columns.number(0)?,
-                floor_seq: columns.number(1)?,
-                version_floor: columns.number(8)?,
-                totals: Totals {
-                    live: columns.number(2)?,
-                    trashed: columns.number(3)?,
-                    detached: columns.number(4)?,
-                    bytes: columns.number(5)?,
-                    trashed_bytes: columns.number(6)?,
-                },
-            };
-            self.loaded.manifest = Arc::from(columns.text(7)?);
-            Ok(())
-        };
-        read().map_err(|why| StorageError::corrupt("app head", why))
-    }
-
-    pub(super) fn row(&mut self, columns: &impl ReadColumns) {
-        if let Err(reason) = self.read_row(columns) {
-            let text = |at| columns.text_opt(at).ok().flatten().unwrap_or_default();
-            let poison = PoisonRow {
-                collection: text(0).to_owned(),
-                key: text(4).to_owned(),
-                version: columns.number(5).unwrap_or_default(),
-                bytes: (text(4).len() + text(6).len()) as u64,
-                reason,
-            };
-            self.loaded.poison.push(poison);
-        }
-    }
-
-    fn read_row(&mut self, columns: &impl ReadColumns) -> Read<()> {
-        let collection = columns.text(0)?;
-        if *self.collection != *collection {
-            self.collection = Arc::from(collection);
-        }
-        let state =
-            RowState::from_code(columns.int(1)?, columns.time_opt(2)?).ok_or("an unknown state")?;
-        let collection = Arc::clone(&self.collection);
-        if state == RowState::Live {
-            let row = codec::shown_row(columns, 4)?;
-            self.rows_of(collection).push(Arc::new(row));
-        } else {
-            let bytes = columns.number(3)?;
-            let key = columns.text(4)?.into();
-            let version = columns.number(5)?;
-            self.loaded.tombstones.push(Tombstone { collection, key, version, state, bytes });
-        }
+        let read = || Ok((head(columns)?, Arc::from(columns.text(7)?)));
+        (self.loaded.head, self.loaded.manifest) =
+            read().map_err(|why: Unreadable| StorageError::corrupt("app head", why))?;
         Ok(())
     }
 
-    /// The rows of a collection. They come one after another.
-    fn rows_of(&mut self, collection: Arc<str>) -> &mut Vec<Arc<Row>> {
-        let known = &mut self.loaded.rows;
-        if known.last().is_none_or(|last| !Arc::ptr_eq(&last.collection, &collection)) {
-            // How many there are, if all that are left are of this one. A hint only: a damaged count
-            // must not ask for all memory.
-            let live = usize::try_from(self.loaded.head.totals.live).unwrap_or(0);
-            let came: usize = known.iter().map(|before| before.rows.len()).sum();
-            let rows = Vec::with_capacity(live.saturating_sub(came).min(RESERVED_ROWS_MAX));
-            known.push(LoadedRows { collection, rows });
-        }
-        let last = known.len() - 1;
-        &mut known[last].rows
+    /// How far it is written, and what it holds.
+    pub(super) fn written(&self) -> Head {
+        self.loaded.head
+    }
+
+    /// All of its rows.
+    pub(super) fn rows(&mut self, rows: ReadRows) {
+        (self.loaded.rows, self.loaded.tombstones, self.loaded.poison) = rows.into_parts();
     }
 
     pub(super) fn budget(&mut self, columns: &impl ReadColumns) -> Result<()> {
@@ -263,9 +217,6 @@ impl Assembly {
 
     pub(super) fn finish(mut self) -> LoadedApp {
         self.loaded.tail.reverse();
-        for of_collection in &mut self.loaded.rows {
-            of_collection.rows.sort_by(|a, b| a.place().cmp(&b.place()));
-        }
         self.loaded
     }
 }

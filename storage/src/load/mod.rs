@@ -1,4 +1,5 @@
-//! Waking an app: everything its actor keeps in memory, read in one snapshot.
+//! Waking an app: everything its actor keeps in memory, read in one snapshot, or in two that show the
+//! same.
 //!
 //! The caller has waited for the writer's barrier, so nothing of an earlier incarnation can still
 //! land. Rows are decoded one by one: one that cannot be read is set aside and reported, and the
@@ -6,6 +7,7 @@
 
 mod assemble;
 mod postgres;
+mod rows;
 mod sqlite;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use sqlx::{
 use super::{
     LoadOptions, LoadedApp,
     assemble::{self, Assembly, first_day},
+    rows::{self, ReadRows},
 };
 use crate::{
     db::PostgresDb,
@@ -75,9 +76,11 @@ async fn snapshot(
     let mut assembly = Assembly::new(app, &record)?;
     let head = fetch(connection, assemble::HEAD, id, Some(assembly.version())).await?;
     assembly.head(head.first().ok_or_else(assemble::without_head)?)?;
-    for row in fetch(connection, assemble::ROWS, id, None).await? {
-        assembly.row(&row);
+    let mut read = ReadRows::new(assembly.written().totals.live);
+    for row in fetch(connection, rows::ALL, id, None).await? {
+        read.row(&row);
     }
+    assembly.rows(read);
     for row in fetch(connection, assemble::BUDGETS, id, Some(first_day(options))).await? {
         assembly.budget(&row)?;
     }

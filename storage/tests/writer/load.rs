@@ -15,6 +15,9 @@ use rookery_storage::{
 use super::kit::{Draft, ENTRIES, deploy, deploy_with, extra_counts, keys, load, mark, start};
 use crate::support::{NOW, TestDb, contract, row, writer};
 
+/// Rows of an app that are worth a second thread.
+const MANY: i64 = 400;
+
 fn row_at(key: &str, seconds: i64) -> Arc<Row> {
     let mut row = Row::clone(&row(key, r#"{"text":"Grüße, 😀 \"quoted\" \\ \u00e9"}"#));
     row.created_at = NOW.plus_seconds(seconds);
@@ -129,6 +132,56 @@ contract! {
             .map(|row| (&*row.collection, &*row.key, row.version, row.bytes))
             .collect();
         assert_eq!(poison, [(ENTRIES, "bad", 1, 5), (ENTRIES, "worse", 1, 12)]);
+    }
+
+    async fn what_two_threads_share_is_loaded_as_by_one(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let mut draft = Draft::new(app, 1);
+        let mut expected = [ENTRIES, "others"].map(|name| LoadedRows {
+            collection: name.into(),
+            rows: Vec::new(),
+        });
+        let (mut trashed, mut poison) = (Vec::new(), Vec::new());
+        // In the order of keys; by creation they stand otherwise.
+        for n in 0..MANY {
+            let key = format!("k{n:03}");
+            let collection = usize::from(n >= MANY / 4);
+            if n % 10 == 3 {
+                draft = draft.row(EventType::RowDeleted, RowState::Trashed(NOW), row(&key, "{}"));
+                trashed.push(key);
+            } else if n % 100 == 50 {
+                draft = draft.create(row(&key, r#"{"cut":"#));
+                poison.push(key);
+            } else {
+                let row = row_at(&key, n * 7 % MANY);
+                draft = draft.create(Arc::clone(&row));
+                expected[collection].rows.push(row);
+            }
+        }
+        for of_collection in &mut expected {
+            of_collection.rows.sort_by_key(|row| row.created_at);
+        }
+        let live = expected.iter().map(|of_collection| of_collection.rows.len() as u64).sum();
+        let draft = draft.with(|group| {
+            group.totals = Totals { live, trashed: trashed.len() as u64, ..Totals::default() };
+            for (n, write) in group.rows.iter_mut().enumerate() {
+                write.collection = ["others", ENTRIES][usize::from(n < MANY as usize / 4)].into();
+            }
+        });
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+
+        // With others beside it, a load finds no second thread.
+        for loads in [1, 2, 9] {
+            let loads = (0..loads).map(|_| load(&test.db, app));
+            for loaded in futures::future::join_all(loads).await {
+                assert_eq!(loaded.rows, expected);
+                let keys: Vec<_> = loaded.tombstones.iter().map(|tomb| &*tomb.key).collect();
+                assert_eq!(keys, trashed);
+                let keys: Vec<_> = loaded.poison.iter().map(|row| &*row.key).collect();
+                assert_eq!(keys, poison);
+            }
+        }
     }
 
     async fn an_app_that_is_purged_or_unknown_is_not_loaded(test: &TestDb) {

@@ -55,7 +55,8 @@ async fn all(cli: &Cli) -> Result<bool> {
         some => some,
     };
     let campaigns = std::env::current_exe()?;
-    let program = cli.server_bin.as_ref().unwrap_or(&campaigns);
+    // Servers have working folders of their own.
+    let program = std::path::absolute(cli.server_bin.as_ref().unwrap_or(&campaigns))?;
     let mut holds = true;
     for fault in faults {
         let database = match cli.postgres {
