@@ -20,8 +20,9 @@ use crate::{
     offload::run_in,
 };
 
-/// Connections that are kept for the next loads; more are opened when more apps wake at once.
-const IDLE_CONNECTIONS_MAX: usize = 4;
+/// Connections that are kept for the next loads, of which one takes two; more are opened when more apps
+/// wake at once.
+const IDLE_CONNECTIONS_MAX: usize = 8;
 
 /// Rows from which on two threads share them: fewer are read before the second has begun.
 const SHARED_ROWS_MIN: u64 = 200;
