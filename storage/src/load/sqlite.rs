@@ -1,8 +1,8 @@
 //! Loading from SQLite: by hand, on a blocking thread, with a connection from a small pool.
 //!
 //! Reading rows takes longest, so a second thread reads the second half of many, where there is a place
-//! for it. It has a snapshot of its own, which shows the same rows: nothing commits to an app that is
-//! being loaded. Each snapshot's head proves it.
+//! for it. It has a snapshot of its own. No actor writes while its app is loaded, and pruning its history
+//! moves its head: where both snapshots have one head, they show the same rows.
 
 use rookery_domain::id::AppId;
 use rusqlite::{Connection, OpenFlags, Transaction, params};

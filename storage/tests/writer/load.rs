@@ -1,6 +1,9 @@
 //! Loading brings back what was written, in one picture, and survives a row that it cannot read.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rookery_domain::{
     Principal, PrincipalKind, Timestamp, app::AppStatus, event::EventType, id::AppId, row::Row,
@@ -12,11 +15,15 @@ use rookery_storage::{
     load::{LoadOptions, LoadedRows, load_app},
 };
 
+use sqlx::AssertSqlSafe;
+
 use super::kit::{Draft, ENTRIES, deploy, deploy_with, extra_counts, keys, load, mark, start};
-use crate::support::{NOW, TestDb, contract, row, writer};
+use crate::support::{NOW, TestDb, contract, on_sqlite, row, writer};
 
 /// Rows of an app that are worth a second thread.
 const MANY: i64 = 400;
+/// Loads beside somebody who changes the app.
+const LOADS: usize = 200;
 
 fn row_at(key: &str, seconds: i64) -> Arc<Row> {
     let mut row = Row::clone(&row(key, r#"{"text":"Grüße, 😀 \"quoted\" \\ \u00e9"}"#));
@@ -27,21 +34,24 @@ fn row_at(key: &str, seconds: i64) -> Arc<Row> {
     Arc::new(row)
 }
 
-/// Damages a stored row behind the service's back.
-async fn damage(test: &TestDb, key: &str) {
+/// Damages a column of a stored row behind the service's back.
+async fn damage(test: &TestDb, key: &str, column: &str) {
+    let (what, how) = match (&test.db, column) {
+        (Db::Sqlite(_), "creator") => (column, "x'00'"),
+        (Db::Postgres(_), "creator") => (column, "'\\x00'"),
+        _ => (column, "7"),
+    };
     match &test.db {
         Db::Sqlite(db) => {
             let file = rusqlite::Connection::open(db.path()).unwrap();
-            let sql = "update rows set creator = x'00' where key = ?1";
-            assert_eq!(file.execute(sql, [key]).unwrap(), 1);
+            let sql = format!("update rows set {what} = {how} where key = ?1");
+            assert_eq!(file.execute(&sql, [key]).unwrap(), 1);
         }
         Db::Postgres(db) => {
             let mut server = db.connect().await.unwrap();
-            let done = sqlx::query("update rows set creator = '\\x00' where key = $1")
-                .bind(key)
-                .execute(&mut server)
-                .await
-                .unwrap();
+            let sql = format!("update rows set {what} = {how} where key = $1");
+            let done =
+                sqlx::query(AssertSqlSafe(sql)).bind(key).execute(&mut server).await.unwrap();
             assert_eq!(done.rows_affected(), 1);
         }
     }
@@ -119,11 +129,13 @@ contract! {
     }
 
     async fn a_row_that_cannot_be_read_is_set_aside_and_the_app_starts(test: &TestDb) {
-        let app = deploy_with(test, "notes", &[row("bad", "{}"), row("good", "{}")]).await;
+        let rows = ["bad", "good", "lost"].map(|key| row(key, "{}"));
+        let app = deploy_with(test, "notes", &rows).await;
         let writer = start(&test.db).await;
-        let broken = Draft::new(app, 3).create(row("worse", r#"{"cut":"#));
+        let broken = Draft::new(app, 4).create(row("worse", r#"{"cut":"#));
         assert_eq!(broken.commit(&writer).await, Outcome::Committed);
-        damage(test, "bad").await;
+        damage(test, "bad", "creator").await;
+        damage(test, "lost", "state").await;
         let loaded = load(&test.db, app).await;
         assert_eq!(keys(&loaded), ["good"]);
         let poison: Vec<_> = loaded
@@ -131,7 +143,8 @@ contract! {
             .iter()
             .map(|row| (&*row.collection, &*row.key, row.version, row.bytes))
             .collect();
-        assert_eq!(poison, [(ENTRIES, "bad", 1, 5), (ENTRIES, "worse", 1, 12)]);
+        let expected = [("bad", 5), ("lost", 6), ("worse", 12)];
+        assert_eq!(poison, expected.map(|(key, bytes)| (ENTRIES, key, 1, bytes)));
     }
 
     async fn what_two_threads_share_is_loaded_as_by_one(test: &TestDb) {
@@ -209,4 +222,47 @@ contract! {
         assert_eq!(late, Outcome::Aborted(rookery_storage::commit::Abort::Fenced));
         let _ = writer();
     }
+}
+
+/// Pruning an app's history takes rows of what was purged with it, also while the app is loaded.
+#[test]
+fn two_threads_never_show_an_app_at_two_moments() {
+    on_sqlite(async |test: &TestDb| {
+        let Db::Sqlite(db) = &test.db else { unreachable!() };
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let rows = (0..MANY).map(|n| row(&format!("k{n:03}"), "{}"));
+        let draft = rows.fold(Draft::new(app, 1), Draft::create).with(|group| {
+            group.totals = Totals { live: MANY.unsigned_abs(), ..Totals::default() };
+        });
+        assert_eq!(draft.commit(&writer).await, Outcome::Committed);
+
+        let mut file = rusqlite::Connection::open(db.path()).unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+        let loaded = Arc::new(AtomicBool::new(false));
+        let done = Arc::clone(&loaded);
+        let changing = std::thread::spawn(move || {
+            let mut moments = 1;
+            while !done.load(Ordering::Acquire) {
+                moments += 1;
+                let change = file.transaction().unwrap();
+                change.execute("update app_head set floor_seq = ?1", [moments]).unwrap();
+                let sql = "update rows set version = ?1 where key in ('k000', 'k399')";
+                assert_eq!(change.execute(sql, [moments]).unwrap(), 2);
+                change.commit().unwrap();
+            }
+        });
+        let mut torn = Vec::new();
+        for _ in 0..LOADS {
+            let loaded = load(&test.db, app).await;
+            let rows = &loaded.rows[0].rows;
+            let seen = [rows[0].version, rows[rows.len() - 1].version];
+            if rows.len() != MANY as usize || seen[0] != seen[1] {
+                torn.push((loaded.head.floor_seq, rows.len(), seen));
+            }
+        }
+        loaded.store(true, Ordering::Release);
+        changing.join().unwrap();
+        assert_eq!(torn, []);
+    });
 }
