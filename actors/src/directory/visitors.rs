@@ -319,13 +319,16 @@ impl Core {
 
     async fn revoke_participant(&self, id: ParticipantId, hash: SecretHash) -> Result<()> {
         let revoked = participants::revoke(&self.db, id).await;
-        // Also where the outcome is unknown: the next request asks storage.
         self.participants.forget(hash);
         // The visitor may have been given another token since this one was looked up.
-        if let Some(in_force) = revoked?.map(SecretHash).filter(|in_force| *in_force != hash) {
-            self.participants.forget(in_force);
+        match &revoked {
+            Ok(Some(in_force)) => self.participants.forget(SecretHash(*in_force)),
+            Ok(None) => {}
+            Err(error) if error.is_certain() => {}
+            // It may have been in force, and nobody knows which it was: all are looked up anew.
+            Err(_) => self.participants.forget_all(),
         }
-        Ok(())
+        Ok(revoked.map(drop)?)
     }
 
     async fn find_participant(
