@@ -48,6 +48,10 @@ async fn a_task_is_solved_and_spent_once() {
     let given = task(&rows, "?collection=guarded").await.expect(200);
     assert_eq!(given["algorithm"], "SHA-256");
     let token = solve(&given);
+    let two = rows.request(OWNER, Method::POST, "guarded");
+    let two =
+        two.header("x-service-challenge-token", &token).header("x-service-challenge-token", "");
+    Answer::of(two.json(&body)).await.error(ErrorCode::ChallengeVerificationFailed);
     post(&rows, "guarded", &token, body.clone()).await.expect(201);
     let spent = post(&rows, "guarded", &token, body.clone()).await;
     spent.error(ErrorCode::ChallengeVerificationFailed);

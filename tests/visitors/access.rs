@@ -31,6 +31,9 @@ async fn a_visitor_is_told_what_it_may_do() {
     assert_eq!(site.get("/s/access").await.expect(200), expected);
     let bad = site.request(Method::GET, "/s/access").header("x-service-participant-token", "no");
     Answer::of(bad).await.error(ErrorCode::ParticipantTokenInvalid);
+    // Of two, nobody knows which is meant.
+    let two = site.by(&guest, Method::GET, "/s/access").header("x-service-participant-token", "no");
+    Answer::of(two).await.error(ErrorCode::ParticipantTokenInvalid);
     site.set_visibility(Visibility::Private).await;
     site.get("/s/access").await.error(ErrorCode::Unauthorized);
 }

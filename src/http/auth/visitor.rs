@@ -275,14 +275,16 @@ async fn found(slug: &str, state: &AppState) -> Result<AppHandle> {
 }
 
 /// The token that a request presents, and whether it came in a cookie: `None` for none at all,
-/// `Some(None)` for one that is no text.
+/// `Some(None)` for one that is no text, and for two: nobody knows which of them is meant.
 fn token<'a>(
     headers: &'a HeaderMap,
     sender: Sender,
     state: &AppState,
 ) -> (Option<Option<&'a str>>, bool) {
-    if let Some(value) = headers.get(PARTICIPANT_HEADER) {
-        return (Some(value.to_str().ok()), false);
+    let mut sent = headers.get_all(PARTICIPANT_HEADER).iter();
+    if let Some(first) = sent.next() {
+        let only = sent.next().is_none().then(|| first.to_str().ok()).flatten();
+        return (Some(only), false);
     }
     if sender == Sender::Page && state.origins.is_path_mode() {
         return (None, false);

@@ -65,11 +65,12 @@ pub(crate) struct ListParams {
     /// holds for it, and `exists` tells the two apart. An order holds between two numbers or two
     /// texts alone; dates in `data` compare as texts. `contains` looks for a part of a text, or an
     /// item of an array. A whole number in a path is an index of an array (`tags.0`), without leading
-    /// zeros. More in `/reference/api.md`.
+    /// zeros. Empty is as if left out. More in `/reference/api.md`.
     #[param(example = r#"{"status": "open", "n": {"gte": 3}}"#)]
     pub(crate) filter: Option<String>,
     /// Fields in order, `-` for descending; ties go by key. Of a text the first 256 bytes count.
     /// Ascending, absent and `null` come first, then `false`, `true`, numbers, texts, arrays, objects.
+    /// Empty is as if left out.
     #[param(example = "-created_at,title")]
     pub(crate) sort: Option<String>,
     /// Rows on the page, 1 to 200; 50 unless given.
@@ -178,8 +179,10 @@ impl FromRequestParts<AppState> for WriteHeaders {
     }
 }
 
-/// A value that is not text still counts as an answer, a wrong one.
+/// A value that is not text still counts as an answer, a wrong one, and so do two.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
-    let value = headers.get(CHALLENGE_TOKEN)?;
-    Some(value.to_str().unwrap_or_default().into())
+    let mut sent = headers.get_all(CHALLENGE_TOKEN).iter();
+    let first = sent.next()?;
+    let only = sent.next().is_none().then(|| first.to_str().ok()).flatten();
+    Some(only.unwrap_or_default().into())
 }
