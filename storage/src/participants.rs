@@ -168,15 +168,17 @@ pub async fn by_hash(db: &Db, hash: [u8; 32], now: Timestamp) -> Result<Option<P
     .transpose()
 }
 
-/// Gives a visitor the token, its end and the link of this record; `false` when it has left.
+/// Gives the visitor whose token has the hash `before` the token, its end and the link of this record;
+/// `false` when it has left, or has another token by now.
 ///
 /// # Errors
 /// Any [`StorageError`].
-pub async fn renew(db: &Db, visitor: &Participant) -> Result<bool> {
+pub async fn renew(db: &Db, before: [u8; 32], visitor: &Participant) -> Result<bool> {
     let renewed = db
         .execute(
-            "update participants set hash = $2, via = $3, expires_at = $4 where id = $1",
-            args![visitor.id, visitor.hash, visitor.via, visitor.expires_at],
+            "update participants set hash = $2, via = $3, expires_at = $4
+             where id = $1 and hash = $5",
+            args![visitor.id, visitor.hash, visitor.via, visitor.expires_at, before],
         )
         .await?;
     Ok(renewed == 1)

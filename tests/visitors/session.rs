@@ -170,4 +170,10 @@ async fn an_unknown_member_of_the_body_is_named() {
     let typo = site.request(Method::POST, "/s/session").json(&json!({"tokn": "x"}));
     let error = Answer::of(typo).await.error(ErrorCode::InvalidRequest);
     assert!(error["message"].as_str().expect("text").contains("tokn"));
+    // Who asks comes first.
+    let bad =
+        site.request(Method::GET, "/s/session?x=1").header("x-service-participant-token", "no");
+    Answer::of(bad).await.error(ErrorCode::ParticipantTokenInvalid);
+    let led = site.request(Method::POST, "/s/session").header("origin", "http://elsewhere.example");
+    Answer::of(led.json(&json!({"tokn": "x"}))).await.error(ErrorCode::CsrfOriginMismatch);
 }

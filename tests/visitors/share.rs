@@ -1,5 +1,6 @@
 //! The share link: who comes in by it, and when it no longer works.
 
+use futures::future::join_all;
 use reqwest::Method;
 use rookery_domain::{ErrorCode, manifest::Visibility};
 use serde_json::json;
@@ -80,11 +81,36 @@ async fn a_signed_in_stranger_comes_in_by_the_link_as_itself() {
     let replaced = site.get_with("/s/session", &signed_in).await;
     replaced.error(ErrorCode::ParticipantTokenInvalid);
 
+    // The same request several times at once: one is given a token, which is good.
+    let signed_in = cookie_of(&callback(&site, &grant(&world, &stranger, "secret").await).await);
+    let path = format!("/s/share/{token}");
+    let opened = join_all((0..6).map(|_| site.get_with(&path, &signed_in))).await;
+    assert!(opened.iter().all(|answer| answer.status == 303));
+    let is_given = |answer: &&Answer| answer.headers.contains_key("set-cookie");
+    let given: Vec<_> = opened.iter().filter(is_given).map(cookie_of).collect();
+    assert!(!given.is_empty());
+    for cookie in given {
+        assert_eq!(site.open("/", &cookie).await.status, 200, "no cookie is dead as it is given");
+    }
+
     // The link first, then signed in.
     let linked = cookie_of(&site.get(&format!("/s/share/{token}")).await);
     let grant = grant(&world, &stranger, "secret").await;
     let answer = site.get_with(&format!("/s/callback?grant={grant}"), &linked).await;
     assert_eq!(site.open("/", &cookie_of(&answer)).await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_is_in_by_a_right_of_its_own_keeps_its_token() {
+    let world = World::start().await;
+    let site = world.deploy("secret", Visibility::Private, json!({}), HTML, &[]).await;
+    let owner = cookie_of(&callback(&site, &grant(&world, &world.owner, "secret").await).await);
+    let token = site.set_visibility(Visibility::Link).await.expect("a token");
+    let opened = site.get_with(&format!("/s/share/{token}"), &owner).await;
+    assert_eq!(opened.status, 303);
+    assert!(!opened.headers.contains_key("set-cookie"), "{:?}", opened.headers);
+    let me = site.get_with("/s/session", &owner).await.expect(200);
+    assert_eq!(me["role"], "owner");
 }
 
 #[tokio::test]

@@ -146,7 +146,7 @@ impl Directory {
 
     /// Lets a signed-in visitor in by the share link whose token has this hash as well. It stays who
     /// it is, with a token of its own that nobody can have given it. `None` when it has left
-    /// meanwhile.
+    /// meanwhile, or has been given another token: of several at once one succeeds.
     ///
     /// # Errors
     /// `unavailable`, `internal`.
@@ -164,7 +164,7 @@ impl Directory {
             ..visitor.clone()
         });
         to_the_end(async move {
-            let renewed = participants::renew(&core.db, &participant).await;
+            let renewed = participants::renew(&core.db, before.0, &participant).await;
             core.participants.forget(before);
             if !renewed? {
                 return Ok(None);

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use http::{HeaderMap, HeaderName, request::Parts};
+use http::{HeaderMap, HeaderName, Method, header, request::Parts};
 use rookery_actors::{AppHandle, directory::Participant, directory::ParticipantKind};
 use rookery_domain::{
     Error, ErrorCode, Result,
@@ -304,6 +304,11 @@ impl FromRequestParts<AppState> for Arriving {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let arriving = Self::of_parts(parts, Sender::Page, state).await?;
+        let names_origin = parts.headers.contains_key(header::ORIGIN);
+        if parts.method == Method::POST && names_origin && !state.origins.is_path_mode() {
+            // Without a cookie too: another site must not choose who its visitor is here.
+            csrf::check(&parts.method, &parts.headers, &arriving.origin(state))?;
+        }
         arriving.check_csrf(parts, state)?;
         RequestContext::check_stray(parts)?;
         Ok(arriving)

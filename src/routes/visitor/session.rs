@@ -8,13 +8,16 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, StatusCode, header};
-use rookery_actors::directory::{Arrival, Participant, Visit};
+use http::StatusCode;
+use rookery_actors::{
+    AppHandle,
+    directory::{Arrival, Participant, Visit},
+};
 use rookery_domain::{
     ErrorCode, Timestamp,
     access::{Standing, Tier},
     id::AppId,
-    principal::Principal,
+    principal::{Caller, Principal},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,9 +26,9 @@ use super::replaced;
 use crate::{
     error::ApiResult,
     http::{
-        auth::visitor::{Arriving, Presented},
+        auth::visitor::{AnyVisitor, Arriving, Presented},
         body::{BodyBound, Nothing, OptionalJson, RequestBody},
-        csrf, participant_cookie,
+        participant_cookie,
         reply::Created,
     },
     openapi::{
@@ -96,11 +99,10 @@ pub struct SessionApp {
 /// In a public app a visitor without a token is told `id: null`.
 #[utoipa::path(get, path = "/s/session", tag = "Participants", operation_id = "participant_session",
     responses((status = 200, description = "Whoever asks, and the app", body = SessionRecord)))]
-pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
-    let caller = arriving.caller()?;
-    let standing = arriving.admit(&caller.unwrap_or_else(|| arriving.nobody())).await?;
-    arriving.check_state(standing.tier, true)?;
-    Ok(Json(record(&arriving, arriving.participant().map(|one| &**one), &standing)))
+pub async fn read(visitor: AnyVisitor) -> ApiResult<Json<SessionRecord>> {
+    let AnyVisitor { app, caller, participant } = visitor;
+    let standing = app.standing(&caller).await?;
+    Ok(Json(record(&app, participant.as_deref().map(|one| (one, &caller)), &standing)))
 }
 
 /// Makes an anonymous participant of a public app, or redeems a test-session token.
@@ -118,13 +120,8 @@ pub async fn read(arriving: Arriving) -> ApiResult<Json<SessionRecord>> {
 pub async fn create(
     arriving: Arriving,
     State(state): State<AppState>,
-    headers: HeaderMap,
     OptionalJson(body): OptionalJson<EnterApp>,
 ) -> ApiResult<Response> {
-    // Without a cookie too: another site must not choose who its visitor is here.
-    if headers.contains_key(header::ORIGIN) && !state.origins.is_path_mode() {
-        csrf::check(&http::Method::POST, &headers, &arriving.origin(&state))?;
-    }
     if let Some(token) = body.token {
         return redeem(&arriving, &state, &token).await;
     }
@@ -139,7 +136,8 @@ pub async fn create(
         // One that the app is no longer open to is as good as none.
         if let Ok(standing) = arriving.admit(&caller).await {
             arriving.check_state(standing.tier, false)?;
-            return Ok(Json(record(&arriving, Some(participant), &standing)).into_response());
+            let made = record(&arriving.app, Some((participant, &caller)), &standing);
+            return Ok(Json(made).into_response());
         }
     }
     let standing = arriving.app.standing(&arriving.nobody()).await?;
@@ -164,7 +162,8 @@ async fn redeem(arriving: &Arriving, state: &AppState, token: &str) -> ApiResult
 
 /// The answer to whoever has just come in.
 fn entered(arriving: &Arriving, state: &AppState, visit: &Visit, standing: &Standing) -> Response {
-    let mut made = record(arriving, Some(&visit.participant), standing);
+    let caller = arriving.caller_of(&visit.participant);
+    let mut made = record(&arriving.app, Some((&visit.participant, &caller)), standing);
     made.token = Some(visit.token.expose().to_owned());
     let mut response = Created { location: "/s/session".to_owned(), record: made }.into_response();
     if !state.origins.is_path_mode() {
@@ -193,12 +192,13 @@ pub async fn delete(
 }
 
 fn record(
-    arriving: &Arriving,
-    participant: Option<&Participant>,
+    app: &AppHandle,
+    visitor: Option<(&Participant, &Caller)>,
     standing: &Standing,
 ) -> SessionRecord {
-    let app = arriving.app.record();
-    let principal = participant.map(|one| arriving.caller_of(one).principal());
+    let app = app.record();
+    let principal = visitor.map(|(_, caller)| caller.principal());
+    let participant = visitor.map(|(participant, _)| participant);
     SessionRecord {
         kind: principal.map_or("anonymous", |principal| principal.kind.as_str()),
         id: principal.map(Principal::id_text),

@@ -64,14 +64,15 @@ pub async fn share(
     let Some(link) = link else {
         return Ok(see_other(&base)?);
     };
-    let signed_in = arriving.participant().filter(|one| one.kind == ParticipantKind::Human);
-    if let Some(human) = signed_in
-        && let Some(visit) = state.rooms.directory.came_by_share(human, link).await?
-    {
-        return Ok(welcome(&arriving, &state, &visit, &base)?);
-    }
     if keeps_its_own_way(&arriving).await {
         return Ok(see_other(&base)?);
+    }
+    if let Some(human) = arriving.participant().filter(|one| one.kind == ParticipantKind::Human) {
+        return match state.rooms.directory.came_by_share(human, link).await? {
+            Some(visit) => Ok(welcome(&arriving, &state, &visit, &base)?),
+            // Another request of the same visitor was first, and its answer has the token.
+            None => Ok(see_other(&base)?),
+        };
     }
     come_in(&arriving, &state, Arrival::Share(link), &base).await
 }

@@ -53,13 +53,16 @@ contract! {
             expires_at: end.plus_seconds(1),
             ..visitor.clone()
         };
-        assert!(participants::renew(db, &renewed).await.unwrap());
+        assert!(participants::renew(db, visitor.hash, &renewed).await.unwrap());
+        let second = Participant { hash: hash(), ..renewed.clone() };
+        let is_late = !participants::renew(db, visitor.hash, &second).await.unwrap();
+        assert!(is_late, "the token that it was given stays good");
         assert_eq!(participants::by_hash(db, visitor.hash, NOW).await.unwrap(), None);
         let found = participants::by_hash(db, renewed.hash, end).await.unwrap();
         assert_eq!(found.as_ref(), Some(&renewed));
         assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), Some(renewed.hash));
         assert_eq!(participants::revoke(db, visitor.id).await.unwrap(), None);
-        assert!(!participants::renew(db, &visitor).await.unwrap());
+        assert!(!participants::renew(db, renewed.hash, &visitor).await.unwrap());
         assert_eq!(participants::by_hash(db, renewed.hash, NOW).await.unwrap(), None);
     }
 
