@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    http::{client::RequestContext, csrf, metering, participant_cookie},
+    http::{client::RequestContext, csrf, headers::only, metering, participant_cookie},
     pages::files_pass::FilesPass,
     state::AppState,
 };
@@ -275,16 +275,14 @@ async fn found(slug: &str, state: &AppState) -> Result<AppHandle> {
 }
 
 /// The token that a request presents, and whether it came in a cookie: `None` for none at all,
-/// `Some(None)` for one that is no text, and for two: nobody knows which of them is meant.
+/// `Some(None)` for one that is no text, and for two.
 fn token<'a>(
     headers: &'a HeaderMap,
     sender: Sender,
     state: &AppState,
 ) -> (Option<Option<&'a str>>, bool) {
-    let mut sent = headers.get_all(PARTICIPANT_HEADER).iter();
-    if let Some(first) = sent.next() {
-        let only = sent.next().is_none().then(|| first.to_str().ok()).flatten();
-        return (Some(only), false);
+    if let Some(token) = only(headers, PARTICIPANT_HEADER) {
+        return (Some(token), false);
     }
     if sender == Sender::Page && state.origins.is_path_mode() {
         return (None, false);
@@ -308,8 +306,9 @@ impl FromRequestParts<AppState> for Arriving {
         if parts.method == Method::POST && names_origin && !state.origins.is_path_mode() {
             // Without a cookie too: another site must not choose who its visitor is here.
             csrf::check(&parts.method, &parts.headers, &arriving.origin(state))?;
+        } else {
+            arriving.check_csrf(parts, state)?;
         }
-        arriving.check_csrf(parts, state)?;
         RequestContext::check_stray(parts)?;
         Ok(arriving)
     }

@@ -15,6 +15,7 @@ use crate::{
     http::{
         client::RequestContext,
         conditional::IfMatchHeader,
+        headers::only,
         idempotency::IdempotencyKey,
         params::{self, optional_header},
         strict::version_in_query,
@@ -181,8 +182,5 @@ impl FromRequestParts<AppState> for WriteHeaders {
 
 /// A value that is not text still counts as an answer, a wrong one, and so do two.
 fn challenge(headers: &HeaderMap) -> Option<Box<str>> {
-    let mut sent = headers.get_all(CHALLENGE_TOKEN).iter();
-    let first = sent.next()?;
-    let only = sent.next().is_none().then(|| first.to_str().ok()).flatten();
-    Some(only.unwrap_or_default().into())
+    Some(only(headers, CHALLENGE_TOKEN)?.unwrap_or_default().into())
 }
