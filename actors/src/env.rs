@@ -51,6 +51,9 @@ pub struct RuntimeOptions {
     pub app_hosts: AppHosts,
     /// How long a request may wait to be begun.
     pub request_timeout: Duration,
+    /// Workers have rounds at their times. Otherwise each round is asked for, as tests have it that
+    /// say what one does.
+    pub timed_rounds: bool,
     /// The threads that app actors run on: apart from those of connections, so that a thousand of
     /// these do not stand in a commit's way. None: where an app is asked for, as a test of one thread
     /// has it.
@@ -74,6 +77,7 @@ impl Default for RuntimeOptions {
             meters_retention_days: 400,
             app_hosts: AppHosts::Below("localhost".to_owned()),
             request_timeout: Duration::from_secs(30),
+            timed_rounds: true,
             threads: None,
         }
     }

@@ -189,8 +189,10 @@ impl Actor for Worker {
         myself: ActorRef<Work>,
         state: WorkerState,
     ) -> Result<WorkerState, ActorProcessingErr> {
-        let first = state.kind.first_after(state.context.env());
-        myself.send_after(first, || Work::Tick);
+        let env = state.context.env();
+        if env.options.timed_rounds {
+            myself.send_after(state.kind.first_after(env), || Work::Tick);
+        }
         Ok(state)
     }
 
