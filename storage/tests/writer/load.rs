@@ -58,6 +58,32 @@ async fn damage(test: &TestDb, key: &str, column: &str) {
 }
 
 contract! {
+    async fn a_row_is_as_it_was_written_last_whatever_it_was_before(test: &TestDb) {
+        let app = deploy(test, "notes").await;
+        let writer = start(&test.db).await;
+        let states =
+            |at| [RowState::Live, RowState::Trashed(at), RowState::Purged(at), RowState::Detached];
+        let (mut first, mut second) = (Draft::new(app, 1), Draft::new(app, 17));
+        for (from, before) in ('a'..).zip(states(NOW)) {
+            for (to, after) in ('a'..).zip(states(NOW.plus_seconds(1))) {
+                let key = format!("{from}{to}");
+                first = first.row(EventType::RowCreated, before, row(&key, r#"{"n":1}"#));
+                second = second.row(EventType::RowUpdated, after, row_at(&key, 0));
+            }
+        }
+        let mut written = Vec::new();
+        let second = second.with(|group| written.clone_from(&group.rows));
+        assert_eq!(first.commit(&writer).await, Outcome::Committed);
+        assert_eq!(second.commit(&writer).await, Outcome::Committed);
+
+        let loaded = load(&test.db, app).await;
+        let (live, rest): (Vec<_>, Vec<_>) =
+            written.iter().partition(|write| write.state == RowState::Live);
+        assert!(loaded.live_rows().eq(live.iter().map(|write| &write.row)));
+        let stored = loaded.tombstones.iter().map(|t| (&*t.key, t.version, t.state));
+        assert!(stored.eq(rest.iter().map(|one| (one.row.key(), one.row.version, one.state))));
+    }
+
     async fn a_load_equals_what_was_written(test: &TestDb) {
         let app = deploy(test, "notes").await;
         let writer = start(&test.db).await;

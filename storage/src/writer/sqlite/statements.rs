@@ -7,7 +7,7 @@ use rusqlite::{Connection, Result, Statement, ToSql};
 
 use crate::{
     codec::principal_bytes,
-    commit::{Epoch, Group, Scrub},
+    commit::{Epoch, Group, RowState, RowWrite, Scrub},
 };
 
 /// Binds the values to `?1`, `?2`, ... and runs the statement; the number of rows changed.
@@ -37,6 +37,7 @@ pub(super) struct Statements<'c> {
     release: Statement<'c>,
     undo: Statement<'c>,
     head: Statement<'c>,
+    live_row: Statement<'c>,
     row: Statement<'c>,
     event: Statement<'c>,
     scrub_events: Statement<'c>,
@@ -62,6 +63,12 @@ impl<'c> Statements<'c> {
                  detached = ?5, bytes = ?6, trashed_bytes = ?7, \
                  history_bytes = history_bytes + ?8, collections = ?9 \
                  where app_id = ?10 and epoch <= ?1 and last_seq = ?11",
+            )?,
+            // What the partial indexes are about stays as it is, so SQLite leaves them alone.
+            live_row: prepare(
+                "update rows set version = ?4, data = ?5, creator = ?6, editor = ?7, \
+                 created_at = ?8, updated_at = ?9 \
+                 where app_id = ?1 and collection = ?2 and key = ?3 and state = 0",
             )?,
             row: prepare(
                 "insert into rows (app_id, collection, key, version, data, creator, editor, \
@@ -170,6 +177,11 @@ impl<'c> Statements<'c> {
     pub(super) fn rows(&mut self, group: &Group) -> Result<()> {
         let uuid = group.app.uuid();
         for write in &group.rows {
+            // Mostly the former version is live too. Where it is not, nothing is changed here.
+            let may_be_live = write.state == RowState::Live && write.row.version > 1;
+            if may_be_live && self.live_row(uuid.as_bytes(), write)? {
+                continue;
+            }
             let row = &*write.row;
             run!(
                 self.row,
@@ -187,6 +199,24 @@ impl<'c> Statements<'c> {
             )?;
         }
         Ok(())
+    }
+
+    /// Updates a row that is live before and after; `false` where it is not stored as a live one.
+    fn live_row(&mut self, app: &[u8], write: &RowWrite) -> Result<bool> {
+        let row = &*write.row;
+        let changed = run!(
+            self.live_row,
+            app,
+            &*write.collection,
+            row.key(),
+            row.version,
+            row.data(),
+            &principal_bytes(row.creator)[..],
+            &principal_bytes(row.editor)[..],
+            row.created_at.0,
+            row.updated_at.0,
+        )?;
+        Ok(changed == 1)
     }
 
     pub(super) fn events(&mut self, group: &Group) -> Result<()> {
