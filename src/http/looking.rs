@@ -1,5 +1,6 @@
 //! Requests that only look at an address which spends or begins something when somebody follows it:
-//! HEAD, and what a browser or a mail scanner fetches ahead. They get 204 and change nothing.
+//! HEAD, what a browser or a mail scanner fetches ahead, and what a page loads as a picture, a script
+//! or the like. They get 204 and change nothing.
 
 use std::convert::Infallible;
 
@@ -11,6 +12,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
 /// Headers in which browsers say that nobody has asked for what they fetch.
 const PURPOSES: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+/// The header by which a browser says what something is loaded as (Fetch Metadata).
+const DESTINATION: &str = "sec-fetch-dest";
+/// What somebody may see of what a link leads to: a page, also within another, and what a program
+/// takes (`empty`).
+const FOLLOWED: [&str; 6] = ["document", "iframe", "frame", "embed", "object", "empty"];
 
 /// Whether the request only looks.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +26,13 @@ impl<S: Sync> FromRequestParts<S> for Looking {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.method != Method::GET || is_ahead(&parts.headers)))
+        let Parts { method, headers, .. } = parts;
+        Ok(Self(*method != Method::GET || is_ahead(headers) || is_part_of_a_page(headers)))
     }
+}
+
+fn is_part_of_a_page(headers: &HeaderMap) -> bool {
+    headers.get(DESTINATION).is_some_and(|loaded_as| !FOLLOWED.iter().any(|one| loaded_as == one))
 }
 
 fn is_ahead(headers: &HeaderMap) -> bool {

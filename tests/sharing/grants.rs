@@ -130,16 +130,22 @@ async fn who_opens_the_link_again_stays_who_they_are() {
 }
 
 #[tokio::test]
-async fn looking_ahead_uses_nothing_up_and_what_is_no_link_opens_nothing() {
+async fn looking_uses_nothing_up_and_what_is_no_link_opens_nothing() {
     let world = World::start().await;
     let (site, other) = (world.site("private").await, world.site("private").await);
     let (_, path) = site.grant(json!({"role": "editor", "max_uses": 1})).await;
     let head = Answer::of(site.visit(Method::HEAD, &path)).await;
-    let ahead = site.visit(Method::GET, &path).header("sec-purpose", "prefetch");
-    let bot = "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)";
-    let bot = Answer::of(site.visit(Method::GET, &path).header("user-agent", bot)).await;
-    for answer in [head, Answer::of(ahead).await, bot] {
-        assert!(answer.status < 300 && !answer.headers.contains_key("set-cookie"));
+    assert!(head.status < 300 && !head.headers.contains_key("set-cookie"));
+    let looks = [
+        ("sec-purpose", "prefetch"),
+        ("user-agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"),
+        // As another site's page would load it.
+        ("sec-fetch-dest", "image"),
+        ("sec-fetch-dest", "script"),
+    ];
+    for (name, value) in looks {
+        let answer = Answer::of(site.visit(Method::GET, &path).header(name, value)).await;
+        assert!(answer.status < 300 && !answer.headers.contains_key("set-cookie"), "{value}");
     }
     let forged = forged(&path);
     for wrong in ["/s/grant/nonsense", &forged, &path[..20]] {
@@ -151,7 +157,8 @@ async fn looking_ahead_uses_nothing_up_and_what_is_no_link_opens_nothing() {
     let page = site.visit(Method::GET, &forged).header("sec-fetch-mode", "navigate");
     let page = Answer::of(page.header("accept", "text/html")).await;
     assert!(page.status >= 400 && page.header("content-type").starts_with("text/html"));
-    let opened = site.open(&path).await;
+    let opened = site.visit(Method::GET, &path).header("sec-fetch-dest", "document");
+    let opened = Answer::of(opened).await;
     assert_eq!((opened.header("location"), opened.header("cache-control")), ("/", "no-store"));
     assert_eq!(opened.header("referrer-policy"), "no-referrer");
     token_of(&opened);
