@@ -28,6 +28,16 @@ pub fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer).map(Some)
 }
 
+/// A member that must be there, and may be null: without this, serde takes an absent one for null.
+///
+/// # Errors
+/// Those of `T`.
+pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
 /// A whole number, which may be written with a fraction of zero: to JSON Schema `5.0` is an integer.
 /// `T` is the number's type or an option of it; with `#[serde(default)]` it may be absent.
 ///

@@ -1,8 +1,8 @@
 //! Starting and stopping: binds both listeners, puts the boundary in front of the router, drains.
-//! How one connection is served is in `accept`.
+//! How one connection is served is in `listener`.
 
-mod accept;
 mod files;
+mod listener;
 pub mod signal;
 mod stream;
 
@@ -212,8 +212,8 @@ fn addresses(config: &Config, port: u16) -> Result<(Origins, String), StartError
 }
 
 /// Bounds of connections to the public listener.
-fn limits(config: &config::Server) -> accept::Limits {
-    accept::Limits {
+fn limits(config: &config::Server) -> listener::Limits {
+    listener::Limits {
         connections_max: files::connections_max(config.connections_max),
         silence_timeout: Duration::from_secs(config.header_timeout_s),
         header_timeout: Duration::from_secs(config.header_timeout_s),
@@ -229,18 +229,18 @@ fn serve(
     state: AppState,
     ((site_listener, site), site_edge): ((TcpListener, SocketAddr), Edge),
     ((ops_listener, ops), ops_edge): ((TcpListener, SocketAddr), Edge),
-    limits: accept::Limits,
+    limits: listener::Limits,
 ) -> Server {
     let drain = state.drain.clone();
     let site_edge = Arc::new(site_edge);
-    let site_listener = tokio::spawn(accept::serve(site_listener, site_edge, limits, drain));
+    let site_listener = tokio::spawn(listener::serve(site_listener, site_edge, limits, drain));
     let ops_drain = CancellationToken::new();
-    let limits = accept::Limits {
+    let limits = listener::Limits {
         connections_max: limits.connections_max.min(files::OPS_CONNECTIONS_MAX),
         drain_timeout: OPS_DRAIN_TIMEOUT,
         ..limits
     };
-    let serving = accept::serve(ops_listener, Arc::new(ops_edge), limits, ops_drain.clone());
+    let serving = listener::serve(ops_listener, Arc::new(ops_edge), limits, ops_drain.clone());
     let ops_listener = tokio::spawn(serving);
     Server { state, site, ops, site_listener, ops_listener, ops_drain }
 }
@@ -298,7 +298,7 @@ fn listen(
     write_timeout: Duration,
 ) -> Result<(TcpListener, SocketAddr), StartError> {
     let failed = |source| StartError::Listen { setting, address, source };
-    let listener = accept::listen(address, write_timeout).map_err(failed)?;
+    let listener = listener::listen(address, write_timeout).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }

@@ -35,6 +35,15 @@ impl Subject {
             Self::Creator | Self::Editor { .. } | Self::RoleCreator(_) | Self::RoleOwn(_)
         )
     }
+
+    /// The custom role that it is about.
+    #[must_use]
+    pub fn role(&self) -> Option<&str> {
+        match self {
+            Self::Role(role) | Self::RoleCreator(role) | Self::RoleOwn(role) => Some(role),
+            Self::Owner | Self::Member | Self::Anyone | Self::Creator | Self::Editor { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for Subject {

@@ -102,6 +102,16 @@ pub struct Permissions {
     pub count_read: SubjectList,
 }
 
+impl Permissions {
+    /// Whether any of the lists names the custom role, in whatever form.
+    #[must_use]
+    pub fn name_role(&self, role: &str) -> bool {
+        let Self { read, write, update, delete, count_read } = self;
+        let lists = [read, write, update, delete, count_read];
+        lists.iter().any(|list| list.iter().any(|subject| subject.role() == Some(role)))
+    }
+}
+
 /// A custom role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {

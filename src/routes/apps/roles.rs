@@ -3,11 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::extract::State;
-use rookery_domain::{
-    ErrorCode,
-    access::Subject,
-    manifest::{Collection, Manifest},
-};
+use rookery_domain::ErrorCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -59,22 +55,9 @@ pub async fn roles(
         name: name.into(),
         title: role.title.clone(),
         member_count: holders.get(name).copied().unwrap_or(0),
-        collection_count: named_by(&manifest, name),
+        collection_count: {
+            let collections = manifest.collections.values();
+            collections.filter(|one| one.permissions.name_role(name)).count() as u64
+        },
     }))
-}
-
-fn named_by(manifest: &Manifest, role: &str) -> u64 {
-    let names = |collection: &Arc<Collection>| {
-        let lists = &collection.permissions;
-        [&lists.read, &lists.write, &lists.update, &lists.delete, &lists.count_read]
-            .into_iter()
-            .flat_map(|list| list.iter())
-            .any(|subject| match subject {
-                Subject::Role(name) | Subject::RoleOwn(name) | Subject::RoleCreator(name) => {
-                    **name == *role
-                }
-                _ => false,
-            })
-    };
-    manifest.collections.values().filter(|collection| names(collection)).count() as u64
 }

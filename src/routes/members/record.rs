@@ -7,7 +7,7 @@ use rookery_domain::{
     Result, Timestamp, access::Tier, app::AppRecord, id::HumanId, manifest::Manifest,
     members::Member,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
@@ -79,16 +79,4 @@ impl MemberBody {
         let member = Member { human: app.owner, custom_role: None, created_at: app.created_at };
         Ok(Self { role: Tier::Owner.as_str(), ..Self::of(state, &member)? })
     }
-}
-
-/// Reads a member that must be there and may be null.
-///
-/// # Errors
-/// When it is neither null nor a `T`.
-pub fn nullable<'de, T, D>(input: D) -> std::result::Result<Option<T>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    Option::deserialize(input)
 }

@@ -9,13 +9,14 @@ use rookery_domain::{Error, ErrorCode, id::HumanId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::{MemberBody, nullable};
+use super::record::MemberBody;
 use crate::{
     error::ApiResult,
     http::{
         auth::permission::AppOwner,
         body::{BodyBound, RequestBody, StrictJson},
         params::PathId,
+        strict::given,
     },
     state::AppState,
 };
@@ -29,7 +30,7 @@ pub const ERRORS: &[ErrorCode] =
 #[serde(deny_unknown_fields)]
 pub struct UpdateMember {
     /// A custom role of the manifest; null for none. `role` is understood too.
-    #[serde(alias = "role", deserialize_with = "nullable")]
+    #[serde(alias = "role", deserialize_with = "given")]
     #[schema(required)]
     custom_role: Option<String>,
 }
