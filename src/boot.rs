@@ -131,7 +131,7 @@ impl Rooms {
         config: &Config,
         clock: &Clock,
         hosts: AppHosts,
-        faults: Faults,
+        (faults, timed_rounds): (Faults, bool),
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;
@@ -146,7 +146,8 @@ impl Rooms {
             );
         }
         let key = server_key(config)?;
-        Self::open_with(key, db, (writer, threads), (config, clock, hosts)).await
+        let options = RuntimeOptions { timed_rounds, ..runtime(config, hosts) };
+        Self::open_with(key, db, (writer, threads), (config, clock, options)).await
     }
 
     /// Opens everything beside the server of this database, if one runs, and takes nothing over from
@@ -168,21 +169,22 @@ impl Rooms {
         let options = WriterOptions { postgres_lanes: 1, ..WriterOptions::default() };
         let threads = CommitThreads::start().map_err(BootError::Threads)?;
         let writer = threads.writer(&db, epoch, options)?;
-        Self::open_with(key, db, (writer, threads), (config, clock, hosts)).await
+        let options = runtime(config, hosts);
+        Self::open_with(key, db, (writer, threads), (config, clock, options)).await
     }
 
     async fn open_with(
         key: ServerKey,
         db: Db,
         (writer, threads): (Writer, CommitThreads),
-        (config, clock, hosts): (&Config, &Clock, AppHosts),
+        (config, clock, options): (&Config, &Clock, RuntimeOptions),
     ) -> Result<Self, BootError> {
         let store = Arc::new(SqlStore::new(db.clone(), writer.clone(), clock.clone()));
         let runtime = Runtime::start(
             db.clone(),
             store,
             config.limits.clone(),
-            RuntimeOptions { threads: threads.handle(), ..runtime(config, hosts) },
+            RuntimeOptions { threads: threads.handle(), ..options },
             clock.clone(),
             key.clone(),
         )

@@ -337,7 +337,7 @@ async fn a_drain_takes_the_writes_that_run() {
 #[tokio::test]
 async fn a_drain_answers_what_runs_and_gives_up_what_is_stuck() {
     let builder = TestServer::builder().with_probes();
-    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "1").start().await;
+    let server = builder.set("ROOKERY__SERVER__DRAIN_TIMEOUT_S", "4").start().await;
     let running = tokio::spawn(server.request(Method::GET, "/v1/probe/wait").send());
     let stuck = tokio::spawn(server.request(Method::GET, "/v1/probe/stuck").send());
     probes::ARRIVED.acquire_many(2).await.unwrap().forget();

@@ -50,6 +50,8 @@ pub struct Hooks {
     pub authenticator: Option<Arc<dyn Authenticator>>,
     /// What goes wrong in commits; nothing, but in tests.
     pub faults: Faults,
+    /// Workers have rounds at their times; otherwise each round is asked for.
+    pub timed_rounds: bool,
     /// Routes beside the site's own.
     pub routes: OpenApiRouter<AppState>,
     /// Routes beside those of apps' own origins.
@@ -62,6 +64,7 @@ impl Default for Hooks {
             clock: Clock::system(),
             authenticator: None,
             faults: Faults::default(),
+            timed_rounds: true,
             routes: OpenApiRouter::new(),
             app_routes: OpenApiRouter::new(),
         }
@@ -139,7 +142,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
-    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), hooks.faults).await?;
+    let ways = (hooks.faults, hooks.timed_rounds);
+    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), ways).await?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;

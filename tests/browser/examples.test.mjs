@@ -128,7 +128,7 @@ for (const name of ['guestbook', 'board']) {
     const body = file(`examples/${name}/index.html`);
     await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body }));
     await page.goto('http://example.test/');
-    await page.locator('main noscript p', { hasText: 'JavaScript' }).waitFor({ timeout: 60_000 });
+    await page.locator('main noscript p', { hasText: 'JavaScript' }).waitFor();
     assert.equal(await page.getByRole('button').count(), 0);
     assert.equal(await page.getByRole('status').count(), 0);
     await context.close();

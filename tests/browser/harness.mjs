@@ -4,11 +4,18 @@ import { FakeService } from './fake.mjs';
 
 export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium';
 
-export const launch = (...more) => chromium.launch({
-  executablePath: EXECUTABLE,
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
-});
+// How long a single step may take: on a machine that is busy with other tests.
+const STEP_MS = 120_000;
+
+export const launch = async (...more) => {
+  const browser = await chromium.launch({
+    executablePath: EXECUTABLE,
+    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
+  });
+  browser.on('context', (context) => context.setDefaultTimeout(STEP_MS));
+  return browser;
+};
 
 // Runs `body({page, thrown})` on a fresh visitor's page of `url`; fails on any error the page threw.
 export const onPage = async (browser, url, body) => {
@@ -37,6 +44,5 @@ export const withPage = async (browser, prepare, body) => {
   }
 };
 
-// Waits until `check` holds in the page, in the page's own frames: no fixed sleeps. The bound is for a
-// machine that is busy with other tests.
-export const until = (page, check, arg) => page.waitForFunction(check, arg, { timeout: 60_000 });
+// Waits until `check` holds in the page, in the page's own frames: no fixed sleeps.
+export const until = (page, check, arg) => page.waitForFunction(check, arg);

@@ -92,7 +92,7 @@ test('a row that came without its data is asked for, and left out where it is no
     // In sight of the feed, and not of the list: an outline.
     const at = new Date(1_800_000_100_000).toISOString();
     const by = { kind: 'anonymous', id: 'prt_1' };
-    const asked = page.waitForResponse(/notes\/far$/, { timeout: 60_000 });
+    const asked = page.waitForResponse(/notes\/far$/);
     service.emit({ type: 'row.created', at, by, collection: 'notes', key: 'far', version: 1 });
     // Created, and changed since: the feed has its newest data only once.
     service.write('notes', 'c', { t: 1 });

@@ -115,7 +115,7 @@ test('nothing of the site or of an app shows in a frame', async () => {
   const elsewhere = `http://elsewhere.localhost:${server.address().port}/`;
   const visit = onPage(browser, elsewhere, async ({ page }) => {
     for (const url of [`${SITE_URL}/sign-in`, `${SITE_URL}/device`, PRIVATE_URL, APP_URL]) {
-      const failed = page.waitForEvent('requestfailed', { timeout: 60_000 })
+      const failed = page.waitForEvent('requestfailed')
         .catch(() => assert.fail(`${url} shows in a frame`));
       await page.evaluate((address) => {
         const frame = document.createElement('iframe');

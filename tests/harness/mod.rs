@@ -69,7 +69,8 @@ pub struct Builder {
 }
 
 impl TestServer {
-    /// A server with the defaults, but a rate limit that no test reaches by accident.
+    /// A server with the defaults, but a rate limit that no test reaches by accident, and rounds of
+    /// workers that come when a test asks for them: however long it takes, none comes between.
     pub async fn start() -> Self {
         Self::builder().start().await
     }
@@ -160,6 +161,7 @@ impl TestServer {
             let hooks = Hooks {
                 clock: clock.clone(),
                 authenticator: probes.then(|| Arc::clone(&directory) as _),
+                timed_rounds: false,
                 ..Hooks::default()
             };
             match rookery::start(config.clone(), hooks).await {
@@ -265,6 +267,7 @@ impl Builder {
             clock: Clock::manual(START),
             authenticator: self.probes.then(|| Arc::clone(&directory) as _),
             faults: self.faults,
+            timed_rounds: false,
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };

@@ -55,7 +55,7 @@ async fn a_series_goes_by_day_or_hour_and_the_month_begins_anew() {
     for app in &apps {
         view(visit(&server, app, "/")).await;
     }
-    at(&server, DAY_S);
+    at(&server, DAY_S).await;
     view(visit(&server, &apps[0], "/")).await;
 
     let found = read(&server, &owner, "/v1/self/usage/series?days=3").await;

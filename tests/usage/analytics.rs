@@ -20,7 +20,7 @@ async fn views_are_told_by_day_hour_country_and_referrer_without_waking_the_app(
     view(visit(&server, &app, "/").header("referer", "https://news.example/today?q=1")).await;
     let other = server.request(Method::GET, "/").header("host", "garden.localhost");
     view(other.header("user-agent", "Other/1.0")).await;
-    at(&server, 3_600);
+    at(&server, 3_600).await;
     view(visit(&server, &app, "/").header("referer", "http://garden.localhost:1/x")).await;
 
     let found = report(&server, &owner, &app, "/analytics?days=2").await;
@@ -60,9 +60,9 @@ async fn a_visitor_is_one_for_a_day_also_over_a_restart_and_a_stranger_the_next_
     assert_eq!(found["totals"], seen(2, 1), "written down at the shutdown, salt and all");
 
     // Half a second before midnight, and after it.
-    at(&server, DAY_S / 2 - 1);
+    at(&server, DAY_S / 2 - 1).await;
     view(visit(&server, &app, "/")).await;
-    at(&server, DAY_S / 2);
+    at(&server, DAY_S / 2).await;
     view(visit(&server, &app, "/")).await;
     let found = report(&server, &owner, &app, "/analytics?days=2").await;
     assert_eq!(found["by_day"][0], json!({"date": "2026-01-31", "pageviews": 3, "uniques": 1}));
@@ -82,7 +82,7 @@ async fn sums_are_kept_for_their_time_and_no_longer() {
         async || server.state().rooms.runtime.workers().run(WorkerKind::Metering).await.unwrap();
     assert_eq!(run().await, 1, "one app");
     for (days, views) in [(3, 1), (4, 0)] {
-        at(&server, days * DAY_S);
+        at(&server, days * DAY_S).await;
         run().await;
         let found = report(&server, &owner, &app, "/analytics?days=7").await;
         assert_eq!(found["totals"], seen(views, views), "after {days} days");

@@ -47,7 +47,7 @@ async fn a_series_has_every_day_of_its_window_and_outlives_a_restart() {
     let owner = server.owner("ada").await;
     let app = public_app(&server, &owner, "garden").await;
     view(visit(&server, &app, "/")).await;
-    at(&server, 2 * DAY_S);
+    at(&server, 2 * DAY_S).await;
     view(visit(&server, &app, "/")).await;
     view(visit(&server, &app, "/")).await;
     let server = server.restart().await;

@@ -20,8 +20,9 @@ use crate::harness::{
 /// A user agent that is no bot's.
 const BROWSER: &str = "Mozilla/5.0 Firefox/140.0";
 
-/// A public app for everybody.
+/// A public app for everybody, whose views have visitors.
 async fn public_app(server: &TestServer, owner: &Owner, slug: &str) -> App {
+    store_salt(server).await;
     let body = json!({"slug": slug, "visibility": "public", "manifest": guestbook()});
     server.deploy(owner, body).await
 }
@@ -39,10 +40,20 @@ async fn view(request: RequestBuilder) {
 }
 
 /// Moves the server's clock to this many seconds after its start.
-fn at(server: &TestServer, seconds: i64) -> Timestamp {
+async fn at(server: &TestServer, seconds: i64) -> Timestamp {
     let now = START.plus_seconds(seconds);
     server.state().clock.set(now);
+    store_salt(server).await;
     now
+}
+
+/// Stores the day's salt. A view waits for it no longer than a page may take, which is less than a
+/// slow disk takes to write it, and counts without a visitor then.
+async fn store_salt(server: &TestServer) {
+    let state = server.state();
+    let day = state.clock.now().0.div_euclid(DAY_S * 1_000_000);
+    let day = i32::try_from(day).expect("days of this era");
+    rookery_storage::meters::salt(&state.rooms.db, day, [7; 32]).await.expect("it is stored");
 }
 
 async fn report(server: &TestServer, owner: &Owner, app: &App, below: &str) -> Value {
