@@ -23,7 +23,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::stream::{Answer, Owed, Stream, is_late_head};
+use super::{
+    crowd::Crowd,
+    stream::{Answer, Owed, Stream, is_late_head},
+};
 use crate::http::edge::Edge;
 
 /// Bytes of a request's head, and of hyper's read buffer.
@@ -40,9 +43,9 @@ const BACKLOG: u32 = 4_096;
 /// Pause after a failed accept (usually no file descriptor left), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The share of places that are kept for whoever speaks: with fewer of them free, a connection that
-/// says nothing is not waited for.
+/// says nothing is not waited for, and one that idles makes room.
 const HURRIED_SHARE: usize = 4;
-/// How long a connection may say nothing then.
+/// How long a connection may say nothing then. One that idles may do so once or twice as long.
 const HURRIED: Duration = Duration::from_secs(1);
 
 /// The bounds of one listener.
@@ -65,10 +68,15 @@ pub(super) struct Limits {
 impl Limits {
     /// Those of a connection beside which so many more can be opened.
     fn with_free(self, free: usize) -> Self {
-        let hurried = free < self.connections_max / HURRIED_SHARE;
+        let hurried = self.missing(free) > 0;
         let silence_timeout =
             if hurried { self.silence_timeout.min(HURRIED) } else { self.silence_timeout };
         Self { silence_timeout, ..self }
+    }
+
+    /// How many more places should be free than `free`.
+    fn missing(self, free: usize) -> usize {
+        (self.connections_max / HURRIED_SHARE).saturating_sub(free)
     }
 }
 
@@ -108,6 +116,8 @@ pub(super) async fn serve(
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections_max.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
+    let crowd = Arc::new(Crowd::default());
+    connections.spawn(make_room(Arc::clone(&crowd), Arc::clone(&slots), limits, drain.clone()));
     // Whoever comes while no place is free, or no file, writes one line a second.
     let (refusals, waits) = (Lines::default(), Lines::default());
     loop {
@@ -123,9 +133,10 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, peer, slot)) => {
-                let (edge, drain) = (Arc::clone(&edge), drain.clone());
+                let (edge, crowd) = (Arc::clone(&edge), Arc::clone(&crowd));
                 let limits = limits.with_free(slots.available_permits());
-                connections.spawn(connection(stream, peer, slot, edge, limits, drain));
+                let ways = (limits, crowd, drain.clone());
+                connections.spawn(connection(stream, peer, slot, edge, ways));
             }
             Err(error) => {
                 if let Some(skipped) = refusals.take() {
@@ -153,20 +164,34 @@ async fn accept(
     Ok((stream, peer, slot))
 }
 
+/// While few places are free, has connections that idle make room; until the drain begins.
+async fn make_room(
+    crowd: Arc<Crowd>,
+    slots: Arc<Semaphore>,
+    limits: Limits,
+    drain: CancellationToken,
+) {
+    while timeout(HURRIED, drain.cancelled()).await.is_err() {
+        let missing = limits.missing(slots.available_permits());
+        if missing > 0 {
+            crowd.make_room(missing);
+        }
+    }
+}
+
 async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     slot: OwnedSemaphorePermit,
     edge: Arc<Edge>,
-    limits: Limits,
-    drain: CancellationToken,
+    (limits, crowd, drain): (Limits, Arc<Crowd>, CancellationToken),
 ) {
     let counted = edge.open_connection();
     if !speaks(&stream, limits, &drain).await {
         return;
     }
     // Boxed: a connection that has not spoken yet needs no room for it.
-    Box::pin(http(stream, peer, Arc::clone(&edge), limits, drain)).await;
+    Box::pin(http(stream, peer, Arc::clone(&edge), (limits, crowd, drain))).await;
     drop(counted);
     drop(slot);
 }
@@ -176,18 +201,20 @@ async fn http(
     stream: TcpStream,
     peer: SocketAddr,
     edge: Arc<Edge>,
-    limits: Limits,
-    drain: CancellationToken,
+    (limits, crowd, drain): (Limits, Arc<Crowd>, CancellationToken),
 ) {
-    let owed = Owed::default();
+    let (owed, leave) = (Owed::default(), drain.child_token());
+    let is_proxy = edge.is_trusted(peer);
+    // A proxy's request must not meet a connection that closes.
+    let _stay = (!is_proxy).then(|| crowd.enter(owed.clone(), leave.clone()));
     // hyper has one bound for both. Where idling may take longer, the stream sees to heads.
-    let (idle_timeout, head_timeout) = match edge.is_trusted(peer) {
+    let (idle_timeout, head_timeout) = match is_proxy {
         true => (limits.proxy_idle_timeout, Some(limits.header_timeout)),
         false => (limits.header_timeout, None),
     };
     let stream = Stream::new(stream, limits.write_timeout, head_timeout, owed.clone());
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let (edge, owed) = (Arc::clone(&edge), owed.one());
+        let (edge, owed) = (Arc::clone(&edge), owed.request());
         // Boxed, because hyper keeps room for it while a connection is idle, too.
         Box::pin(async move {
             let answer = edge.handle(request, peer).await;
@@ -203,15 +230,17 @@ async fn http(
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => {
-            // That the client left, or did not read, is its affair.
+            // That the client left, did not read, or asked for nothing more, is its affair.
             if let Err(error) = ended
-                && (error.is_parse() || error.is_timeout() || is_late_head(&error))
+                && (error.is_parse()
+                    || error.is_timeout() && owed.awaits_head()
+                    || is_late_head(&error))
             {
                 edge.tell_bad_head(peer, &error);
             }
             return;
         }
-        () = drain.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = leave.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     // What a connection that owes nothing waits for is the rest of a request's head.
     poll_fn(|cx| match connection.as_mut().poll(cx) {

@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -38,6 +38,8 @@ struct Debts {
     open: AtomicUsize,
     /// How many there ever were.
     begun: AtomicUsize,
+    /// Whether something came, while nothing was open, that has not become a request.
+    awaits_head: AtomicBool,
 }
 
 /// One thing owed, until it is dropped.
@@ -45,7 +47,18 @@ struct Debts {
 pub(super) struct Debt(Owed);
 
 impl Owed {
-    pub(super) fn one(&self) -> Debt {
+    /// A request, whose head is complete.
+    pub(super) fn request(&self) -> Debt {
+        self.0.awaits_head.store(false, Ordering::Relaxed);
+        self.one()
+    }
+
+    /// Whether a head has begun that is not complete.
+    pub(super) fn awaits_head(&self) -> bool {
+        self.0.awaits_head.load(Ordering::Relaxed)
+    }
+
+    fn one(&self) -> Debt {
         self.0.open.fetch_add(1, Ordering::Relaxed);
         self.0.begun.fetch_add(1, Ordering::Relaxed);
         Debt(self.clone())
@@ -55,7 +68,8 @@ impl Owed {
         self.0.open.load(Ordering::Relaxed) == 0
     }
 
-    fn begun(&self) -> usize {
+    /// How much it ever owed.
+    pub(super) fn begun(&self) -> usize {
         self.0.begun.load(Ordering::Relaxed)
     }
 }
@@ -187,6 +201,9 @@ impl AsyncRead for Stream {
         let bytes = buf.filled().len() - before;
         this.watch_head(cx, if read.is_pending() { Poll::Pending } else { Poll::Ready(bytes) })?;
         let read = ready!(read);
+        if bytes > 0 && this.owed.is_nothing() {
+            this.owed.0.awaits_head.store(true, Ordering::Relaxed);
+        }
         let is_end = read.is_ok() && bytes == 0 && buf.remaining() > 0;
         if is_end && !this.owed.is_nothing() {
             let until = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED_MAX)));

@@ -20,12 +20,18 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::{
-    harness::{Answer, TestServer, apps::open_collection},
+    harness::{
+        Answer, TestServer,
+        apps::{guestbook, open_collection},
+    },
     ops::metrics::samples,
 };
 
 /// For what happens at once, or after a second.
 const TOO_LONG: Duration = Duration::from_secs(20);
+
+/// A request that leaves the connection open.
+const ASK: &str = "GET /alive HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// How often something is tried that says nothing where the machine was too slow for it.
 const TRIES: usize = 50;
@@ -146,7 +152,6 @@ async fn a_head_that_does_not_come_is_cut_off() {
 
 #[tokio::test]
 async fn a_trusted_proxy_may_idle_for_longer_than_a_head_may_take() {
-    const ASK: &str = "GET /alive HTTP/1.1\r\nhost: x\r\n\r\n";
     let bounds = |idle: &str| {
         let builder = TestServer::builder().set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "1");
         builder.set("ROOKERY__SERVER__IDLE_TIMEOUT_S", idle)
@@ -413,4 +418,33 @@ async fn connections_that_say_nothing_leave_room_to_who_speaks() {
     silent[0].send("GET /alive HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
     let answer = silent.swap_remove(0).read_to_end().await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_that_idle_make_room_and_those_that_are_answered_stay() {
+    let builder = TestServer::builder().set("ROOKERY__SERVER__CONNECTIONS_MAX", "8");
+    let server = builder.set("ROOKERY__SERVER__HEADER_TIMEOUT_S", "600").start().await;
+    let owner = server.owner("owner").await;
+    let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
+    let mut follower = server.raw().await;
+    let (feed, key) = (app.path("/feed"), &owner.key);
+    follower
+        .send(&format!(
+            "GET {feed} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\
+             authorization: Bearer {key}\r\n\r\n"
+        ))
+        .await;
+    follower.read_until("text/event-stream").await;
+    let mut idle = Vec::new();
+    for _ in 0..12 {
+        let mut raw = server.raw().await;
+        raw.send(ASK).await;
+        timeout(TOO_LONG, raw.read_until("\"alive\"}")).await.expect("a place in time");
+        idle.push(raw);
+    }
+    let first = timeout(TOO_LONG, idle.swap_remove(0).read_to_end()).await;
+    assert_eq!(first.expect("who came first leaves first"), "");
+    let row = r#"{"data": {"name": "Ada", "message": "hello"}}"#;
+    server.post(&app.path("/collections/entries"), key, row).await.expect(201);
+    follower.read_until("row.created").await;
 }
