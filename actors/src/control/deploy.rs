@@ -19,7 +19,7 @@ use rookery_domain::{
 use rookery_storage::versions::{self, VersionAsset};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
-use super::{Bundle, Control, advisories, draft, to_the_end};
+use super::{AppDetail, Bundle, Control, advisories, draft, to_the_end};
 use crate::{
     app::{
         birth::read_manifest,
@@ -56,8 +56,8 @@ pub struct Redeploy {
 /// What a deploy did, or would do.
 #[derive(Debug, Clone)]
 pub struct Deployed {
-    /// The app's record after it (before it, for a dry run).
-    pub record: Arc<AppRecord>,
+    /// The app after it and before the next version (before it, for a dry run).
+    pub detail: AppDetail,
     /// Who reaches the app after it.
     pub visibility: Visibility,
     /// What it did to versions and rows.
@@ -67,10 +67,10 @@ pub struct Deployed {
 }
 
 impl Deployed {
-    fn new(record: Arc<AppRecord>, plan: &DeployPlan, report: DeployReport) -> Self {
+    fn new(detail: AppDetail, plan: &DeployPlan, report: DeployReport) -> Self {
         Self {
-            visibility: plan.visibility.unwrap_or(record.visibility),
-            record,
+            visibility: plan.visibility.unwrap_or(detail.record.visibility),
+            detail,
             report,
             exposure: None,
         }
@@ -113,7 +113,9 @@ impl Control {
             let op = Op::App(AppOp::Deploy(plan.clone()));
             match app.apply_body(request.caller.clone(), op, asked, bytes).await {
                 Ok(Reply::Deployed(report)) => {
-                    return Ok(Answered::First(Deployed::new(app.record(), &plan, *report)));
+                    // In this turn: after it the next version may be there.
+                    let detail = self.detail(app).await.map_err(Error::after_change)?;
+                    return Ok(Answered::First(Deployed::new(detail, &plan, *report)));
                 }
                 Ok(Reply::Replayed(first)) => return Ok(Answered::Again(first)),
                 // They were forgotten between the look-up and the actor's turn.
@@ -272,7 +274,8 @@ impl Control {
         let rehearse = move || {
             let (report, served) = deploy::dry_run(&root, &plan)?;
             let exposure = Some(advisories::change(&root, &plan, &served));
-            Ok(Deployed { exposure, ..Deployed::new(root.record.clone(), &plan, report) })
+            let detail = AppDetail::of_root(&root);
+            Ok(Deployed { exposure, ..Deployed::new(detail, &plan, report) })
         };
         self.env().beside(&self.env().deciding, rehearse).await?
     }

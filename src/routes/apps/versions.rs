@@ -132,9 +132,9 @@ pub async fn deploy(
     if dry_run {
         return Ok(Json(Rehearsal::of_version(deployed)).into_response());
     }
-    let detail = control.detail(&app).await.map_err(Error::after_change)?;
     let location = format!("/v1/apps/{}", app.id());
-    let record = DeployedVersion::new(AppRecordBody::new(&state, detail, named), deployed.report);
+    let body = AppRecordBody::new(&state, deployed.detail, named);
+    let record = DeployedVersion::new(body, deployed.report);
     Ok(Created { location, record }.into_response())
 }
 
