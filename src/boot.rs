@@ -131,7 +131,8 @@ impl Rooms {
         config: &Config,
         clock: &Clock,
         hosts: AppHosts,
-        (faults, timed_rounds): (Faults, bool),
+        faults: Faults,
+        timed_rounds: bool,
     ) -> Result<Self, BootError> {
         let db = Db::connect(&storage(config)).await.map_err(|error| unopened(config, error))?;
         let epoch = db.next_epoch().await.map_err(|error| unopened(config, error))?;

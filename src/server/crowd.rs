@@ -27,7 +27,7 @@ pub(super) struct Crowd {
 struct Guest {
     owed: Owed,
     leave: CancellationToken,
-    /// How many requests it had begun when it was last seen to idle.
+    /// [`Owed::idles_at`] at the last look.
     idled_at: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Crowd {
     pub(super) fn make_room(&self, places: usize) {
         let mut left = places;
         for guest in self.guests.lock().values_mut() {
-            let idles_at = guest.owed.is_nothing().then(|| guest.owed.begun());
+            let idles_at = guest.owed.idles_at();
             let has_idled = idles_at.is_some() && idles_at == guest.idled_at;
             guest.idled_at = idles_at;
             if has_idled && left > 0 && !guest.leave.is_cancelled() {

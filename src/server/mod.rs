@@ -143,8 +143,8 @@ pub async fn start(config: Config, hooks: Hooks) -> Result<Server, StartError> {
     let siteverify = Siteverify::of(&config)?.map(Arc::new);
     let custom_domains = CustomDomains::of(&config, &origins)?.map(Arc::new);
     let traces = Traces::start(&config.traces).map_err(StartError::Setting)?;
-    let ways = (hooks.faults, hooks.timed_rounds);
-    let rooms = Rooms::open(&config, &hooks.clock, origins.app_hosts(), ways).await?;
+    let (hosts, timed_rounds) = (origins.app_hosts(), hooks.timed_rounds);
+    let rooms = Rooms::open(&config, &hooks.clock, hosts, hooks.faults, timed_rounds).await?;
     let drain = CancellationToken::new();
     let (clock, db, key) = (&hooks.clock, &rooms.db, &rooms.key);
     let push = Push::start(&config, &public_url, db, key, clock, drain.clone()).await?;

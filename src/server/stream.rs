@@ -68,8 +68,12 @@ impl Owed {
         self.0.open.load(Ordering::Relaxed) == 0
     }
 
-    /// How much it ever owed.
-    pub(super) fn begun(&self) -> usize {
+    /// How much it ever owed, while it idles: nothing is owed, and no head has begun.
+    pub(super) fn idles_at(&self) -> Option<usize> {
+        (self.is_nothing() && !self.awaits_head()).then(|| self.begun())
+    }
+
+    fn begun(&self) -> usize {
         self.0.begun.load(Ordering::Relaxed)
     }
 }

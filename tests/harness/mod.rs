@@ -66,6 +66,7 @@ pub struct Builder {
     sqlite: bool,
     database: Option<Database>,
     faults: Faults,
+    timed_rounds: bool,
 }
 
 impl TestServer {
@@ -93,6 +94,7 @@ impl TestServer {
             sqlite: false,
             database: None,
             faults: Faults::default(),
+            timed_rounds: false,
         }
     }
 
@@ -229,6 +231,12 @@ impl Builder {
         self
     }
 
+    /// Has workers do their rounds at their times, as long as it is not restarted.
+    pub fn with_timed_rounds(mut self) -> Self {
+        self.timed_rounds = true;
+        self
+    }
+
     /// Has these things go wrong in commits.
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
@@ -267,7 +275,7 @@ impl Builder {
             clock: Clock::manual(START),
             authenticator: self.probes.then(|| Arc::clone(&directory) as _),
             faults: self.faults,
-            timed_rounds: false,
+            timed_rounds: self.timed_rounds,
             routes: self.routes,
             app_routes: OpenApiRouter::new(),
         };

@@ -3,6 +3,7 @@
 use reqwest::Method;
 use rookery_actors::WorkerKind;
 use rookery_domain::ErrorCode;
+use rookery_testkit::until;
 use serde_json::{Value, json};
 
 use super::{DAY_S, at, public_app, report, view, visit};
@@ -69,6 +70,17 @@ async fn a_visitor_is_one_for_a_day_also_over_a_restart_and_a_stranger_the_next_
     assert_eq!(found["by_day"][1], json!({"date": "2026-02-01", "pageviews": 1, "uniques": 1}));
     let today = report(&server, &owner, &app, "/analytics?days=1").await;
     assert_eq!(today["totals"], seen(1, 1));
+}
+
+#[tokio::test]
+async fn rounds_come_by_themselves_one_after_another() {
+    let builder = TestServer::builder().set("ROOKERY__METERS__ROLLUP_INTERVAL_S", "1");
+    let server = builder.with_timed_rounds().start().await;
+    let rounds = || {
+        let all = server.state().rooms.runtime.workers().observe();
+        all.iter().find(|worker| worker.kind == WorkerKind::Metering).map(|worker| worker.rounds)
+    };
+    until("a second round", || rounds() >= Some(2)).await;
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ pub struct Permissions {
 impl Permissions {
     /// Whether any of the lists names the custom role, in whatever form.
     #[must_use]
-    pub fn name_role(&self, role: &str) -> bool {
+    pub fn names_role(&self, role: &str) -> bool {
         let Self { read, write, update, delete, count_read } = self;
         let lists = [read, write, update, delete, count_read];
         lists.iter().any(|list| list.iter().any(|subject| subject.role() == Some(role)))

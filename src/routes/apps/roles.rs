@@ -57,7 +57,7 @@ pub async fn roles(
         member_count: holders.get(name).copied().unwrap_or(0),
         collection_count: {
             let collections = manifest.collections.values();
-            collections.filter(|one| one.permissions.name_role(name)).count() as u64
+            collections.filter(|one| one.permissions.names_role(name)).count() as u64
         },
     }))
 }

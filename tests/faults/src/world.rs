@@ -43,13 +43,6 @@ impl World {
         self.scale < 1.0
     }
 
-    /// Requests a second to those who are not meant to be harmed: a fifth in a short form, which is to
-    /// pass where a disk stops for seconds.
-    #[must_use]
-    pub fn rate(&self, long: u32) -> u32 {
-        if self.is_short() { long / 5 } else { long }
-    }
-
     /// How long something is measured: a few seconds will do in a short form.
     #[must_use]
     pub fn time(&self, long: Duration) -> Duration {

@@ -28,6 +28,20 @@ fn bind(statement: &mut Statement<'_>, index: usize, value: impl ToSql) -> Resul
     statement.raw_bind_parameter(index, value)
 }
 
+/// Binds what `?1` to `?9` are in both statements that write a row.
+fn bind_row(statement: &mut Statement<'_>, app: &[u8], write: &RowWrite) -> Result<()> {
+    let row = &*write.row;
+    bind(statement, 1, app)?;
+    bind(statement, 2, &*write.collection)?;
+    bind(statement, 3, row.key())?;
+    bind(statement, 4, row.version)?;
+    bind(statement, 5, write.stored_data())?;
+    bind(statement, 6, &principal_bytes(row.creator)[..])?;
+    bind(statement, 7, &principal_bytes(row.editor)[..])?;
+    bind(statement, 8, row.created_at.0)?;
+    bind(statement, 9, row.updated_at.0)
+}
+
 /// The statements of one connection.
 pub(super) struct Statements<'c> {
     begin: Statement<'c>,
@@ -178,45 +192,18 @@ impl<'c> Statements<'c> {
         let uuid = group.app.uuid();
         for write in &group.rows {
             // Mostly the former version is live too. Where it is not, nothing is changed here.
-            let may_be_live = write.state == RowState::Live && write.row.version > 1;
-            if may_be_live && self.live_row(uuid.as_bytes(), write)? {
-                continue;
+            if write.state == RowState::Live && write.row.version > 1 {
+                bind_row(&mut self.live_row, uuid.as_bytes(), write)?;
+                if self.live_row.raw_execute()? == 1 {
+                    continue;
+                }
             }
-            let row = &*write.row;
-            run!(
-                self.row,
-                &uuid.as_bytes()[..],
-                &*write.collection,
-                row.key(),
-                row.version,
-                write.stored_data(),
-                &principal_bytes(row.creator)[..],
-                &principal_bytes(row.editor)[..],
-                row.created_at.0,
-                row.updated_at.0,
-                write.state.code(),
-                write.state.at().map(|at| at.0),
-            )?;
+            bind_row(&mut self.row, uuid.as_bytes(), write)?;
+            bind(&mut self.row, 10, write.state.code())?;
+            bind(&mut self.row, 11, write.state.at().map(|at| at.0))?;
+            self.row.raw_execute()?;
         }
         Ok(())
-    }
-
-    /// Updates a row that is live before and after; `false` where it is not stored as a live one.
-    fn live_row(&mut self, app: &[u8], write: &RowWrite) -> Result<bool> {
-        let row = &*write.row;
-        let changed = run!(
-            self.live_row,
-            app,
-            &*write.collection,
-            row.key(),
-            row.version,
-            row.data(),
-            &principal_bytes(row.creator)[..],
-            &principal_bytes(row.editor)[..],
-            row.created_at.0,
-            row.updated_at.0,
-        )?;
-        Ok(changed == 1)
     }
 
     pub(super) fn events(&mut self, group: &Group) -> Result<()> {

@@ -72,10 +72,10 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         "text": "x".repeat(FILE_BYTES)});
     let version = api.request(Method::POST, &format!("/v1/apps/{}/versions", app.id));
     expect(version.json(&json!({"html": "<p>app</p>", "assets": [file]})), 201).await?;
-    let alone = quiet.alone(world.rate(QUIET_PER_SECOND), world.time(ALONE)).await?;
+    let alone = quiet.alone(QUIET_PER_SECOND, world.time(ALONE)).await?;
     let before = server.resident_bytes();
 
-    let pulse = quiet.start(world.rate(QUIET_PER_SECOND));
+    let pulse = quiet.start(QUIET_PER_SECOND);
     let address = api.url.trim_start_matches("http://").to_owned();
     let bearing = |path: String| {
         let key = &api.key;

@@ -145,12 +145,12 @@ async fn break_one(
     Ok((journal, seen, spender.finish().await?))
 }
 
-/// From the time since which `/ready` refuses until nobody answers; at most [`END_MAX`].
+/// From the first time that `/ready` refuses until nobody answers; at most [`END_MAX`].
 async fn until_ended(api: &Api, ready: &str) -> Duration {
     let mut refused_at = None;
     loop {
         match api.client.get(ready).send().await {
-            Ok(answer) if answer.status().is_success() => refused_at = None,
+            Ok(answer) if answer.status().is_success() => {}
             Ok(_) => drop(refused_at.get_or_insert_with(std::time::Instant::now)),
             Err(_) => return refused_at.map_or(Duration::ZERO, |at| at.elapsed()),
         }

@@ -53,12 +53,12 @@ pub(super) async fn run(world: &World) -> Result<Verdict> {
         write(&api, &app, "before").await?;
         apps.push(app);
     }
-    let alone = quiet.alone(world.rate(QUIET_PER_SECOND), world.time(ALONE)).await?;
+    let alone = quiet.alone(QUIET_PER_SECOND, world.time(ALONE)).await?;
     // The same writes with and without panics: what differs is theirs.
-    let pulse = quiet.start(world.rate(QUIET_PER_SECOND));
+    let pulse = quiet.start(QUIET_PER_SECOND);
     let (_, failed) = visit(&mut server, &api, &apps, "check").await?;
     let without = pulse.stop().await?;
-    let pulse = quiet.start(world.rate(QUIET_PER_SECOND));
+    let pulse = quiet.start(QUIET_PER_SECOND);
     let (happened, hanging) = visit(&mut server, &api, &apps, "panic").await?;
     let beside = pulse.stop().await?;
     for words in failed.iter().chain(&hanging) {
