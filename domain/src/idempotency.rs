@@ -65,7 +65,7 @@ impl FirstAnswer {
         }
         Err(Error::new(
             ErrorCode::Conflict,
-            "this Idempotency-Key was used before with another request body",
+            "this Idempotency-Key was used before, for a request with another body or query",
         ))
     }
 }

@@ -141,8 +141,13 @@ impl Edge {
         } else {
             self.answer(&passing, origin, Request::from_parts(parts, body)).await
         };
-        leftover.drain().await;
-        self.leave(passing, response, app)
+        let all_read = leftover.drain().await;
+        let mut response = self.leave(passing, response, app);
+        if !all_read {
+            // Otherwise a client may send its next request into a connection that is being closed.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 
     /// Whether this peer is one of the settings' trusted proxies.

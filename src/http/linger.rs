@@ -9,6 +9,7 @@
 //! hyper's.
 
 use std::{
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -39,7 +40,17 @@ const SMALL_TIME_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Leftover<B>(Option<Left<B>>);
 
-type Left<B> = Arc<Mutex<Option<B>>>;
+type Left<B> = Arc<Mutex<Rest<B>>>;
+
+#[derive(Debug)]
+enum Rest<B> {
+    /// All was read.
+    Nothing,
+    /// This can be read still.
+    Unread(B),
+    /// The next request cannot be found behind it.
+    Lost,
+}
 
 /// `body`, watched unless nothing of it can be left.
 pub fn watch<B>(headers: &HeaderMap, body: B) -> (Body, Leftover<B>)
@@ -47,12 +58,12 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    // Whoever asks before it sends has sent nothing yet, and will not when it is refused.
-    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+    if body.is_end_stream() {
         return (Body::new(body), Leftover(None));
     }
-    let left = Left::default();
-    let watched = Watched { body: Some(body), ended: false, left: Arc::clone(&left) };
+    let left = Arc::new(Mutex::new(Rest::Nothing));
+    let held_back = headers.contains_key(header::EXPECT);
+    let watched = Watched { body: Some(body), ended: false, held_back, left: Arc::clone(&left) };
     (Body::new(watched), Leftover(Some(left)))
 }
 
@@ -61,9 +72,9 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Reads what nobody has read.
-    pub async fn drain(&self) {
-        self.drain_to(LINGER_BYTES_MAX).await;
+    /// Reads what nobody has read. False: some of it stays unread, and the connection has to end.
+    pub async fn drain(&self) -> bool {
+        self.drain_to(LINGER_BYTES_MAX).await
     }
 
     /// Reads what a request that was refused at the door brings, unless that is much.
@@ -71,19 +82,26 @@ where
         self.drain_to(REFUSED_BYTES_MAX).await;
     }
 
-    async fn drain_to(&self, bytes_max: usize) {
-        let Some(left) = &self.0 else { return };
-        let body = left.lock().take();
-        let Some(body) = body else { return };
-        if body.size_hint().lower() <= bytes_max as u64 {
-            // Boxed: nearly every body was read to its end.
-            Box::pin(throw_away(body, bytes_max)).await;
+    async fn drain_to(&self, bytes_max: usize) -> bool {
+        let Some(left) = &self.0 else { return true };
+        let rest = mem::replace(&mut *left.lock(), Rest::Lost);
+        let read = match rest {
+            Rest::Nothing => true,
+            Rest::Unread(body) if body.size_hint().lower() <= bytes_max as u64 => {
+                // Boxed: nearly every body was read to its end.
+                Box::pin(throw_away(body, bytes_max)).await
+            }
+            Rest::Unread(_) | Rest::Lost => false,
+        };
+        if read {
+            *left.lock() = Rest::Nothing;
         }
+        read
     }
 }
 
 /// Reads a body to its end. Too long, too slow or broken off: then the connection is reset after all.
-async fn throw_away<B>(body: B, bytes_max: usize)
+async fn throw_away<B>(body: B, bytes_max: usize) -> bool
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
@@ -91,7 +109,16 @@ where
     let is_small = body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
     let time_max = if is_small { SMALL_TIME_MAX } else { LINGER_TIME_MAX };
     let mut rest = Limited::new(body, bytes_max);
-    let _ = timeout(time_max, async { while let Some(Ok(_)) = rest.frame().await {} }).await;
+    let to_its_end = async {
+        loop {
+            match rest.frame().await {
+                Some(Ok(_)) => {}
+                Some(Err(_)) => return false,
+                None => return true,
+            }
+        }
+    };
+    timeout(time_max, to_its_end).await.unwrap_or(false)
 }
 
 /// A body that hands itself back when it is dropped before its end.
@@ -99,6 +126,8 @@ struct Watched<B: http_body::Body> {
     /// There until it is dropped.
     body: Option<B>,
     ended: bool,
+    /// Whoever asks before it sends has sent nothing yet, and will not when it is refused.
+    held_back: bool,
     left: Left<B>,
 }
 
@@ -112,8 +141,12 @@ impl<B: http_body::Body + Unpin> http_body::Body for Watched<B> {
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
-        // After an error there is nothing left to read either.
-        self.ended |= matches!(polled, Poll::Ready(None | Some(Err(_))));
+        self.held_back = false;
+        self.ended |= matches!(polled, Poll::Ready(None));
+        if matches!(polled, Poll::Ready(Some(Err(_)))) {
+            self.body = None;
+            *self.left.lock() = Rest::Lost;
+        }
         polled
     }
 
@@ -129,8 +162,8 @@ impl<B: http_body::Body + Unpin> http_body::Body for Watched<B> {
 impl<B: http_body::Body> Drop for Watched<B> {
     fn drop(&mut self) {
         let left = self.body.take().filter(|body| !self.ended && !body.is_end_stream());
-        if left.is_some() {
-            *self.left.lock() = left;
+        if let Some(body) = left {
+            *self.left.lock() = if self.held_back { Rest::Lost } else { Rest::Unread(body) };
         }
     }
 }

@@ -116,9 +116,11 @@ impl Words<'_> {
             Subject::Role(role) => self.role(role),
             Subject::Creator => "whoever created the row".to_owned(),
             Subject::Editor { .. } => "whoever changed the row last".to_owned(),
-            Subject::RoleCreator(role) => format!("{}, rows they created", self.role(role)),
+            Subject::RoleCreator(role) => {
+                format!("{} (only rows that they created)", self.role(role))
+            }
             Subject::RoleOwn(role) => {
-                format!("{}, rows they created or changed last", self.role(role))
+                format!("{} (only rows that they created or changed last)", self.role(role))
             }
         }
     }

@@ -117,6 +117,36 @@ async fn a_body_above_its_bound_is_too_large_announced_or_not() {
     assert!(answer.contains("payload_too_large"), "{answer}");
 }
 
+#[tokio::test]
+async fn an_answer_says_when_the_rest_of_its_body_stays_unread_and_the_connection_ends() {
+    let server = TestServer::builder().with_probes().start().await;
+    let head = "POST /v1/probe/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    let elsewhere = "POST /v1/nothing HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+    for (status, request) in [
+        // Who asks before it sends is refused before it has.
+        (404, format!("{elsewhere}expect: 100-continue\r\ncontent-length: 9\r\n\r\n")),
+        (413, format!("{head}content-length: {}\r\n\r\n", 1_u64 << 40)),
+        (400, format!("{head}transfer-encoding: chunked\r\n\r\nno length\r\n")),
+    ] {
+        let mut raw = server.raw().await;
+        raw.send(&request).await;
+        let answer = raw.read_to_end().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+        assert!(answer.to_lowercase().contains("\r\nconnection: close\r\n"), "{request}: {answer}");
+    }
+    // What is little is read, and the connection goes on.
+    let mut raw = server.raw().await;
+    for _ in 0..2 {
+        raw.send(&format!("{elsewhere}content-length: 2\r\n\r\n{{}}")).await;
+        let answer = raw.read_until("\r\n\r\n").await;
+        assert!(
+            answer.contains(" 404 ") && !answer.to_lowercase().contains("connection:"),
+            "{answer}"
+        );
+        raw.read_until("}}").await;
+    }
+}
+
 /// A server whose bodies may hold as little together as the settings permit: 18 MiB.
 async fn cramped() -> TestServer {
     let limits = [("HTML", "4096"), ("ASSET", "4096")];

@@ -264,10 +264,9 @@ async fn of_who_is_refused_at_the_door_a_megabyte_is_read_at_most() {
         let body = Body::from_stream(futures::stream::iter(chunks));
         let (body, leftover) = linger::watch(&HeaderMap::new(), body);
         drop(body);
-        if refused {
-            leftover.drain_refused().await
-        } else {
-            leftover.drain().await
+        match refused {
+            true => leftover.drain_refused().await,
+            false => assert!(leftover.drain().await, "all of it is read"),
         }
         read.load(Ordering::Relaxed)
     };

@@ -218,8 +218,9 @@ async fn restore_answers_unique_conflict_once_the_value_is_taken_again() {
     rows.delete("people/old").await.expect(200);
     rows.row("people", "new", json!({"email": " A "})).await;
     let refused = rows.post("people/old/restore", json!({})).await;
-    let error = refused.error(ErrorCode::UniqueConflict);
+    let error = refused.error_of_its_own(ErrorCode::UniqueConflict);
     assert_eq!(error["details"], json!({"field": "email"}));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.ends_with("then restore.")), "{error}");
     assert!(!refused.text.contains("new"), "{}", refused.text);
 }
 

@@ -35,6 +35,7 @@ async fn a_preview_reads_and_counts_what_anybody_may_and_writes_nothing() {
     let denied = send(Method::POST, board, row.clone()).await;
     let error = denied.error(ErrorCode::CollectionWriteForbidden);
     assert_eq!(error["required"], json!(["anyone"]));
+    assert!(text(&error, "message").contains("for reading only"), "{error}");
     let existing = send(Method::POST, board, json!({"key": "k", "data": {}})).await;
     existing.error(ErrorCode::CollectionWriteForbidden);
     let patched = send(Method::PATCH, &format!("{board}/k"), json!({"data": {}})).await;

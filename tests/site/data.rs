@@ -253,6 +253,29 @@ async fn a_row_that_its_reader_may_not_change_is_shown_without_an_editor() {
 }
 
 #[tokio::test]
+async fn a_list_says_why_it_is_empty() {
+    let mut own = open_collection();
+    own["permissions"]["read"] = json!(["creator"]);
+    let mut closed = open_collection();
+    closed["permissions"]["read"] = json!([]);
+    let collections = json!({"own": own, "closed": closed, "none": open_collection()});
+    let owned = Owned::with(json!({"collections": collections})).await;
+    for all in ["/collections/own", "/collections/closed"] {
+        owned.agent(POST, all, json!({"data": {"n": 1}})).await.expect(201);
+    }
+    owned.see("/data/none").await.says("None here yet");
+    owned.see("/data/none?field=n&value=2").await.says("None that fits");
+    owned
+        .see("/data/own")
+        .await
+        .says("lets you read none of the 1 row here")
+        .hides("None here yet");
+    let refused = owned.see("/data/closed").await;
+    assert_eq!(refused.status, 403);
+    refused.hides("No rows");
+}
+
+#[tokio::test]
 async fn what_a_schema_refuses_is_said_beside_the_text() {
     let manifest = json!({
         "collections": {"entries": {"schema": {"$ref": "#/$defs/E"}, "permissions":

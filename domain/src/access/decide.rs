@@ -227,7 +227,16 @@ impl<'a> Access<'a> {
             );
             return Error::new(code, message).with_required(Vec::new());
         }
+        let changes = matches!(
+            code,
+            ErrorCode::CollectionWriteForbidden
+                | ErrorCode::CollectionDeleteForbidden
+                | ErrorCode::AuthorNotAllowed
+        );
         let message = match code {
+            _ if changes && self.standing.read_only => {
+                format!("a preview is for reading only, and may not {verb} rows of `{name}`")
+            }
             ErrorCode::AuthorNotAllowed => {
                 format!("only its author may {verb} this row of `{name}`")
             }

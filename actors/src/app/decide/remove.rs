@@ -23,6 +23,9 @@ use crate::app::{
     working::Indexed,
 };
 
+/// What to do when a row that comes back meets a value that is another row's by now.
+const TAKEN: &str = "Change that value in the row that holds it, or delete that row; then restore.";
+
 impl Decision<'_> {
     /// Moves a live row to the trash.
     pub(super) fn delete(&mut self, shelf: usize, target: &DeleteRow) -> Result<RowReply> {
@@ -80,7 +83,7 @@ impl Decision<'_> {
         let value = content.value();
         self.check_schema(shelf, &value)?;
         let forms = Forms::of(&decl.unique, &value);
-        self.check_unique(shelf, &decl, &forms, digest)?;
+        self.check_unique(shelf, &decl, &forms, digest).map_err(|taken| taken.with_hint(TAKEN))?;
         self.check_quota(content.stored_bytes(), None)?;
         let at = self.working.next_time(self.now);
         let row =

@@ -53,6 +53,25 @@ impl Query {
         self.field.is_empty() && self.value.is_empty() && self.filter.is_empty()
     }
 
+    /// Why this page of the list of a collection with so many rows is empty: a heading, and more.
+    fn nothing(&self, trail: &Trail, rows: u64) -> (&'static str, String) {
+        match rows {
+            _ if !self.is_empty() => ("No rows", "None that fits.".to_owned()),
+            1.. if trail.is_later() => ("No rows", "None here any more.".to_owned()),
+            0 => (
+                "No rows",
+                "None here yet. They appear by themselves when the app writes some.".to_owned(),
+            ),
+            rows => {
+                let hidden = Count(rows).of("row", "rows");
+                (
+                    "No rows for you",
+                    format!("The manifest lets you read none of the {hidden} here."),
+                )
+            }
+        }
+    }
+
     /// Why the list at `page` was refused: its place in the list is over, or what the form asks for.
     fn refusal(&self, error: &Error, page: &str) -> Notice {
         if error.message.starts_with("query parameter cursor: ") {
@@ -174,6 +193,8 @@ struct DataPage {
     pager: Pager,
     feed_cursor: String,
     deleted: String,
+    /// Why there is nothing in the table; the notice above it says so where the list was refused.
+    nothing: Option<(&'static str, String)>,
     ops: &'static [(&'static str, &'static str)],
 }
 
@@ -264,9 +285,14 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         version: row.version,
         updated_at: row.updated_at.clone(),
     };
-    let deleted = app_page.app.collections.iter().find(|one| one.name == collection);
+    let counts = app_page.app.collections.iter().find(|one| one.name == collection);
+    let nothing = refused.is_none().then(|| {
+        query
+            .nothing(&trail, counts.and_then(|one| one.row_count.as_ref()).map_or(0, |rows| rows.0))
+    });
     let page = DataPage {
         frame,
+        nothing,
         lines: rows.items.iter().zip(&data).map(line).collect(),
         fields: data.iter().flat_map(|members| members.keys().cloned()).collect(),
         headings,
@@ -274,7 +300,7 @@ async fn view(desk: &Desk, id: &str, collection: String) -> ApiResult<Response> 
         here: trail.here(&page),
         new: way.to(&format!("{page}/new")),
         trash: way.to(&format!("{page}/trash")),
-        deleted: deleted
+        deleted: counts
             .and_then(|one| one.deleted_count)
             .map(|n| n.to_string())
             .unwrap_or_default(),
