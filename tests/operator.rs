@@ -189,7 +189,7 @@ async fn closing_an_app_from_elsewhere_leaves_the_server_of_its_postgresql_ready
     let closed = close_beside(&url, &key, "far-away").await;
     assert_eq!(closed, (true, format!("closed {} (far-away)\n", app.id)));
 
-    server.get("/ready").await.expect(200);
+    server.until_ready().await;
     write(&other.path("/collections/entries")).await.expect(201);
     // The server knows of it from its next write on, which is refused.
     until_async("the server notices", async || write(&rows).await.status == 410).await;

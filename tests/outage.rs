@@ -147,7 +147,7 @@ async fn a_server_whose_database_a_later_one_serves_is_not_ready() {
     let app = server.deploy(&owner, json!({"manifest": guestbook()})).await;
     let path = app.path("/collections/entries");
     let write = async || server.send(Method::POST, &owner, &path, &json!({"data": {}})).await;
-    server.get("/ready").await.expect(200);
+    server.until_ready().await;
 
     // All that a later server's start does to this one.
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -179,7 +179,7 @@ async fn an_account_that_waits_keeps_nobody_elses_connections() {
     let others = async {
         until_async("the first waits", async || database.waiting().await > 0).await;
         server.deploy(&bob, json!({})).await;
-        server.get("/ready").await.expect(200);
+        server.until_ready().await;
         let waiting = database.waiting().await;
         drop(held);
         waiting
@@ -215,7 +215,7 @@ async fn a_server_that_may_have_too_few_connections_does_not_start_or_is_not_rea
     database.of_role(ENOUGH).await;
     let builder = TestServer::builder().on_sqlite().set("ROOKERY__STORAGE__DATABASE_URL", &url);
     let server = builder.start().await;
-    server.get("/ready").await.expect(200);
+    server.until_ready().await;
     let said = async |ready: bool, what: &str| {
         until_async(what, async || {
             let answer = server.get("/ready").await;

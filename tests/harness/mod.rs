@@ -28,7 +28,7 @@ use rookery::{
 };
 use rookery_domain::{Timestamp, time::Clock};
 use rookery_storage::faults::Faults;
-use rookery_testkit::{Database, until};
+use rookery_testkit::{Database, until, until_async};
 use tempfile::TempDir;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -126,6 +126,12 @@ impl TestServer {
     /// The answer to a GET.
     pub async fn get(&self, path: &str) -> Answer {
         Answer::of(self.request(Method::GET, path)).await
+    }
+
+    /// Waits until `/ready` agrees: where a disk stands still for seconds, it does not for a while.
+    pub async fn until_ready(&self) {
+        let ready = async || self.get("/ready").await.text.contains(r#""status":"ready""#);
+        until_async("the server is ready", ready).await;
     }
 
     /// The answer to a POST of `body`, by the holder of `bearer`.

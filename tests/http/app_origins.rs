@@ -40,8 +40,9 @@ async fn is_bounded(server: &TestServer, request: impl Fn(&str) -> RequestBuilde
             }
         }
         assert_eq!(refused, 1, "{path}");
-        server.get(path).await.expect(200);
     }
+    server.get("/alive").await.expect(200);
+    server.until_ready().await;
 }
 
 /// Checks that a file below `/v1/` is a file, at an origin that has it, and another one at `/other.txt`.

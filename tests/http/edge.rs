@@ -5,6 +5,7 @@ use std::time::Instant;
 use reqwest::{Method, StatusCode};
 use rookery::http::request_log::RequestLog;
 use rookery_domain::ErrorCode;
+use rookery_testkit::until_async;
 use serde_json::json;
 
 use crate::harness::{Answer, TestServer, redact};
@@ -143,9 +144,11 @@ fn what_callers_can_bring_about_fills_no_log() {
 #[tokio::test]
 async fn both_listeners_tell_alive_and_ready() {
     let server = TestServer::start().await;
+    server.until_ready().await;
+    assert_eq!(server.get("/alive").await.status, 200);
     for path in ["/alive", "/ready"] {
-        assert_eq!(server.get(path).await.status, 200);
-        assert_eq!(Answer::of(server.ops(Method::GET, path)).await.status, 200);
+        until_async(path, async || Answer::of(server.ops(Method::GET, path)).await.status == 200)
+            .await;
     }
 }
 
@@ -157,9 +160,9 @@ async fn the_operators_listener_asks_for_its_token_where_one_is_set() {
     plain.error(ErrorCode::Unauthorized);
     let wrong = server.ops(Method::GET, "/ready").bearer_auth("a-token-of-some-lengtH");
     Answer::of(wrong).await.error(ErrorCode::Unauthorized);
-    let right = server.ops(Method::GET, "/ready").bearer_auth(token);
-    assert_eq!(Answer::of(right).await.status, 200);
-    assert_eq!(server.get("/ready").await.status, 200);
+    let right = || server.ops(Method::GET, "/ready").bearer_auth(token);
+    until_async("the token", async || Answer::of(right()).await.status == 200).await;
+    server.until_ready().await;
 }
 
 #[tokio::test]

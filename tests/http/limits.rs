@@ -55,7 +55,7 @@ async fn above_the_limit_requests_wait_and_every_answer_tells_the_standing() {
     assert!(answer.header("ratelimit").starts_with("\"default\";r=0;t="));
     // Health is told all the same.
     assert_eq!(server.get("/alive").await.status, 200);
-    assert_eq!(server.get("/ready").await.status, 200);
+    server.until_ready().await;
 }
 
 #[test]

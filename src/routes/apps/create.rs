@@ -50,8 +50,9 @@ pub struct CreatedApp {
 
 /// Creates an app and deploys its first version.
 ///
-/// The body is JSON, `multipart/form-data`, or a zip of a folder with `index.html`, `manifest.json`
-/// and assets. The manifest may instead sit in the document, in a script element with
+/// The body is JSON, `multipart/form-data` with the same names as parts and a part `assets` for each
+/// file, whose filename is its path, or a zip of a folder with `index.html`, `manifest.json` and
+/// assets. The manifest may instead sit in the document, in a script element with
 /// `type="application/json"` and `id="x-service-manifest"`; in two places at once it is
 /// `invalid_request`. `dry_run=true` runs every check, answers what would happen, and changes
 /// nothing.

@@ -41,7 +41,7 @@ pub const ERRORS: &[ErrorCode] = &[
 /// With `key`: 201 the new row, or 200 the row that is at the key already, with
 /// `Row-Existed: true`. With `on` (a unique field): 201 the new row, or 200 the row that holds the
 /// same value, after `data` was merged into it as `PATCH` does: a `null` that created a member
-/// removes it then. A key or value whose row you may not see is
+/// removes it then. Both at once are `invalid_request`. A key or value whose row you may not see is
 /// `row_not_found`; so is one that no row has, if you may neither write nor read every row there:
 /// whoever may not look does not learn which there are.
 #[utoipa::path(
