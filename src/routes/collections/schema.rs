@@ -160,9 +160,9 @@ pub(crate) struct FeedRecord {
 /// `grant.created`, `grant.redeemed` and `grant.revoked` `{grant_id, role}`.
 /// `event.<type>`, of a type that the manifest declares, what its sender sent.
 ///
-/// A row's events reach whoever may read it, `app.deployed` everybody, other `app.*` the owner, members and
-/// the owner's agents, `member.*` and `grant.*` the owner and the owner's agents, `event.*` those, members
-/// and the sender.
+/// A row's events reach whoever may read it, and the owner and the owner's agents in any case, without
+/// `data` if they may not; `app.deployed` reaches everybody, other `app.*` the owner, members and the owner's
+/// agents, `member.*` and `grant.*` the owner and the owner's agents, `event.*` those, members and the sender.
 #[derive(ToSchema)]
 pub(crate) struct EventRecord {
     /// Rises by 1 with every event of the app.
