@@ -34,8 +34,10 @@ impl DomainName {
         }
         let name = dns_name::to_ascii(text)
             .ok_or_else(|| invalid("must be a bare DNS name such as app.example.com"))?;
-        let (_, top) = name.rsplit_once('.').ok_or_else(|| invalid("needs a dot"))?;
-        if top.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !name.contains('.') {
+            return Err(invalid("needs a dot"));
+        }
+        if !dns_name::is_name(&name) {
             return Err(invalid("is an address, not a name"));
         }
         if !is_public_name(&name) {

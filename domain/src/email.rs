@@ -43,10 +43,7 @@ impl Email {
         }
         let domain = dns_name::to_ascii(domain)?;
         let labels = domain.split('.').count();
-        // An address literal's last label is all digits; a host name's never is.
-        let numeric =
-            domain.rsplit('.').next().is_none_or(|tld| tld.bytes().all(|b| b.is_ascii_digit()));
-        if numeric || labels < 2 && domain != "localhost" {
+        if !dns_name::is_name(&domain) || labels < 2 && domain != "localhost" {
             return None;
         }
         let address = format!("{}@{domain}", local.to_ascii_lowercase());

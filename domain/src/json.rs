@@ -105,6 +105,20 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}...", &text[..end]))
 }
 
+/// Up to here each whole number is one of its own among those that may have a fraction.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// The whole number that this is, which may be written with a fraction of zero: to JSON Schema `5.0` is
+/// an integer (draft 2020-12, validation, 6.1.1).
+#[must_use]
+pub fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let number = value.as_f64()?;
+        // It has no fraction and is within the bounds of the type.
+        (number.fract() == 0.0 && number.abs() <= EXACT_MAX).then_some(number as i64)
+    })
+}
+
 /// A JSON object that was read strictly: its compact text, members in the order they were sent,
 /// and the same as a value. Rows keep the text; rules look at the value.
 #[derive(Debug, Clone, PartialEq)]

@@ -41,6 +41,7 @@ fn what_is_no_address_is_refused() {
         "a@-example.org",
         "a@[127.0.0.1]",
         "a@127.0.0.1",
+        "a@0x7f.0x1",
         "\"a\"@example.org",
         "a@example.org\nBcc: b@example.org",
         "a@exa mple.org",

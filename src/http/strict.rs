@@ -4,7 +4,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use rookery_domain::if_match::VERSION_MAX;
+use rookery_domain::{if_match::VERSION_MAX, json};
 use serde::{
     Deserialize, Deserializer,
     de::{
@@ -13,9 +13,6 @@ use serde::{
     },
 };
 use serde_json::Value;
-
-/// Up to here each whole number is one of its own among those that may have a fraction.
-const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// A member whose absence and whose `null` mean different things: with `#[serde(default)]`, `None`
 /// is absent and `Some(None)` is `null`.
@@ -38,8 +35,7 @@ pub fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Option::deserialize(deserializer)
 }
 
-/// A whole number, which may be written with a fraction of zero: to JSON Schema `5.0` is an integer.
-/// `T` is the number's type or an option of it; with `#[serde(default)]` it may be absent.
+/// A [whole](json::whole) number. `T` is the number's type or an option of it; with `#[serde(default)]` it may be absent.
 ///
 /// # Errors
 /// Those of `T`.
@@ -48,12 +44,9 @@ pub fn whole<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 ) -> Result<T, D::Error> {
     let mut value = Value::deserialize(deserializer)?;
     if value.is_f64()
-        && let Some(number) = value.as_f64()
-        && number.fract() == 0.0
-        && number.abs() <= EXACT_MAX
+        && let Some(number) = json::whole(&value)
     {
-        // It has no fraction and is within the bounds of the type.
-        value = (number as i64).into();
+        value = number.into();
     }
     T::deserialize(value).map_err(D::Error::custom)
 }

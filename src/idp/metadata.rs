@@ -30,6 +30,9 @@ pub(super) struct Metadata {
     pub(super) userinfo_endpoint: Option<Url>,
     jwks_uri: Url,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// Whether it says who answers in each answer (RFC 9207, 3).
+    #[serde(default)]
+    pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
 impl Metadata {

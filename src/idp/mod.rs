@@ -95,6 +95,22 @@ impl IdentityProvider {
         Ok(url)
     }
 
+    /// Checks who an answer says that it is of: a provider that says so says it each time, so an answer
+    /// without it is somebody else's (RFC 9207, 2.4).
+    ///
+    /// # Errors
+    /// `unauthorized`; `unavailable`, when the provider does not answer.
+    pub async fn check_answering(&self, issuer: Option<&str>) -> Result<()> {
+        let is_ours = match issuer {
+            Some(issuer) => issuer == self.source.issuer(),
+            None => {
+                let metadata = self.source.metadata(&self.client).await?;
+                !metadata.authorization_response_iss_parameter_supported
+            }
+        };
+        if is_ours { Ok(()) } else { Err(refused("another one answers")) }
+    }
+
     /// Redeems a code of `flow` and verifies what comes back.
     ///
     /// # Errors

@@ -122,6 +122,19 @@ async fn a_token_that_is_wrong_in_one_thing_signs_nobody_in() {
 }
 
 #[tokio::test]
+async fn an_answer_without_a_name_is_not_believed_of_a_provider_that_always_says_it() {
+    let Some(world) = World::start().await else { return };
+    // What it announces is read at the first sign-in.
+    world.say("who answers", "").await;
+    let nameless = world.sign_in("honest", "").await;
+    nameless.error(ErrorCode::Unauthorized);
+    assert_eq!(session(&nameless), None);
+    let own = format!("&iss={}", encoded(&world.provider.address));
+    let honest = world.sign_in("honest", &own).await;
+    assert!(session(&honest).is_some(), "{}", honest.text);
+}
+
+#[tokio::test]
 async fn an_address_that_the_provider_does_not_vouch_for_is_nobodys() {
     let Some(world) = World::start().await else { return };
     let server = &world.server;

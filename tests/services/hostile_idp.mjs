@@ -102,6 +102,7 @@ const server = createServer(async (request, response) => {
       token_endpoint: `${issuer}/token`,
       userinfo_endpoint: `${issuer}/userinfo`,
       jwks_uri: how === "with keys elsewhere" ? "http://192.0.2.1/jwks" : `${issuer}/jwks`,
+      authorization_response_iss_parameter_supported: how === "who answers",
     }),
     "/jwks": () => ({ keys: [jwk] }),
     "/token": async () => ({ access_token: "x", token_type: "Bearer", id_token: await token() }),

@@ -256,7 +256,7 @@ error_table! {
         "Delete attachments that are no longer needed.";
     RateLimited = "rate_limited", 429, true,
         "This address sends more requests than it may.",
-        "Wait as long as Retry-After says, then go on more slowly; RateLimit tells what is left.";
+        "Wait as long as Retry-After says, then go on more slowly; where the answer has RateLimit, it tells what is left to the address.";
     RelationSetForbidden = "relation_set_forbidden", 403, false,
         "The relation's field is set by the row's creator and changed by nobody else.",
         "Leave details.field as it is, or write as the row's creator.";
@@ -285,7 +285,7 @@ error_table! {
         "Another app has this slug, or an app of another account had it.",
         "Choose another slug, or leave it out to get a generated one.";
     SoftDeleted = "soft_deleted", 410, false,
-        "The app or row is in the trash.",
+        "The app is in the trash.",
         "Its owner, or an agent of the owner, restores it first, or reads the app with ?include_deleted=true; nobody else can.";
     TooManyCollections = "too_many_collections", 400, false,
         "The manifest declares more collections than an app may have.",

@@ -12,6 +12,7 @@ use super::{
     schemas::Schemas,
     violations::{Violations, at, quoted, quoted_text},
 };
+use crate::json::whole;
 
 /// Characters of a collection's, role's or event type's name.
 const NAME_CHARS_MAX: usize = 64;
@@ -132,7 +133,8 @@ impl<'a, 'v> Members<'a, 'v> {
     /// An optional whole number from 1 to `max`.
     pub(super) fn count(&mut self, name: &str, max: u64) -> Option<u64> {
         let value = self.get(name)?;
-        let count = value.as_u64().filter(|count| (1..=max).contains(count));
+        let count = whole(value).and_then(|count| u64::try_from(count).ok());
+        let count = count.filter(|count| (1..=max).contains(count));
         if count.is_none() {
             let shown = quoted(value);
             self.refuse(name, format!("must be a whole number from 1 to {max}, not {shown}"));

@@ -72,6 +72,7 @@ fn the_good_forms_are_admitted() {
         ("unique", json!(["email", "slug"])),
         ("anonWriteBudget", json!({"perIpPerDay": 1})),
         ("anonWriteBudget", json!({"perAppDay": 500})),
+        ("anonWriteBudget", json!({"perAppDay": 20.0})),
         ("antiAbuse", json!("challenge")),
         ("retention", json!({"maxRows": 1})),
         ("retention", json!({"maxAgeDays": 36_500})),

@@ -48,7 +48,8 @@ impl RequestBody for Confirmation {
 /// an organization in its place, and the admins of an organization that apps of the account were in.
 #[utoipa::path(
     delete, path = "/v1/self", tag = "Account", request_body = Confirmation,
-    responses((status = 204, description = "Deleted; `Set-Cookie` clears the session")),
+    responses((status = 204, description = "Deleted",
+        headers(("Set-Cookie" = String, description = "Clears the session")))),
 )]
 pub async fn delete_account(
     caller: HumanSession,

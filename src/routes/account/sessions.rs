@@ -100,7 +100,8 @@ pub async fn end_session(
 /// Claim codes that nobody has spent and approvals of devices that none has fetched end too.
 #[utoipa::path(
     delete, path = "/v1/self/sessions", tag = "Account",
-    responses((status = 204, description = "Ended; `Set-Cookie` clears the session")),
+    responses((status = 204, description = "Ended",
+        headers(("Set-Cookie" = String, description = "Clears the session")))),
 )]
 pub async fn end_sessions(
     caller: HumanSession,

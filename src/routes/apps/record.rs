@@ -32,7 +32,8 @@ pub struct AppRecordBody {
     pub url: String,
     /// The link that lets visitors in while visibility is `link`; never in a replayed answer.
     pub share_url: Option<String>,
-    /// Whether an actor runs for it, or why not.
+    /// `live` while an actor runs for it, `dormant` until the next request that needs its rows, `deleted`
+    /// in the trash, `closed` by an operator for good.
     pub status: StatusBody,
     /// Whether it is live but no actor runs for it: the next request that needs its rows wakes it.
     pub dormant: bool,

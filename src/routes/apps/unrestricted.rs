@@ -34,9 +34,10 @@ impl RequestBody for SetUnrestricted {
 /// Lets an app's page talk to any internet service, or keeps it to what its manifest names
 ///
 /// It lifts the limits on what the page fetches, shows and frames, and nothing else: scripts still
-/// come from the app itself or the public CDNs. Only the owner in person decides it, for a private
-/// app without live grant links; while it is on, publishing the app and making grant links are
-/// `conflict`. A new owner of the app finds it off. Setting what is set already changes nothing.
+/// come from the app itself or the public CDNs. Only the owner in person decides it, or an admin of the
+/// app's organization, for a private app without live grant links; while it is on, publishing the app and
+/// making grant links are `conflict`. A new owner of the app finds it off. Setting what is set already
+/// changes nothing.
 #[utoipa::path(
     post, path = "/v1/apps/{id}/unrestricted", tag = "Apps", request_body = SetUnrestricted,
     params(("id" = String, Path, description = "The app's id or slug")),

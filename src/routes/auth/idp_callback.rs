@@ -52,7 +52,8 @@ pub struct Callback {
     get, path = "/v1/auth/idp/callback", tag = "Sign-in", params(Callback),
     responses(
         (status = 204, description = "A prefetch: nothing was spent"),
-        (status = 303, description = "Signed in; `Set-Cookie` holds the session"),
+        (status = 303, description = "Signed in",
+            headers(("Set-Cookie" = String, description = "The session"))),
     ),
 )]
 pub async fn finish_idp(
@@ -119,11 +120,10 @@ fn refused(why: &str) -> Error {
 }
 
 async fn complete(state: &Shared, query: Callback, flow: IdpFlow) -> Result<SignedIn> {
-    if query.iss.as_ref().is_some_and(|iss| *iss != state.config.idp.issuer) {
-        return Err(refused("another identity provider answers"));
-    }
+    let provider = provider(state)?;
+    provider.check_answering(query.iss.as_deref()).await?;
     let code = query.code.filter(|_| query.error.is_none());
     let code = code.ok_or_else(|| refused("the sign-in was not completed there"))?;
-    let identity = provider(state)?.identity(&code, &flow).await?;
+    let identity = provider.identity(&code, &flow).await?;
     state.rooms.directory.sign_in_identity(identity, flow.redirect_to).await
 }

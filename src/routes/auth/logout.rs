@@ -30,7 +30,8 @@ pub const ERRORS: &[ErrorCode] = &[
 /// Without a session, or with one that has ended, there is nothing to do and that is no error.
 #[utoipa::path(
     post, path = "/v1/auth/logout", tag = "Sign-in",
-    responses((status = 204, description = "Signed out; `Set-Cookie` clears the session")),
+    responses((status = 204, description = "Signed out",
+        headers(("Set-Cookie" = String, description = "Clears the session")))),
 )]
 pub async fn logout(
     _: Public,

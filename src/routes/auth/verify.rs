@@ -45,8 +45,9 @@ pub struct Verify {
     get, path = "/v1/auth/verify", tag = "Sign-in", params(Verify),
     responses(
         (status = 204, description = "A prefetch: nothing was spent"),
-        (status = 303, description = "Signed in; `Set-Cookie` holds the session. Led here by another \
-                                      origin: to `/sign-in/confirm`, not signed in"),
+        (status = 303, description = "Signed in. Led here by another origin: to `/sign-in/confirm`, \
+                                      not signed in",
+            headers(("Set-Cookie" = String, description = "The session, of who is signed in"))),
     ),
 )]
 pub async fn verify(

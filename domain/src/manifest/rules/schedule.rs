@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use super::{Area, body, subject, when};
-use crate::manifest::{
-    members::{Members, Scope, is_field, no_such_field},
-    violations::{quoted, quoted_text},
+use crate::{
+    json::whole,
+    manifest::{
+        members::{Members, Scope, is_field, no_such_field},
+        violations::{quoted, quoted_text},
+    },
 };
 
 /// The furthest that a schedule reaches from its date, 10 years either way.
@@ -88,7 +91,7 @@ pub(super) fn parse(mut members: Members<'_, '_>, scope: &Scope<'_>) -> Option<S
 
 fn offset_days(members: &mut Members<'_, '_>) -> Option<i32> {
     let value = members.required("offsetDays")?;
-    let days = value.as_i64().filter(|days| days.unsigned_abs() <= OFFSET_DAYS_MAX);
+    let days = whole(value).filter(|days| days.unsigned_abs() <= OFFSET_DAYS_MAX);
     if days.is_none() {
         let shown = quoted(value);
         members.refuse(
